@@ -1,0 +1,64 @@
+# Thin over the scan2qa command: every target is one command in the project's own environment.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# The first of these that runs and is new enough; a version manager's stub may be found and yet not run.
+PYTHON ?= $(shell for python in python3.12 python3.11 python3.13 python3.14 python3; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+PROFILE ?= official
+OUT ?= outputs/audit-vsi-$(PROFILE).parquet
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build-vsi stage audit-vsi coverage-vsi test lint bench schemas lock clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build-vsi: $(READY) ## everything from raw data to release [ARGS="--option …" for scan2qa build vsi]
+	$(BIN)/scan2qa build vsi $(ARGS)
+
+stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …"]
+	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)")
+
+audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
+	$(BIN)/scan2qa audit --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)"
+
+coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the generators also make: META=… QUESTIONS=… [PROFILE=official]
+	$(BIN)/scan2qa coverage --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)"
+
+test: $(READY) ## run the tests
+	$(BIN)/pytest
+
+lint: $(READY) ## rules, formatting, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## measure speed
+	$(BIN)/python -m tests.bench
+
+schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
+	$(BIN)/scan2qa schemas
+
+lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --quiet \
+		--custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements.lock
+
+clean: ## remove what builds wrote to outputs/, and caches
+	rm -rf outputs/* dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . \( -path ./$(VENV) -o -path ./.git \) -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv
+	rm -rf $(VENV)
+
+$(READY): requirements.lock pyproject.toml
+	@.ci/setup "$(VENV)" "$(PYTHON)"
+	@touch $@
+
+need-%:
+	@test -n "$($*)" || { echo "$* is missing: give it as make TARGET $*=…  (make help shows the targets)" >&2; exit 2; }

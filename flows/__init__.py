@@ -1,0 +1,1 @@
+"""Flows and the command line: the only place that imports prefect, reads argv or the environment."""

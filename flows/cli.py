@@ -1,0 +1,197 @@
+"""The command `scan2qa`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.traceback import install as pretty_tracebacks
+
+from flows import show
+from pipeline.audit import audit as run_audit
+from pipeline.audit import audit_table, read_questions
+from pipeline.audit import coverage as run_coverage
+from pipeline.builder import STAGES, Builder, Outcome
+from pipeline.config import BuildConfig, load_config
+from pipeline.errors import ConfigError, RawDataError, Scan2qaError
+from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.readers import READERS
+from pipeline.samples.metadata import write_sample_metadata
+from pipeline.schema import Scene
+from pipeline.stages import quarantine_of
+from pipeline.store import table_bytes, write_atomically
+
+BUILDS: Final = Path(__file__).resolve().parent / "builds"
+OUTPUTS: Final = Path("outputs")
+CORES: Final = os.cpu_count() or 1
+EXIT_USAGE: Final = 2
+EXIT_QUARANTINED: Final = 3
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Builds spatial question-answering benchmarks from 3D scans, and audits published ones.",
+    epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
+    "3 done, but some scenes were left out (listed, and in quarantine.parquet).",
+)
+
+BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.")]
+Roots = Annotated[
+    list[str],
+    typer.Option(
+        "--root",
+        metavar="READER=DIR",
+        help="Raw data; may be given several times. Readers: "
+        + ", ".join(READERS)
+        + ". With none, procedural sample scenes.",
+    ),
+]
+Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
+Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Changes one configuration key.")]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
+Meta = Annotated[Path, typer.Option("--meta", help="Folder with the unified metadata (meta_info/*.json).")]
+Questions = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
+Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
+
+
+@app.command()
+def build(
+    name: BuildName,
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; write nothing.")] = False,
+    settings: Settings = [],
+) -> None:
+    """Builds a release from raw data; runs only what changed since the last time."""
+    config, folder = _prepare(name, root, out, settings, write=not dry_run)
+    if dry_run:
+        show.show_dry_run(Builder(config, folder).dry_run())
+        return
+    _run(config, folder, workers, "build", {})
+    show.console.print(f"Release: {folder / 'release'}")
+
+
+@app.command()
+def stage(
+    name: BuildName,
+    stage: Annotated[str, typer.Argument(help="One of " + ", ".join(STAGES) + ".")],
+    scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas; * and ? match.")] = "",
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    settings: Settings = [],
+) -> None:
+    """Runs one stage again on the last results of the stage before it."""
+    config, folder = _prepare(name, root, out, settings, write=stage == STAGES[0])
+    chosen = [s.strip() for s in scenes.split(",") if s.strip()]
+    _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
+    if stage != STAGES[-1]:
+        show.console.print(f"Later stages were not run; [b]scan2qa build {name}[/b] brings them up to date.")
+
+
+@app.command()
+def audit(
+    meta: Meta,
+    questions: Questions,
+    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    profile: Profile = "official",
+) -> None:
+    """Answers a published question file again from the metadata, and says where it differs."""
+    scenes, rules = _read_scenes(meta), _rules(profile)
+    table = audit_table(run_audit(read_questions(questions), scenes, rules))
+    write_atomically(out, table_bytes(table))
+    show.show_audit(table, profile)
+    show.console.print(f"All rows: {out}")
+
+
+@app.command()
+def coverage(meta: Meta, questions: Questions, profile: Profile = "official") -> None:
+    """Checks that the candidates, before caps, contain the published questions and contradict none."""
+    scenes, rules = _read_scenes(meta), _rules(profile)
+    show.show_coverage(*run_coverage(read_questions(questions), scenes, rules), profile)
+
+
+@app.command()
+def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+    """Writes small procedural scenes in the raw formats, to try things on."""
+    write_sample_metadata(folder)
+    show.console.print(f"Try: scan2qa build vsi --root vsi_meta={folder}")
+
+
+@app.command()
+def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
+    """Writes the JSON Schemas of the shared models."""
+    from pipeline.json_schemas import json_schemas
+
+    for file, text in json_schemas().items():
+        write_atomically(folder / file, text.encode())
+
+
+def _prepare(
+    name: str, roots: list[str], out: Path | None, settings: list[str], write: bool
+) -> tuple[BuildConfig, Path]:
+    path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in BUILDS.glob("*.yaml")))
+        raise ConfigError(f"unknown build {name!r}; there are {known}, or give the path of a YAML file")
+    config = load_config(path, settings)
+    folder = out or OUTPUTS / config.build
+    given = dict(config.roots)
+    for root in roots:
+        reader, equals, directory = root.partition("=")
+        if not equals or not directory:
+            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
+        given[reader] = Path(directory)
+    if not given:
+        given["vsi_meta"] = folder / "samples"
+        if write or not given["vsi_meta"].exists():
+            write_sample_metadata(given["vsi_meta"])
+    return config.model_copy(update={"roots": given}), folder
+
+
+def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, object]) -> None:
+    from flows.orchestrate import orchestrate
+
+    with show.progress_bars() as progress:
+        outcome: Outcome = orchestrate(config, folder, workers, action, progress, **options)
+    show.show_outcome(outcome)
+    if outcome.quarantine:
+        raise typer.Exit(EXIT_QUARANTINED)
+
+
+def _read_scenes(meta: Path) -> list[Scene]:
+    """All sound scenes of a metadata folder; the others are listed on the terminal."""
+    reader = READERS["vsi_meta"]
+    listing = reader.scenes(meta)
+    scenes, broken = [], list(listing.broken)
+    for ref in listing.scenes:
+        try:
+            scenes.append(reader.read(meta, ref))
+        except RawDataError as error:
+            broken.append(error)
+    show.show_quarantine([quarantine_of(e, e.scene or e.path.name, "unify") for e in broken])
+    return scenes
+
+
+def _rules(profile: str) -> Rules:
+    if profile not in PROFILES:
+        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(PROFILES)}")
+    return PROFILES[profile]
+
+
+def main() -> None:
+    """Entry point: an error made on purpose is one line on stderr."""
+    pretty_tracebacks(show_locals=False)
+    try:
+        app()
+    except ConfigError as error:
+        show.errors.print(f"[red]scan2qa:[/red] {error}", highlight=False, soft_wrap=True, markup=True)
+        sys.exit(EXIT_USAGE)
+    except Scan2qaError as error:
+        show.errors.print(f"[red]scan2qa:[/red] {error}", highlight=False, soft_wrap=True, markup=True)
+        sys.exit(1)

@@ -1,0 +1,178 @@
+"""What the user sees: progress bars, tables, and one clear line for an error."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipeline.audit import STATUSES, Coverage, Miss
+from pipeline.builder import Outcome
+from pipeline.builder import Progress as ReportProgress
+from pipeline.export.release import Released
+from pipeline.schema import Quarantine
+
+PLAIN_WIDTH = 130  # where there is no terminal to ask
+
+console = Console()
+if not console.is_terminal:
+    console = Console(width=PLAIN_WIDTH)
+errors = Console(stderr=True)
+SHOWN = 20  # rows of a list on the terminal; the files hold all
+
+
+@contextmanager
+def progress_bars() -> Iterator[ReportProgress]:
+    """One bar per stage on a terminal, nothing elsewhere."""
+    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, disable=not errors.is_terminal) as bars:
+        ids = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in ids:
+                ids[stage] = bars.add_task(stage, total=total)
+            bars.update(ids[stage], completed=done, total=total)
+
+        yield report
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """Final tables of a build: units per stage, questions and rejections per task and reason, quarantine."""
+    console.print(_stages(outcome.counts()))
+    if outcome.released:
+        _show_release(outcome.released)
+    show_quarantine(outcome.quarantine)
+
+
+def _stages(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    table = Table("stage", title="What ran, and why", title_justify="left")
+    whys = sorted({why for row in counts.values() for why in row}, key=lambda why: (why == "reused", why))
+    for why in whys:
+        table.add_column(why, justify="right")
+    for stage, row in counts.items():
+        table.add_row(stage, *(str(row.get(why, "")) for why in whys))
+    return table
+
+
+def _show_release(released: Released) -> None:
+    tasks = sorted({*released.questions, *released.rejections})
+    table = Table("task", title="Questions, and candidates dropped", title_justify="left")
+    table.add_column("questions", justify="right")
+    table.add_column("dropped", justify="right")
+    table.add_column("most frequent answer (an even share)")
+    for task in tasks:
+        answers = released.answers.get(task, {})
+        n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
+        top = max(answers, key=lambda a: (answers[a], a)) if answers else None
+        common = f"{top} {answers[top] / n:.0%} ({1 / len(answers):.0%})" if top else ""
+        table.add_row(task, str(n), str(dropped), common)
+    total = sum(sum(r.values()) for r in released.rejections.values())
+    table.add_section()
+    table.add_row("all", str(sum(released.questions.values())), str(total))
+    console.print(table)
+    reasons = sorted({reason for row in released.rejections.values() for reason in row})
+    matrix = Table(title="Dropped, by reason", title_justify="left")
+    matrix.add_column("reason", no_wrap=True)
+    for task in tasks:
+        matrix.add_column(task.replace("_", " "), justify="right", overflow="fold")
+    for reason in reasons:
+        matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
+    console.print(matrix)
+    kinds = Counter((name, severity) for _, name, severity, _ in released.findings)
+    if kinds:
+        findings = ", ".join(f"{n} {name} ({severity})" for (name, severity), n in sorted(kinds.items()))
+        console.print(f"Findings in the raw data: {findings}")
+
+
+def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
+    """Units that were left out, with file, finding and remedy."""
+    if not quarantine:
+        return
+    table = Table("scene", "finding", "what was found", "remedy", title="Left out", title_justify="left", style="red")
+    for entry in quarantine[:SHOWN]:
+        table.add_row(entry.unit, entry.finding, f"{entry.file}: {entry.message}", entry.remedy)
+    console.print(table)
+    if len(quarantine) > SHOWN:
+        console.print(f"… and {len(quarantine) - SHOWN} more in quarantine.parquet")
+
+
+def show_audit(table: pa.Table, profile: str) -> None:
+    """Summary per question type, then every reason with the ids it holds for."""
+    rows = table.to_pylist()
+    per_type: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        per_type[row["question_type"]][row["status"]] += 1
+        if row["reason"]:
+            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
+    summary = Table("question type", "n", *STATUSES, title=f"Audit, profile {profile}", title_justify="left")
+    for column in summary.columns[1:]:
+        column.justify = "right"
+    for name, counts in sorted(per_type.items()):
+        summary.add_row(name, str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
+    total = Counter(row["status"] for row in rows)
+    summary.add_section()
+    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
+    console.print(summary)
+    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
+    for (status, reason, kind), cases in sorted(reasons.items()):
+        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+        causes.add_row(status, reason, kind, str(len(cases)), "" if status == "unsupported" else shown)
+    if reasons:
+        console.print(causes)
+    for name in ("object_abs_distance",):
+        gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
+        if gaps:
+            within = sum(gap <= 0.1 + 1e-9 for gap in gaps)
+            console.print(f"{name}: {within} of {len(gaps)} answered again are within 0.1 m ({within / len(gaps):.2%})")
+
+
+def _both(row: dict[str, str | None], name: str) -> bool:
+    return row["question_type"] == name and row["recomputed"] is not None and row["status"] in ("reproduced", "differs")
+
+
+def _case(row: dict[str, object]) -> str:
+    if row["status"] == "differs":
+        return f"{row['id']} ({row['published']} / {row['recomputed']})"
+    if isinstance(row["measured"], float):
+        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
+    return str(row["id"])
+
+
+def show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], profile: str) -> None:
+    """Share of the published questions that the candidates contain, and every miss."""
+    title = f"Published questions among the candidates, profile {profile}"
+    headers = ("published", "not in metadata", "contained", "share of the rest", "contradicted")
+    table = Table("question type", *headers, title=title, title_justify="left")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    contradicted = Counter(m.question.question_type for m in misses if m.kind == "contradicted")
+    rows = [
+        (name, c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())
+    ]
+    rows.append(("all", *(sum(row[i] for row in rows) for i in range(1, 5))))  # type: ignore[arg-type, misc]
+    for name, n, missing, contained, wrong in rows:
+        if name == "all":
+            table.add_section()
+        share = f"{contained / (n - missing):.1%}" if n > missing else ""
+        table.add_row(name, str(n), str(missing or ""), str(contained), share, str(wrong or ""))
+    console.print(table)
+    for miss in misses:
+        reason = miss.rejection
+        limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
+        question = miss.question
+        line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def show_dry_run(outcome: Outcome) -> None:
+    """What a build would run."""
+    console.print(_stages(outcome.counts()))
+    for entry in [e for e in outcome.manifest if e.why != "reused"][:SHOWN]:
+        console.print(f"would run {entry.stage} {entry.unit} ({entry.why})", highlight=False)
+    show_quarantine(outcome.quarantine)

@@ -1,0 +1,307 @@
+"""Answers a published question file again: parses the operands out of each text and asks the same task code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import ConfigError
+from pipeline.geometry.boxes import IntArray
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import Rules
+from pipeline.questions.base import SceneView, Task
+from pipeline.questions.candidates import candidates, verdicts
+from pipeline.questions.choices import LETTERS
+from pipeline.rng import question_ids
+from pipeline.schema import Rejection, Scene
+from pipeline.templates import load_template
+
+STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")
+# Reasons for which a question has no answer at all; every other rejection is an ambiguity.
+NOT_ASKABLE: Final = frozenset(
+    {
+        "scene_missing",
+        "category_missing",
+        "category_without_box",
+        "not_unique",
+        "too_few_instances",
+        "room_not_measured",
+        "repeated_operand",
+    }
+)
+REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
+_OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published question."""
+
+    id: int | str
+    dataset: str | None
+    scene_name: str
+    question_type: str
+    question: str
+    options: tuple[str, ...] | None
+    ground_truth: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of an audit."""
+
+    question: Published
+    scene: str
+    status: str
+    recomputed: str | None = None
+    rejection: Rejection | None = None
+
+
+def read_questions(path: Path) -> list[Published]:
+    """Questions of a .jsonl, .json or .parquet file in the released columns. Raises ConfigError, naming the row."""
+    try:
+        if path.suffix == ".parquet":
+            rows = pq.read_table(path).to_pylist()
+        elif path.suffix == ".json":
+            rows = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            rows = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
+    return [_published(path, number, row) for number, row in enumerate(rows, start=1)]
+
+
+def _published(path: Path, number: int, row: Any) -> Published:
+    missing = [k for k in REQUIRED if not isinstance(row, dict) or row.get(k) is None]
+    if missing:
+        raise ConfigError(f"{path}: question {number} has no {', '.join(missing)}; needed are {', '.join(REQUIRED)}")
+    options = row.get("options")
+    return Published(
+        id=row["id"] if isinstance(row["id"], int) else str(row["id"]),
+        dataset=row.get("dataset"),
+        scene_name=str(row["scene_name"]),
+        question_type=str(row["question_type"]),
+        question=str(row["question"]),
+        options=None if options is None or len(options) == 0 else tuple(map(str, options)),
+        ground_truth=str(row["ground_truth"]),
+    )
+
+
+def audit(questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules) -> list[Finding]:
+    """One finding per question, in the given order."""
+    by_id = {scene.id: scene for scene in scenes}
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for scene in by_id.values():
+        by_name[scene.name].append(scene.id)
+    groups: dict[str | None, list[int]] = defaultdict(list)
+    for number, question in enumerate(questions):
+        named = f"{question.dataset}/{question.scene_name}"
+        alone = by_name[question.scene_name] if question.dataset is None else []
+        groups[named if named in by_id else alone[0] if len(alone) == 1 else None].append(number)
+    findings: dict[int, Finding] = {}
+    for scene_id, numbers in groups.items():
+        view = SceneView(by_id[scene_id], rules) if scene_id else None
+        chosen = [questions[n] for n in numbers]
+        findings.update(zip(numbers, _audit_scene(chosen, view), strict=True))
+    return [findings[number] for number in range(len(questions))]
+
+
+def _audit_scene(questions: Sequence[Published], view: SceneView | None) -> list[Finding]:
+    """Findings about the questions of one scene; those of one task are answered in one batch."""
+    findings: dict[int, Finding] = {}
+    batches: dict[tuple[str, int], list[tuple[int, list[int]]]] = defaultdict(list)
+    for number, question in enumerate(questions):
+        scene = view.scene.id if view else f"{question.dataset or '?'}/{question.scene_name}"
+        operands = operands_of(question)
+        if operands is None:
+            known = question.question_type in TASKS
+            reason = "wording_not_recognised" if known else "question_type_not_supported"
+            findings[number] = Finding(question, scene, "unsupported", None, _because(reason))
+        elif view is None:
+            findings[number] = Finding(question, scene, "not_askable", None, _because("scene_missing"))
+        else:
+            problem = _problem(TASKS[question.question_type], operands, view)
+            if problem:
+                status = "not_askable" if problem.reason in NOT_ASKABLE else "ambiguous"
+                findings[number] = Finding(question, scene, status, None, problem)
+            else:
+                index = [view.index[name] for name in operands]
+                batches[question.question_type, len(index)].append((number, index))
+    for (name, size), members in batches.items():
+        indices = np.array([index for _, index in members], dtype=np.intp).reshape(len(members), size)
+        chosen = [questions[number] for number, _ in members]
+        compared = _answer_batch(chosen, TASKS[name], indices, view) if view else []
+        findings.update(zip((number for number, _ in members), compared, strict=True))
+    return [findings[number] for number in range(len(questions))]
+
+
+def _answer_batch(questions: Sequence[Published], task: Task, operands: IntArray, view: SceneView) -> list[Finding]:
+    answers = task.answer(view, operands)
+    failed, reasons = verdicts(answers, len(questions))
+    columns = {key: column.to_pylist() for key, column in reasons.items()}
+    findings = []
+    for row, question in enumerate(questions):
+        rejection = Rejection(**{k: v[row] for k, v in columns.items()}) if failed[row] >= 0 else None
+        answer = None if rejection and rejection.reason == "room_not_measured" else str(answers.truth[row])
+        findings.append(_compare(question, view.scene.id, task, answer, rejection))
+    return findings
+
+
+def operands_of(question: Published) -> tuple[str, ...] | None:
+    """Canonical operands of a published question, or None if it is of no task or wording that we know."""
+    task = TASKS.get(question.question_type)
+    fields = load_template(task.template).parse(question.question) if task else None
+    return task.canonical(fields) if task and fields is not None else None
+
+
+def _problem(task: Task, operands: tuple[str, ...], view: SceneView) -> Rejection | None:
+    slots = task.slots[: len(operands)] + task.slots[-1:] * (len(operands) - len(task.slots))
+    if len(set(operands)) < len(operands):
+        return _because("repeated_operand")
+    for name in operands:
+        if name not in view.index:
+            return _because("category_missing")
+    problems = (view.problem(view.index[name], slot) for name, slot in zip(operands, slots, strict=True))
+    return next((p for p in problems if p), None)
+
+
+def _compare(question: Published, scene: str, task: Task, answer: str | None, rejection: Rejection | None) -> Finding:
+    if task.number is None:
+        options = _options(question.options or ())
+        if question.ground_truth.strip() not in options:
+            return Finding(question, scene, "unsupported", answer, _because("options_not_recognised"))
+        letters = [letter for letter, text in options.items() if text == answer]
+        recomputed = letters[0] if letters else answer
+        same = recomputed == question.ground_truth.strip()
+        difference = _because("answer_differs" if letters else "answer_not_among_options")
+    else:
+        published = _decimal(question.ground_truth)
+        if published is None:
+            return Finding(question, scene, "unsupported", answer, _because("ground_truth_not_a_number"))
+        recomputed = answer
+        gap = None if answer is None else abs(Decimal(answer) - published)
+        same = gap == 0
+        difference = Rejection(
+            reason="value_differs", measured=None if gap is None else float(gap), limit=0.0, unit=task.number.unit
+        )
+    if rejection is not None:
+        status = "not_askable" if rejection.reason in NOT_ASKABLE else "ambiguous"
+        return Finding(question, scene, status, recomputed, rejection)
+    return Finding(question, scene, "reproduced" if same else "differs", recomputed, None if same else difference)
+
+
+def _options(options: Sequence[str]) -> dict[str, str]:
+    """Letter -> text; options without a letter get theirs by position."""
+    pairs: dict[str, str] = {}
+    for letter, option in zip(LETTERS, options, strict=False):
+        match = _OPTION.fullmatch(option)
+        pairs[match[1] if match else letter] = match[2] if match else option.strip()
+    return pairs
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def _because(reason: str) -> Rejection:
+    return Rejection(reason=reason, measured=None, limit=None, unit=None)
+
+
+def audit_table(findings: Sequence[Finding]) -> pa.Table:
+    """The findings as columns, one row per question; the last four are null where it is reproduced."""
+    whole = all(isinstance(f.question.id, int) for f in findings)
+    return pa.table(
+        {
+            "id": pa.array([f.question.id if whole else str(f.question.id) for f in findings]),
+            "question_type": pa.array([f.question.question_type for f in findings], pa.string()),
+            "scene": pa.array([f.scene for f in findings], pa.string()),
+            "status": pa.array([f.status for f in findings], pa.string()),
+            "published": pa.array([f.question.ground_truth for f in findings], pa.string()),
+            "recomputed": pa.array([f.recomputed for f in findings], pa.string()),
+            "reason": pa.array([f.rejection.reason if f.rejection else None for f in findings], pa.string()),
+            "measured": pa.array([f.rejection.measured if f.rejection else None for f in findings], pa.float64()),
+            "limit": pa.array([f.rejection.limit if f.rejection else None for f in findings], pa.float64()),
+            "unit": pa.array([f.rejection.unit if f.rejection else None for f in findings], pa.string()),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A published question that the candidates lack or contradict."""
+
+    question: Published
+    kind: str  # "lacking" or "contradicted"
+    rejection: Rejection
+
+
+@dataclass
+class Coverage:
+    """Of one question type: how many are published, of these unanswerable from the metadata, and contained."""
+
+    published: int = 0
+    not_in_metadata: int = 0
+    contained: int = 0
+
+
+def coverage(
+    questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules
+) -> tuple[dict[str, Coverage], list[Miss]]:
+    """Whether the enumerated candidates, before caps, contain the published questions of known tasks.
+
+    A miss is a question that is not among the askable candidates, or whose answer differs from the candidate's.
+    """
+    counts: dict[str, Coverage] = defaultdict(Coverage)
+    misses: list[Miss] = []
+    tables: dict[str, dict[int, dict[str, Any]]] = {}
+    by_id = {scene.id: scene for scene in scenes}
+    for question in questions:
+        operands = operands_of(question)
+        if operands is None:
+            continue
+        task = TASKS[question.question_type]
+        count = counts[task.name]
+        count.published += 1
+        scene = f"{question.dataset}/{question.scene_name}"
+        if scene not in tables and scene in by_id:
+            tables[scene] = _rows_by_id(candidates(SceneView(by_id[scene], rules), list(TASKS.values())))
+        row = tables.get(scene, {}).get(question_ids(scene, task.name, task.template, [operands])[0])
+        if row is None or row["reason"] is not None:
+            reason = _refusal(row) if row else _never_formed(operands, by_id.get(scene), task, rules)
+            count.not_in_metadata += reason.reason in ("category_missing", "scene_missing")
+            misses.append(Miss(question, "lacking", reason))
+            continue
+        count.contained += 1
+        if _compare(question, scene, task, row["answer"], None).status != "reproduced":
+            misses.append(Miss(question, "contradicted", _because(f"the candidate's answer is {row['answer']}")))
+    return counts, misses
+
+
+def _rows_by_id(table: pa.Table) -> dict[int, dict[str, Any]]:
+    columns = table.select(["answer", "reason", "measured", "limit", "unit"]).to_pylist()
+    return dict(zip(table["id"].to_pylist(), columns, strict=True))
+
+
+def _refusal(row: dict[str, Any]) -> Rejection:
+    return Rejection(reason=row["reason"], measured=row["measured"], limit=row["limit"], unit=row["unit"])
+
+
+def _never_formed(operands: tuple[str, ...], scene: Scene | None, task: Task, rules: Rules) -> Rejection:
+    if scene is None:
+        return _because("scene_missing")
+    return _problem(task, operands, SceneView(scene, rules)) or _because("not_enumerated")

@@ -1,0 +1,357 @@
+"""A build: finds out what must run, runs it stage by stage, and writes down why."""
+
+from __future__ import annotations
+
+import fcntl
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+
+from pipeline.config import BuildConfig
+from pipeline.errors import ConfigError, RawDataError, StoreError
+from pipeline.export.release import EXPORT_CODE, Released, release_is_whole, write_release
+from pipeline.readers import READERS
+from pipeline.rng import digest
+from pipeline.schema import Quarantine, Scene
+from pipeline.stages import SCENE_STAGES, Done, Job, RawInput, Stage, code_digest, quarantine_of, run_job
+from pipeline.store import Result, Store, digest_of, read_table, table_bytes, write_atomically
+
+Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
+MANIFEST: Final = pa.schema(
+    [
+        pa.field("stage", pa.string()),
+        pa.field("unit", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("inputs", pa.string()),
+        pa.field("output", pa.string()),  # null: quarantined
+        pa.field("why", pa.string()),
+        pa.field("seconds", pa.float64()),
+        pa.field("config", pa.string()),
+        pa.field("code", pa.string()),
+        pa.field("path", pa.string()),
+    ]
+)
+RELEASE_UNIT: Final = "build/release"
+BATCH_UNITS: Final = 64
+EXPORT: Final = "export"
+STAGES: Final = (*SCENE_STAGES, EXPORT)
+
+Execute = Callable[[str, list[list[Job]]], Iterable[Done]]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class Entry:
+    """One row of the manifest."""
+
+    stage: str
+    unit: str
+    key: str
+    inputs: str
+    config: str
+    code: str
+    why: Why
+    output: Result | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """What a build did."""
+
+    manifest: list[Entry] = field(default_factory=list)
+    quarantine: list[Quarantine] = field(default_factory=list)
+    released: Released | None = None
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Number of units per stage and why."""
+        table: dict[str, dict[str, int]] = {}
+        for entry in self.manifest:
+            row = table.setdefault(entry.stage, {})
+            row[entry.why] = row.get(entry.why, 0) + 1
+        return table
+
+
+def run_here(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
+    """Runs all jobs one after the other in this process."""
+    for batch in batches:
+        yield from map(run_job, batch)
+
+
+class Builder:
+    """Runs one build configuration into one output folder.
+
+    Args:
+        config: the resolved configuration; its roots must be set.
+        out: folder of the build: ``store/``, ``manifest.parquet``, ``release/``.
+        execute: runs batches of jobs, in any order and process; gives what became of each.
+        progress: called with stage, units done and units to do.
+    """
+
+    def __init__(
+        self,
+        config: BuildConfig,
+        out: Path,
+        execute: Execute = run_here,
+        progress: Progress = lambda stage, done, total: None,
+    ) -> None:
+        self.config = config
+        self.out = out
+        self.store = Store(out / "store")
+        self._execute = execute
+        self._progress = progress
+        self._previous = _read_manifest(out / "manifest.parquet")
+
+    def build(self) -> Outcome:
+        """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
+        with self._locked():
+            outcome = Outcome()
+            given: dict[str, RawInput | Result] = dict(self._raw_inputs(outcome))
+            for stage in SCENE_STAGES.values():
+                given = dict(self._run_stage(stage, given, outcome))
+            self._export(given, outcome)
+            self._write(outcome)
+            self.store.prune(e.output.path for e in outcome.manifest if e.output)
+            return outcome
+
+    def dry_run(self) -> Outcome:
+        """What `build` would run and why, without running it; units behind one that runs count as "input"."""
+        outcome = Outcome()
+        given: dict[str, RawInput | Result | None] = dict(self._raw_inputs(outcome))
+        for stage in SCENE_STAGES.values():
+            index = self.store.index(stage.name)
+            known = {unit: value for unit, value in given.items() if value is not None}
+            entries = {e.unit: e for e in self._entries(stage, known, index)}
+            for unit in sorted(set(given) - set(known)):
+                why: Why = "input" if (stage.name, unit) in self._previous else "new"
+                entries[unit] = Entry(stage.name, unit, "", "", "", "", why)
+            outcome.manifest += entries.values()
+            given = {unit: entries[unit].output for unit in given}
+        why = "reused" if None not in given.values() and self._export_entry(given).why == "reused" else "input"  # type: ignore[arg-type]
+        outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why if self._previous else "new"))
+        return outcome
+
+    def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
+        """One stage again, for all scenes or those that match, from the last results of the stage before it."""
+        if name not in STAGES:
+            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(STAGES)}")
+        with self._locked():
+            outcome = Outcome()
+            before = dict(zip(STAGES[1:], STAGES[:-1], strict=True)).get(name)
+            if before is None:
+                given: dict[str, RawInput | Result] = dict(self._raw_inputs(outcome))
+            else:
+                given = {u: e.output for (s, u), e in self._previous.items() if s == before and e.output}
+                if not given:
+                    raise ConfigError(f"{self.out}: no results of stage {before} yet; run the whole build first")
+            chosen = _matching(given, scenes)
+            if name == EXPORT:
+                self._export(given, outcome)
+            else:
+                self._run_stage(SCENE_STAGES[name], {unit: given[unit] for unit in chosen}, outcome, asked=True)
+            again = {(e.stage, e.unit) for e in outcome.manifest}
+            kept = [e for key, e in self._previous.items() if key not in again]
+            self._write(Outcome([*kept, *outcome.manifest], outcome.quarantine))
+            return outcome
+
+    def _raw_inputs(self, outcome: Outcome) -> dict[str, RawInput]:
+        if not self.config.roots:
+            raise ConfigError("no data root: give --root reader=folder")
+        inputs: dict[str, RawInput] = {}
+        for name, root in sorted(self.config.roots.items()):
+            if name not in READERS:
+                raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
+            listing = READERS[name].scenes(root)
+            outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in listing.broken]
+            for ref in listing.scenes:
+                if ref.id in inputs:
+                    raise ConfigError(f"scene {ref.id} is in two roots: {inputs[ref.id].root} and {root}; keep one")
+                inputs[ref.id] = RawInput(name, root, ref)
+        return inputs
+
+    def _run_stage(
+        self, stage: Stage, given: dict[str, RawInput | Result], outcome: Outcome, asked: bool = False
+    ) -> dict[str, Result]:
+        entries = self._entries(stage, given, {} if asked else self.store.index(stage.name))
+        for entry in entries:
+            if asked:
+                entry.why = "asked"
+        settings = stage.settings(self.config)
+        todo = [
+            Job(stage.name, e.unit, e.key, given[e.unit], settings, self.store.root)
+            for e in entries
+            if e.output is None
+        ]
+        by_unit = {e.unit: e for e in entries}
+        self._progress(stage.name, 0, len(todo))
+        for number, done in enumerate(self._execute(stage.name, _batches(todo)), start=1):
+            entry = by_unit[done.unit]
+            entry.output, entry.seconds = done.result, done.seconds
+            if done.quarantine:
+                outcome.quarantine.append(done.quarantine)
+            self._progress(stage.name, number, len(todo))
+        outcome.manifest += entries
+        return {e.unit: e.output for e in entries if e.output}
+
+    def _entries(
+        self, stage: Stage, given: dict[str, RawInput | Result], index: dict[tuple[str, str], Result]
+    ) -> list[Entry]:
+        """One entry per unit, in order; those whose result is in the store, whole, have it as output."""
+        config, code = digest_of(stage.settings(self.config)), code_digest(stage.code)
+        entries = []
+        for unit, value in sorted(given.items()):
+            key = digest_of([stage.name, unit, value.digest, config, code])
+            found = index.get((unit, key))
+            entry = Entry(stage.name, unit, key, value.digest, config, code, "reused", found)
+            if found is None or not self.store.is_sound(found):
+                entry.output = None
+                entry.why = self._why(entry)
+            entries.append(entry)
+        return entries
+
+    def _why(self, entry: Entry) -> Why:
+        before = self._previous.get((entry.stage, entry.unit))
+        if before is None:
+            return "new"
+        if before.key == entry.key:
+            return "missing"
+        if before.inputs != entry.inputs:
+            return "input"
+        return "config" if before.config != entry.config else "code"
+
+    def _export_entry(self, given: dict[str, Result]) -> Entry:
+        inputs = digest_of([[unit, result.digest] for unit, result in sorted(given.items())])
+        config, code = digest_of(_export_settings(self.config)), code_digest(EXPORT_CODE)
+        key = digest_of([EXPORT, inputs, config, code])
+        entry = Entry(EXPORT, RELEASE_UNIT, key, inputs, config, code, "reused")
+        entry.output = self.store.index(EXPORT).get((RELEASE_UNIT, key))
+        if entry.output is None or not release_is_whole(self.out / "release", self.store.get(entry.output)):
+            entry.output = None
+            entry.why = self._why(entry)
+        return entry
+
+    def _export(self, given: dict[str, RawInput | Result], outcome: Outcome) -> None:
+        selected = {unit: result for unit, result in given.items() if isinstance(result, Result)}
+        entry = self._export_entry(selected)
+        self._progress(EXPORT, 0, int(entry.output is None))
+        if entry.output is None:
+            scenes = self._scenes(outcome)
+            tables = [read_table(self.store.get(result)) for _, result in sorted(selected.items())]
+            summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
+            entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
+            self._progress(EXPORT, 1, 1)
+        outcome.released = Released.model_validate_json(self.store.get(entry.output))
+        outcome.manifest.append(entry)
+
+    def _scenes(self, outcome: Outcome) -> list[Scene]:
+        entries = [e for e in outcome.manifest if e.stage == "unify"]
+        entries = entries or [e for (stage, _), e in self._previous.items() if stage == "unify"]
+        return [Scene.model_validate_json(self.store.get(e.output)) for e in entries if e.output]
+
+    def _write(self, outcome: Outcome) -> None:
+        rows = [
+            {
+                "stage": e.stage,
+                "unit": e.unit,
+                "key": e.key,
+                "inputs": e.inputs,
+                "output": e.output.digest if e.output else None,
+                "why": e.why,
+                "seconds": round(e.seconds, 4),
+                "config": e.config,
+                "code": e.code,
+                "path": str(e.output.path.relative_to(self.out)) if e.output else None,
+            }
+            for e in sorted(outcome.manifest, key=lambda e: (STAGES.index(e.stage), e.unit))
+        ]
+        write_atomically(self.out / "manifest.parquet", table_bytes(pa.Table.from_pylist(rows, schema=MANIFEST)))
+        quarantine = pa.Table.from_pylist(
+            [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
+            schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
+        )
+        write_atomically(self.out / "quarantine.parquet", table_bytes(quarantine))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Two builds into one folder would prune each other's results."""
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            with (self.out / ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield
+        except BlockingIOError as error:
+            raise StoreError(
+                f"{self.out}: another build is running in this folder; wait for it or give --out"
+            ) from error
+        except OSError as error:
+            hint = "give a folder that can be written with --out"
+            raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
+
+
+def _export_settings(config: BuildConfig) -> dict[str, Any]:
+    """The part of the configuration that a release depends on: all but the roots."""
+    return config.model_dump(exclude={"roots"}) | {"rules": config.generate.resolved_rules().model_dump()}
+
+
+def _batches(jobs: list[Job]) -> list[list[Job]]:
+    """Jobs by dataset and hash bucket of about `BATCH_UNITS` units."""
+    datasets: dict[str, list[Job]] = {}
+    for job in jobs:
+        datasets.setdefault(job.unit.partition("/")[0], []).append(job)
+    batches = []
+    for members in datasets.values():
+        buckets: dict[int, list[Job]] = {}
+        n_buckets = -(-len(members) // BATCH_UNITS)
+        for job in members:
+            buckets.setdefault(int.from_bytes(digest(job.unit)[:4], "big") % n_buckets, []).append(job)
+        batches += [buckets[number] for number in sorted(buckets)]
+    return batches
+
+
+def _matching(given: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    """Units whose id or name matches any pattern; all for none. Raises ConfigError for a pattern without a match."""
+    units = sorted(given)
+    if not patterns:
+        return units
+    chosen: set[str] = set()
+    for pattern in patterns:
+        hits = [
+            u for u in units if fnmatch.fnmatchcase(u, pattern) or fnmatch.fnmatchcase(u.partition("/")[2], pattern)
+        ]
+        if not hits:
+            raise ConfigError(f"no scene matches {pattern!r}; scenes are named like {units[0]}")
+        chosen.update(hits)
+    return sorted(chosen)
+
+
+def _unit_of(error: RawDataError) -> str:
+    scene = error.scene or "(file)"
+    return scene if "/" in scene else f"{error.path.stem}/{scene}"
+
+
+def _read_manifest(path: Path) -> dict[tuple[str, str], Entry]:
+    """The last manifest by (stage, unit); empty where there is none, or one of another version of scan2qa."""
+    if not path.exists():
+        return {}
+    table = read_table(path.read_bytes())
+    if table.schema.names != MANIFEST.names:
+        return {}
+    return {
+        (row["stage"], row["unit"]): Entry(
+            row["stage"],
+            row["unit"],
+            row["key"],
+            row["inputs"],
+            row["config"],
+            row["code"],
+            row["why"],
+            Result(row["output"], path.parent / row["path"]) if row["output"] else None,
+            row["seconds"],
+        )
+        for row in table.to_pylist()
+    }

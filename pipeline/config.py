@@ -1,0 +1,116 @@
+"""Build configurations: YAML read into models that refuse unknown keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from pipeline.errors import ConfigError
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import PROFILES, Rules
+
+
+class Section(BaseModel):
+    """Base of all parts: immutable, unknown keys are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GenerateConfig(Section):
+    """Stage `generate`: which tasks, under which rules."""
+
+    profile: str = Field(default="strict", description="official or strict")
+    tasks: tuple[str, ...] = tuple(TASKS)
+    rules: dict[str, Any] = Field(default_factory=dict, description="limits that differ from the profile's")
+
+    @field_validator("tasks")
+    @classmethod
+    def _known_tasks(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [t for t in tasks if t not in TASKS]
+        if unknown:
+            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(TASKS)}")
+        if len(set(tasks)) < len(tasks):
+            raise ValueError("a task is named twice")
+        return tuple(t for t in TASKS if t in tasks)  # one order, so that the order in the file changes nothing
+
+    @model_validator(mode="after")
+    def _sound_rules(self) -> GenerateConfig:
+        self.resolved_rules()
+        return self
+
+    def resolved_rules(self) -> Rules:
+        """The profile's rules with the configured differences."""
+        if self.profile not in PROFILES:
+            raise ValueError(f"unknown profile {self.profile!r}; there are {', '.join(PROFILES)}")
+        return Rules.model_validate(PROFILES[self.profile].model_dump() | self.rules)
+
+
+class SelectConfig(Section):
+    """Stage `select`: how many questions per scene and task."""
+
+    per_scene_and_task: int = Field(default=6, ge=1)
+
+
+class ExportConfig(Section):
+    """Stage `export`: names in the release."""
+
+    split: str = Field(default="test", pattern=r"[a-z][a-z0-9_]*")
+    pretty_name: str = "VSI-Bench, rebuilt with scan2qa"
+
+
+class BuildConfig(Section):
+    """A whole build."""
+
+    build: str = Field(pattern=r"[a-z][a-z0-9_]*")
+    roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    generate: GenerateConfig = GenerateConfig()
+    select: SelectConfig = SelectConfig()
+    export: ExportConfig = ExportConfig()
+
+
+def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
+    """A build configuration with ``a.b=value`` settings laid over it; values are YAML.
+
+    Raises ConfigError, one line per fault, with the known keys where one is unknown.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
+    for setting in settings:
+        _apply(raw, setting)
+    try:
+        return BuildConfig.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_describe(e) for e in error.errors())) from error
+
+
+def _apply(raw: dict[str, Any], setting: str) -> None:
+    name, equals, value = setting.partition("=")
+    keys = name.split(".")
+    if not equals or not all(keys):
+        raise ConfigError(f"--set {setting}: write it as key=value, for example select.per_scene_and_task=10")
+    for key in keys[:-1]:
+        raw = raw.setdefault(key, {})
+        if not isinstance(raw, dict):
+            raise ConfigError(f"--set {setting}: {key} is a value and has no keys below it")
+    try:
+        raw[keys[-1]] = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {setting}: the value is not YAML") from error
+
+
+def _describe(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] != "extra_forbidden":
+        return f"configuration {where}: {error['msg']}"
+    model: Any = BuildConfig
+    for part in error["loc"][:-1]:
+        model = model.model_fields[part].annotation
+    return f"unknown configuration key {where}; known here: {', '.join(sorted(model.model_fields))}"

@@ -1,0 +1,45 @@
+"""Errors that a user can act on: each names what was found, where, and the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Scan2qaError(Exception):
+    """Base of every error that scan2qa raises on purpose; its text is one clear line for the user."""
+
+
+class ConfigError(Scan2qaError):
+    """The command line or a configuration file asks for something that does not exist."""
+
+
+class StoreError(Scan2qaError):
+    """The output folder cannot be written or read (permissions, full disk, another build running)."""
+
+
+class TemplateError(Scan2qaError):
+    """A question template is wrong, or a text does not come from it."""
+
+
+class RawDataError(Scan2qaError):
+    """A raw file is broken; costs its scene, never the build.
+
+    Args:
+        path: the file at fault.
+        finding: short machine-readable name, for example ``"box_not_finite"``.
+        message: what was found, with the offending value.
+        remedy: what the reader can do about it.
+        scene: id of the scene within the file, if the fault lies in one.
+    """
+
+    def __init__(self, path: Path, finding: str, message: str, remedy: str, scene: str | None = None) -> None:
+        self.path = path
+        self.finding = finding
+        self.message = message
+        self.remedy = remedy
+        self.scene = scene
+        super().__init__(path, finding, message, remedy, scene)  # all of it, so that it survives pickling
+
+    def __str__(self) -> str:
+        where = f"{self.path}, scene {self.scene}" if self.scene else str(self.path)
+        return f"{where}: {self.finding}: {self.message}. Remedy: {self.remedy}"

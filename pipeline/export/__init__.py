@@ -1,0 +1,1 @@
+"""Writes a release: Parquet splits, dataset card, checksums."""

@@ -1,0 +1,144 @@
+"""The dataset card: YAML header of Hugging Face datasets, then what is in the release and how it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from pipeline.schema import Scene
+from pipeline.store import digest_of
+
+_CONFIG_NAMES = {"data": "default", "provenance": "provenance", "rejected": "rejected"}
+_DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
+
+
+def dataset_card(
+    tables: dict[str, pa.Table], summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]
+) -> str:
+    """README.md of a release.
+
+    Args:
+        tables: folder within the release -> table.
+        summary: the counts of `release.Released`.
+        scenes: all scenes of the release.
+        settings: the part of the configuration that the release depends on.
+    """
+    header = yaml.safe_dump(_header(tables, settings), sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{header}---\n\n" + "\n".join(
+        [*_about(scenes, settings), *_counts(summary), *_limits(summary, settings)]
+    )
+
+
+def _header(tables: dict[str, pa.Table], settings: dict[str, Any]) -> dict[str, Any]:
+    split = settings["export"]["split"]
+    return {
+        "pretty_name": settings["export"]["pretty_name"],
+        "license": "other",
+        "license_name": "scan-terms",
+        "task_categories": ["visual-question-answering"],
+        "language": ["en"],
+        "configs": [
+            {
+                "config_name": _CONFIG_NAMES[folder],
+                "data_files": [{"split": split, "path": f"{folder}/{split}-*.parquet"}],
+            }
+            | ({"default": True} if folder == "data" else {})
+            for folder in tables
+        ],
+        "dataset_info": [
+            {
+                "config_name": _CONFIG_NAMES[folder],
+                "features": [_feature(field) for field in table.schema],
+                "splits": [{"name": split, "num_examples": table.num_rows}],
+            }
+            for folder, table in tables.items()
+        ],
+    }
+
+
+def _feature(field: pa.Field) -> dict[str, Any]:
+    """A column in the notation of Hugging Face datasets."""
+    if pa.types.is_list(field.type):
+        inner = field.type.value_type
+        if pa.types.is_struct(inner):
+            return {"name": field.name, "list": [_feature(inner.field(i)) for i in range(inner.num_fields)]}
+        return {"name": field.name, "list": _DTYPES[str(inner)]}
+    return {"name": field.name, "dtype": _DTYPES[str(field.type)]}
+
+
+def _about(scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
+    generate = settings["generate"]
+    per_dataset = Counter(scene.dataset for scene in scenes)
+    return [
+        f"# {settings['export']['pretty_name']}",
+        "",
+        'Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
+        f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
+        "",
+        "## Configurations",
+        "",
+        "- `default`: the columns of the released benchmark; scorers of VSI-Bench load it unchanged.",
+        "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
+        "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
+        "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit.",
+        "",
+        "## How it was built",
+        "",
+        f"Ambiguity rules: profile `{generate['profile']}`, digest `{digest_of(settings['rules'])}`; at most "
+        f"{settings['select']['per_scene_and_task']} questions per scene and task.",
+        "",
+        "| rule | limit |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in sorted(settings["rules"].items())),
+        "",
+        f"Digest of the whole configuration: `{digest_of(settings)}`. `checksums.sha256` is written last: where it is "
+        "missing, the release is not complete.",
+        "",
+    ]
+
+
+def _counts(summary: dict[str, Any]) -> list[str]:
+    lines = [
+        "## Questions and dropped candidates",
+        "",
+        "| task | questions | dropped | most frequent reasons |",
+        "|---|---|---|---|",
+    ]
+    for task in sorted({*summary["questions"], *summary["rejections"]}):
+        reasons = Counter(summary["rejections"].get(task, {}))
+        top = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(3))
+        lines.append(f"| {task} | {summary['questions'].get(task, 0)} | {sum(reasons.values())} | {top} |")
+    lines += [
+        "",
+        "Answers of multiple-choice tasks, and their letters:",
+        "",
+        "| task | answers | letters |",
+        "|---|---|---|",
+    ]
+    for task, answers in sorted(summary["answers"].items()):
+        common = Counter(answers).most_common(4)
+        shown = ", ".join(f"{answer} {n}" for answer, n in common) + (", …" if len(answers) > len(common) else "")
+        letters = ", ".join(f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items()))
+        lines.append(f"| {task} | {shown} | {letters} |")
+    return [*lines, ""]
+
+
+def _limits(summary: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    findings = Counter(name for _, name, _, _ in summary["findings"])
+    flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
+    lines = [
+        "## Known limits",
+        "",
+        "- Answers come from annotated boxes; whether an object is visible in the video was not checked.",
+        "- No blind filtering and no bias pruning was run: `pruned` is False throughout. No human review took place.",
+        f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
+        f"- Questions with a remark: {flags}.",
+        "- The scans' own terms hold. This release holds no media: `dataset` and `scene_name` name them.",
+    ]
+    if settings["generate"]["profile"] == "official":
+        lines.append("- Profile `official` repeats the quirks of the released benchmark (see scan2qa's README).")
+    return [*lines, ""]

@@ -1,0 +1,106 @@
+"""The release folder: three configurations of one split, a dataset card, and checksums written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from pipeline.errors import StoreError
+from pipeline.export.card import dataset_card
+from pipeline.export.tables import SCHEMA_METADATA, default_table, provenance_table, rejected_table
+from pipeline.schema import Scene
+from pipeline.store import table_bytes, write_atomically
+
+EXPORT_CODE: Final = ("export", "schema.py", "tables.py", "store.py", "builder.py")
+ZSTD_LEVEL: Final = 9
+CHECKSUMS: Final = "checksums.sha256"
+
+
+class Released(BaseModel):
+    """Summary of a release: what was written, and the counts that the final table shows."""
+
+    files: dict[str, str]  # path within the release -> SHA-256
+    questions: dict[str, int]  # task -> number
+    rejections: dict[str, dict[str, int]]  # task -> reason -> number
+    answers: dict[str, dict[str, int]]  # task -> answer -> number, multiple choice only
+    letters: dict[str, dict[str, int]]
+    flags: dict[str, int]
+    findings: list[list[str]]  # scene, name, severity, message
+
+
+def write_release(
+    folder: Path, selected: Sequence[pa.Table], scenes: Sequence[Scene], settings: dict[str, Any]
+) -> bytes:
+    """Writes all files of the release, atomically one by one, and gives the summary (`Released` as JSON).
+
+    Args:
+        folder: the release folder; files of an older release that this one lacks are removed.
+        selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids.
+        scenes: the scenes of the release.
+        settings: the part of the configuration that a release depends on; its digest goes into the provenance.
+    """
+    default, pairs = default_table(selected)
+    tables = {
+        "data": default,
+        "provenance": provenance_table(selected, scenes, settings),
+        "rejected": rejected_table(selected),
+    }
+    repeated = [i for i, n in Counter(pairs).items() if n > 1]
+    if repeated:
+        raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/rng.py")
+    split = settings["export"]["split"]
+    files = {
+        f"{name}/{split}-00000-of-00001.parquet": table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA)
+        for name, table in tables.items()
+    }
+    summary = _summary(tables, scenes)
+    card = dataset_card(tables, summary, scenes, settings)
+    files["README.md"] = card.encode()
+    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in sorted(files.items())}
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    for name, raw in files.items():
+        write_atomically(folder / name, raw)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.relative_to(folder).as_posix() not in files:
+            path.unlink()
+    write_atomically(folder / CHECKSUMS, "".join(f"{s}  {name}\n" for name, s in sums.items()).encode())
+    return json.dumps(summary | {"files": sums}, sort_keys=True, indent=1).encode()
+
+
+def release_is_whole(folder: Path, summary: bytes) -> bool:
+    """Whether every file of the release is there with the bytes that the summary names."""
+    files = Released.model_validate_json(summary).files
+    try:
+        return (
+            all(hashlib.sha256((folder / f).read_bytes()).hexdigest() == s for f, s in files.items())
+            and (folder / CHECKSUMS).exists()
+        )
+    except OSError:
+        return False
+
+
+def _summary(tables: dict[str, pa.Table], scenes: Sequence[Scene]) -> dict[str, Any]:
+    provenance = tables["provenance"].select(["task", "answer", "choice", "flags"]).to_pandas()
+    rejected = tables["rejected"].select(["task", "reason"]).to_pandas()
+    letters = tables["data"].select(["question_type", "ground_truth", "options"]).to_pandas()
+    chosen = provenance[provenance["choice"].isna()]
+    lettered = letters[letters["options"].notna()]
+    return {
+        "questions": _counts(provenance["task"]),
+        "rejections": {task: _counts(part["reason"]) for task, part in rejected.groupby("task")},
+        "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
+        "letters": {task: _counts(part["ground_truth"]) for task, part in lettered.groupby("question_type")},
+        "flags": dict(sorted(Counter(f for flags in provenance["flags"].dropna() for f in flags).items())),
+        "findings": [[s.id, f.name, f.severity, f.message] for s in scenes for f in s.findings],
+    }
+
+
+def _counts(column: Any) -> dict[str, int]:
+    return {str(k): int(n) for k, n in sorted(column.value_counts().items())}

@@ -1,0 +1,1 @@
+"""Pure geometry: numpy in, numpy out. Metres, z up; angles in degrees."""

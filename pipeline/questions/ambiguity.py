@@ -1,0 +1,49 @@
+"""The rules that decide whether a question is asked, in two complete profiles.
+
+`official` reproduces the released VSI-Bench, quirks included; `strict` is what its rules were meant to be. The
+numbers come from the paper ("Thinking in Space", appendix B.1) and from the released files where the paper is silent.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Rules(BaseModel):
+    """Limits of one profile; metres, square metres, degrees. Any of them can be set in a build's configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
+    refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
+    min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
+    abs_distance_min_m: float = Field(default=0.2, description="absolute distance: smallest asked (released file)")
+    nearest_min_m: float = Field(default=0.15, description="relative distance: the nearest is at least this far")
+    gap_min_m: float = Field(default=0.15, description="relative distance: between any two distances (B.1)")
+    gap_min_large_room_m: float = Field(description="the same in rooms over large_room_m2 (B.1: 0.30)")
+    large_room_m2: float = Field(default=40.0, description="B.1")
+    pair_min_m: float = Field(default=0.30, description="direction: any two of the three objects (released file)")
+    pair_max_m: float = Field(default=5.0, description="direction: any two of the three objects (released file)")
+    horizontal_min_m: float = Field(description="direction: from where one stands to the others, on the floor plane")
+    margin_min_deg: float = Field(default=10.0, description="direction: to the sector boundaries (released file)")
+    hard_margin_two_sided: bool = Field(description="direction, hard: also refuse just past a boundary")
+    corners_max: int = Field(default=2, description="direction: of the 8 corners of the asked box in another sector")
+
+
+OFFICIAL: Final = Rules(
+    distance="grid_5cm",
+    refuse_doubts=False,
+    gap_min_large_room_m=0.15,  # the paper's 0.30 is never applied in the released file
+    horizontal_min_m=1e-6,  # only where there is no direction at all
+    hard_margin_two_sided=False,
+)
+STRICT: Final = Rules(
+    distance="exact",
+    refuse_doubts=True,
+    gap_min_large_room_m=0.30,
+    horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
+    hard_margin_two_sided=True,
+)
+PROFILES: Final[dict[str, Rules]] = {"official": OFFICIAL, "strict": STRICT}

@@ -1,0 +1,148 @@
+"""All candidate questions of a scene as one table: every row is asked for, or carries the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.geometry.boxes import BoolArray, IntArray
+from pipeline.questions.base import Answers, SceneView, Slot, StrArray, Task
+from pipeline.rng import question_ids
+from pipeline.tables import CANDIDATES, EVIDENCE
+
+DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what processors round differently
+
+
+def candidates(view: SceneView, tasks: Sequence[Task]) -> pa.Table:
+    """Every candidate of every task, in the order of the tasks; see `CANDIDATES`."""
+    return pa.concat_tables([part for task in tasks for part in (_refused(view, task), _answered(view, task))])
+
+
+def _answered(view: SceneView, task: Task) -> pa.Table:
+    operands = task.operands(view)
+    answers = task.answer(view, operands)
+    n = len(operands)
+    failed, reasons = verdicts(answers, n)
+    kept = failed < 0
+    names = view.categories[operands]
+    return _table(
+        view,
+        task,
+        n,
+        id=question_ids(view.scene.id, task.name, task.template, names.tolist()),
+        operands=_lists(names.ravel(), np.full(n, operands.shape[1])),
+        answer=pa.array(answers.truth, pa.string(), mask=~kept),
+        labels=_labels(answers, kept),
+        evidence=_evidence(answers, kept),
+        flags=_flags(answers, n),
+        **reasons,
+    )
+
+
+def verdicts(answers: Answers, n: int) -> tuple[IntArray, dict[str, pa.Array]]:
+    """The first failed check of each candidate, -1 for none, and its columns reason, measured, limit and unit."""
+    failed = np.full(n, -1, dtype=np.intp)
+    reason, unit = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
+    measured, limit = np.full(n, np.nan), np.full(n, np.nan)
+    for number, check in enumerate(answers.checks):
+        hit = (failed < 0) & ~check.ok
+        failed[hit] = number
+        reason[hit], unit[hit] = check.reason, check.unit
+        measured[hit], limit[hit] = check.measured[hit], check.limit[hit]
+    return failed, {
+        "reason": pa.array(reason, pa.string()),
+        "measured": _numbers(measured),
+        "limit": _numbers(limit),
+        "unit": pa.array(unit, pa.string()),
+    }
+
+
+def _refused(view: SceneView, task: Task) -> pa.Table:
+    """One row per role and category that cannot play it, so that no candidate is lost without a word."""
+    rows = []
+    roles: dict[str, Slot] = dict(zip(task.roles, task.slots, strict=True))
+    for role, slot in roles.items():
+        for category, name in enumerate(view.categories):
+            problem = view.problem(category, slot)
+            if problem is not None:
+                rows.append((role, name, problem))
+    return _table(
+        view,
+        task,
+        len(rows),
+        id=question_ids(view.scene.id, task.name, task.template, [(role, name) for role, name, _ in rows]),
+        role=[role for role, _, _ in rows],
+        operands=[[name] for _, name, _ in rows],
+        reason=[p.reason for _, _, p in rows],
+        measured=[p.measured for _, _, p in rows],
+        limit=[p.limit for _, _, p in rows],
+        unit=[p.unit for _, _, p in rows],
+    )
+
+
+def _table(view: SceneView, task: Task, n: int, **columns: object) -> pa.Table:
+    columns |= {"scene": pa.repeat(view.scene.id, n), "task": pa.repeat(task.name, n)}
+    arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in CANDIDATES]
+    return pa.Table.from_arrays(arrays, schema=CANDIDATES)
+
+
+def _labels(answers: Answers, kept: BoolArray) -> pa.Array:
+    if answers.labels is None:
+        return pa.nulls(len(kept), pa.list_(pa.string()))
+    return _lists(answers.labels[kept].ravel(), np.where(kept, answers.labels.shape[1], 0), kept)
+
+
+def _evidence(answers: Answers, kept: BoolArray) -> pa.Array:
+    """Facts and passed checks of the kept candidates; a rejected one carries its reason instead."""
+    n = len(kept)
+    nothing = np.full(n, np.nan)
+    entries: list[tuple[Any, ...]] = [(f.name, f.subject, f.value, None, nothing, f.unit) for f in answers.facts]
+    for rule in answers.checks:
+        if rule.relation != "known":
+            subject = np.full(n, "rule", dtype=object)
+            entries.append((rule.reason, subject, rule.measured, rule.relation, rule.limit, rule.unit))
+    if not entries:
+        return pa.nulls(n, pa.list_(EVIDENCE))
+    m, columns = int(kept.sum()), list(zip(*entries, strict=True))
+
+    def repeated(index: int) -> pa.Array:
+        return pa.array(np.tile(np.array(columns[index], dtype=object), m), pa.string())
+
+    def gathered(index: int) -> np.ndarray:
+        return np.stack([column[kept] for column in columns[index]], axis=1).ravel()
+
+    structs = pa.StructArray.from_arrays(
+        [
+            repeated(0),
+            pa.array(gathered(1), pa.string()),
+            _numbers(gathered(2)),
+            repeated(3),
+            _numbers(gathered(4)),
+            repeated(5),
+        ],
+        fields=list(EVIDENCE),
+    )
+    return _lists(structs, np.where(kept, len(entries), 0), kept)
+
+
+def _flags(answers: Answers, n: int) -> pa.Array:
+    if answers.flags is None:
+        return pa.nulls(n, pa.list_(pa.string()))
+    present = answers.flags != ""
+    return _lists(answers.flags[present], present.astype(np.intp), present)
+
+
+def _lists(values: StrArray | pa.Array, lengths: IntArray, valid: BoolArray | None = None) -> pa.Array:
+    """A list array of consecutive runs of ``values``; null where ``valid`` is False."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    flat = values if isinstance(values, pa.Array) else pa.array(values, pa.string())
+    mask = None if valid is None else pa.array(~valid)
+    return pa.ListArray.from_arrays(pa.array(offsets), flat, mask=mask)
+
+
+def _numbers(values: np.ndarray) -> pa.Array:
+    """Rounded to `DECIMALS`, NaN as null; + 0.0 turns -0.0 into 0.0."""
+    return pa.array(np.round(values, DECIMALS) + 0.0, pa.float64(), from_pandas=True)

@@ -1,0 +1,86 @@
+"""Options: letters as even as possible, and four choices for numeric questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from pipeline.questions.base import Number
+from pipeline.rng import rng_for
+
+LETTERS: Final = "ABCDEFGHIJ"
+NUMERIC_CHOICES: Final = 4
+MARGIN: Final = 0.2  # of the truth, between any two numeric choices (VSI-Bench B.1: a threshold; the size is ours)
+_TRIES: Final = 200
+
+
+def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
+    """Position of the right option for each question of one scene and task, in order of their ids.
+
+    ``choices[i]`` is the number of options of question i. Every block of k questions with k options gets each
+    position once, in an order drawn from (scene, task, block): even within the task, and unpredictable.
+    """
+    rank: dict[int, int] = {}
+    positions = []
+    for k in choices:
+        block, place = divmod(rank.get(k, 0), k)
+        rank[k] = rank.get(k, 0) + 1
+        positions.append(int(rng_for(scene, task, "letters", k, block).permutation(k)[place]))
+    return positions
+
+
+def order_options(question: int, truth: str, labels: Sequence[str], position: int) -> tuple[str, ...]:
+    """The options with the truth at ``position`` and the others in an order drawn from the question's id."""
+    others = [label for label in labels if label != truth]
+    shuffled = [others[i] for i in rng_for(question, "option_order").permutation(len(others))]
+    return (*shuffled[:position], truth, *shuffled[position:])
+
+
+def lettered(options: Sequence[str]) -> tuple[str, ...]:
+    """The options as released: "A. …", "B. …"."""
+    return tuple(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
+
+
+def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...]:
+    """Four numbers in ascending order, the truth among them, drawn from the question's id.
+
+    As in the paper the others lie between a lower and an upper factor of the truth and are drawn again while any two
+    are within a margin. How many of them lie below the truth is drawn first, evenly among what is possible: else the
+    middle options would be right most of the time. Where the rounding leaves no room (the count 2), the range is
+    extended.
+    """
+    rng = rng_for(question, "choices")
+    value = float(truth)
+    step = 10.0**-number.decimals
+    gap = max(MARGIN * value, step)
+    reach = gap + step  # what one more choice takes up at most, rounding included
+    room_below = math.floor((value - step) / reach + 1e-9)
+    n_below = int(rng.integers(0, min(room_below, NUMERIC_CHOICES - 1) + 1))
+    n_above = NUMERIC_CHOICES - 1 - n_below
+    lowest = max(step, min(number.lower * value, value - reach * n_below))
+    highest = max(number.upper * value, value + reach * n_above)
+    below = _spaced(rng, _lattice(lowest, value - gap, step), n_below, gap)
+    above = _spaced(rng, _lattice(value + gap, highest, step), n_above, gap)
+    return tuple(f"{v:.{number.decimals}f}" for v in (*below, value, *above))
+
+
+def _lattice(low: float, high: float, step: float) -> np.ndarray:
+    """Multiples of ``step`` in [low, high]."""
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return np.arange(first, last + 1) * step
+
+
+def _spaced(rng: np.random.Generator, lattice: np.ndarray, n: int, gap: float) -> list[float]:
+    """N values of a lattice, ascending and at least ``gap`` apart: drawn again until they are, else the tightest."""
+    for _ in range(_TRIES):
+        drawn = np.sort(rng.choice(lattice, n, replace=False)) if n <= len(lattice) else lattice[:0]
+        if len(drawn) == n and (np.diff(drawn) >= gap - 1e-9).all():
+            return [float(v) for v in drawn]
+    chosen: list[float] = []
+    for v in lattice:
+        if len(chosen) < n and (not chosen or v - chosen[-1] >= gap - 1e-9):
+            chosen.append(float(v))
+    return chosen

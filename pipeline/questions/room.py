@@ -1,0 +1,77 @@
+"""room_size_estimation: the floor area of the scanned space."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pipeline.geometry.boxes import IntArray
+from pipeline.questions.base import Answers, Check, Fact, Number, SceneView, Slot, format_numbers
+from pipeline.templates import Operands
+
+# A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
+# of reading, although the question says to take the combined space. Such questions are flagged, not dropped.
+ROOM_KINDS: Final[dict[str, frozenset[str]]] = {
+    "bathroom": frozenset({"toilet", "bathtub", "shower", "shower curtain", "bidet"}),
+    "bedroom": frozenset({"bed", "nightstand", "crib"}),
+    "kitchen": frozenset({"stove", "oven", "dishwasher", "refrigerator", "kitchen counter", "kitchen cabinet"}),
+    "living room": frozenset({"sofa", "couch", "coffee table", "fireplace"}),
+    "office": frozenset({"whiteboard", "printer", "copier", "computer tower"}),
+}
+ONE_ROOM: Final = 1
+
+
+class RoomSize:
+    """No operand. Truth: area in square metres, one decimal (VSI-Bench B.1: alpha shape of the scan's points)."""
+
+    name = "room_size_estimation"
+    version = 1
+    template = "vsi/room_size_estimation"
+    roles: tuple[str, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    number = Number(decimals=1, unit="m2")
+
+    def operands(self, view: SceneView) -> IntArray:
+        """One candidate without operands, (1, 0)."""
+        return np.empty((1, 0), dtype=np.intp)
+
+    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+        """The area as the source measured it. A room that was not measured is rejected, never taken as 0."""
+        n = len(operands)
+        area = view.scene.room.area_m2
+        measured = np.full(n, np.nan if area is None else area)
+        checks = [Check("room_not_measured", "known", ~np.isnan(measured), measured, np.full(n, np.nan), "m2")]
+        doubt = view.doubt("room")
+        if doubt is not None:
+            value, limit = (np.nan if v is None else v for v in (doubt.measured, doubt.limit))
+            checks.append(
+                Check(doubt.name, "known", np.zeros(n, bool), np.full(n, value), np.full(n, limit), doubt.unit or "")
+            )
+        kinds = room_kinds(view)
+        flag = "open_plan" if len(kinds) > ONE_ROOM else ""
+        subject = np.full(n, ", ".join(kinds) or "none", dtype=object)
+        return Answers(
+            truth=format_numbers(measured, self.number),
+            labels=None,
+            checks=tuple(checks),
+            facts=(
+                Fact("room_area", np.full(n, "room", dtype=object), measured, "m2"),
+                Fact("room_kinds", subject, np.full(n, float(len(kinds))), "kinds"),
+            ),
+            flags=np.full(n, flag, dtype=object),
+        )
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `Task.fields`."""
+        return {}
+
+    def canonical(self, fields: Operands) -> tuple[str, ...]:
+        """See `Task.canonical`."""
+        return ()
+
+
+def room_kinds(view: SceneView) -> list[str]:
+    """The kinds of room whose furniture the scene holds, sorted."""
+    present = set(view.categories)
+    return [kind for kind, furniture in sorted(ROOM_KINDS.items()) if furniture & present]

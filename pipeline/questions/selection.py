@@ -1,0 +1,87 @@
+"""From candidates to questions: a cap per scene and task, balanced answers, letters and wording."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.questions.base import Task
+from pipeline.questions.choices import LETTERS, balanced_letters, lettered, numeric_choices, order_options
+from pipeline.tables import QUESTIONS, REJECTIONS, SELECTED
+from pipeline.templates import load_template
+
+OVER_CAP: Final = "over_cap"
+
+
+def select(candidates: pa.Table, tasks: dict[str, Task], cap: int) -> pa.Table:
+    """Questions and rejections of one scene (`SELECTED`), at most ``cap`` questions per task.
+
+    Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
+    ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other.
+    """
+    frame = candidates.select(["id", "task", "answer", "reason"]).to_pandas()
+    asked = frame[frame["reason"].isna()].sort_values("id")
+    asked["turn"] = asked.groupby(["task", "answer"], sort=False).cumcount()
+    asked = asked.sort_values(["turn", "id"])
+    asked["place"] = asked.groupby("task", sort=False).cumcount() + 1
+    kept = asked[asked["place"] <= cap].sort_values(["task", "id"])
+    over = asked[asked["place"] > cap]
+    questions = _questions(candidates.take(pa.array(kept.index)), tasks)
+    return pa.concat_tables([questions, _rejections(candidates, over, cap)], promote_options="default").select(
+        SELECTED.names
+    )
+
+
+def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
+    displaced = candidates.take(pa.array(over.index)).select(REJECTIONS.names)
+    n = len(over)
+    for name, column in (
+        ("reason", pa.repeat(OVER_CAP, n)),
+        ("measured", pa.array(over["place"].to_numpy(float), pa.float64())),
+        ("limit", pa.repeat(float(cap), n)),
+        ("unit", pa.repeat("place", n)),
+    ):
+        displaced = displaced.set_column(REJECTIONS.get_field_index(name), REJECTIONS.field(name), column)
+    refused = candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names)
+    return pa.concat_tables([refused, displaced]).sort_by([("task", "ascending"), ("id", "ascending")])
+
+
+def _questions(kept: pa.Table, tasks: dict[str, Task]) -> pa.Table:
+    """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
+    rows = []
+    by_task: dict[str, list[dict[str, object]]] = {}
+    for row in kept.to_pylist():
+        by_task.setdefault(row["task"], []).append(row)
+    for name, group in by_task.items():
+        task = tasks[name]
+        choices = [
+            numeric_choices(r["id"], r["answer"], task.number) if task.number else None  # type: ignore[arg-type]
+            for r in group
+        ]
+        sizes = [len(c or r["labels"]) for c, r in zip(choices, group, strict=True)]  # type: ignore[arg-type]
+        letters = balanced_letters(str(group[0]["scene"]), name, sizes)
+        for row, numbers, position in zip(group, choices, letters, strict=True):
+            rows.append(_question(row, task, numbers, position))
+    return pa.Table.from_pylist(rows, schema=QUESTIONS)
+
+
+def _question(row: dict, task: Task, numbers: tuple[str, ...] | None, position: int) -> dict[str, object]:  # type: ignore[type-arg]
+    template = load_template(task.template)
+    operands = tuple(row["operands"])
+    ordered = order_options(row["id"], row["answer"], numbers or row["labels"], position)
+    letter = LETTERS[position]
+    common = {k: row[k] for k in ("id", "scene", "task", "answer", "evidence", "flags")}
+    return common | {
+        "task_version": task.version,
+        "template": template.id,
+        "template_version": template.version,
+        "operands": operands,
+        "text": template.render(task.fields(operands, None if numbers else ordered)),
+        "options": None if numbers else lettered(ordered),
+        "ground_truth": row["answer"] if numbers else letter,
+        "choices": lettered(ordered) if numbers else None,
+        "choice": letter if numbers else None,
+    }

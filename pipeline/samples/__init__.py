@@ -1,0 +1,1 @@
+"""Small procedural scenes in the raw formats, for demonstrations and tests."""

@@ -1,0 +1,159 @@
+"""The shared schema: what every reader produces and every later stage reads.
+
+Frames and units: metres, z up, right-handed world frame of the scan. Angles in degrees. ``None`` means "not
+measured" and never zero. JSON Schemas of these models are generated into ``meta_schemas/`` (`scan2qa schemas`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+SCHEMA_VERSION: Final = 1
+
+Vec3 = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
+Mat3 = tuple[Vec3, Vec3, Vec3]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Model(BaseModel):
+    """Base of all schema models: immutable, and unknown keys are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OrientedBox(Model):
+    """A box in any orientation, in the sense of Open3D's OrientedBoundingBox.
+
+    ``axes`` has one unit axis per row (world coordinates); ``lengths[i]`` is the full side along ``axes[i]``, metres.
+    """
+
+    center: Vec3
+    lengths: tuple[
+        Annotated[FiniteFloat, Field(ge=0)], Annotated[FiniteFloat, Field(ge=0)], Annotated[FiniteFloat, Field(ge=0)]
+    ]
+    axes: Mat3
+
+
+class SceneObject(Model):
+    """One annotated object instance."""
+
+    category: Name
+    instance: int = Field(ge=0, description="index among the scene's objects of this category")
+    raw_label: str | None = Field(default=None, description="the dataset's own label before remapping")
+    box: OrientedBox
+
+
+class Room(Model):
+    """The scanned space as a whole; what a source does not measure is None."""
+
+    area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    center: Vec3 | None = None
+
+
+class Video(Model):
+    """The video of a scene, by file name relative to the video root."""
+
+    path: str
+
+
+class Finding(Model):
+    """Something in the raw data that is not as it should be, with the numbers that show it.
+
+    A ``fault`` quarantines its scene. A ``doubt`` stays with the scene: profile `strict` refuses what it touches. A
+    ``note`` is about something that no answer depends on.
+    """
+
+    name: str
+    severity: Literal["fault", "doubt", "note"]
+    subject: str = Field(description="the category, key or line it is about")
+    message: str
+    measured: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+    remedy: str
+
+
+class Source(Model):
+    """Where a scene was read from. Paths are relative to the reader's root."""
+
+    reader: str
+    reader_version: int
+    files: tuple[str, ...]
+    sha256: str = Field(description="digest over the raw bytes of this scene alone")
+
+
+class Scene(Model):
+    """One unit of a build: a scan, in the shared schema."""
+
+    id: Name = Field(description='"dataset/name", stable')
+    dataset: Name
+    name: Name
+    kind: Literal["scan"] = "scan"
+    source: Source
+    video: Video | None = None
+    objects: tuple[SceneObject, ...]
+    counts: dict[Name, Annotated[int, Field(ge=0)]] = Field(
+        description="instances per category as the source states them; may differ from the boxes (see findings)"
+    )
+    room: Room
+    findings: tuple[Finding, ...] = ()
+
+
+class Evidence(Model):
+    """One number behind an answer; where a rule bounds it, the limit too."""
+
+    name: str
+    subject: str
+    value: float
+    relation: Literal[">=", ">", "<=", "<"] | None = None
+    limit: float | None = None
+    unit: str
+
+
+class Rejection(Model):
+    """Why a candidate question is not asked: a named reason with the measured value and its limit."""
+
+    reason: str
+    measured: float | None
+    limit: float | None
+    unit: str | None
+
+
+class Question(Model):
+    """A released question with everything that proves its answer."""
+
+    id: int = Field(ge=0, lt=2**53)
+    scene: str
+    task: str
+    template: str
+    template_version: int
+    operands: tuple[str, ...]
+    text: str
+    options: tuple[str, ...] | None = Field(description='"A. …" in order; None for numeric questions')
+    ground_truth: str = Field(description="a bare letter where there are options, else the number")
+    answer: str = Field(description="the answer in words or as a number, whatever its letter")
+    choices: tuple[str, ...] | None = Field(description="four options of a numeric question")
+    choice: str | None = Field(description="letter of the right one among ``choices``")
+    evidence: tuple[Evidence, ...]
+    flags: tuple[str, ...] = ()
+
+
+class Quarantine(Model):
+    """A unit that was left out of a build, and why."""
+
+    unit: str
+    stage: str
+    file: str
+    finding: str
+    message: str
+    remedy: str
+
+
+MODELS: Final[dict[str, type[Model]]] = {
+    "scene": Scene,
+    "question": Question,
+    "rejection": Rejection,
+    "quarantine": Quarantine,
+}

@@ -1,0 +1,161 @@
+"""The stages of a build: pure functions of a unit's input, their part of the configuration and their code."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.config import BuildConfig
+from pipeline.errors import RawDataError, StoreError
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import Rules
+from pipeline.questions.base import SceneView
+from pipeline.questions.candidates import candidates
+from pipeline.questions.selection import select
+from pipeline.readers import READERS, SceneRef
+from pipeline.schema import Quarantine, Scene
+from pipeline.store import Result, Store, digest_of, read_table, table_bytes
+from pipeline.templates import load_template
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+# Libraries whose version can change a result; a new one is new code.
+_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic")
+
+
+@dataclass(frozen=True)
+class RawInput:
+    """Input of the first stage: one scene of a reader's root."""
+
+    reader: str
+    root: Path
+    ref: SceneRef
+
+    @property
+    def digest(self) -> str:
+        """Changes with the scene's bytes and with the file that holds them, not with where the root lies."""
+        return digest_of([self.reader, self.ref.file, self.ref.sha256])
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step per scene. ``code`` names the folders and modules of ``pipeline/`` that its result depends on."""
+
+    name: str
+    suffix: str
+    code: tuple[str, ...]
+    settings: Callable[[BuildConfig], dict[str, Any]]
+    run: Callable[[Any, dict[str, Any]], bytes]
+
+
+def _unify(raw: RawInput, settings: dict[str, Any]) -> bytes:
+    return READERS[raw.reader].read(raw.root, raw.ref).model_dump_json(indent=1).encode()
+
+
+def _generate(raw: bytes, settings: dict[str, Any]) -> bytes:
+    view = SceneView(Scene.model_validate_json(raw), Rules.model_validate(settings["rules"]))
+    return table_bytes(candidates(view, [TASKS[name] for name in settings["tasks"]]))
+
+
+def _select(raw: bytes, settings: dict[str, Any]) -> bytes:
+    return table_bytes(select(read_table(raw), TASKS, settings["per_scene_and_task"]))
+
+
+def _select_settings(config: BuildConfig) -> dict[str, Any]:
+    wordings = {name: load_template(TASKS[name].template).digest for name in config.generate.tasks}
+    return config.select.model_dump() | {"templates": wordings}
+
+
+def _generate_settings(config: BuildConfig) -> dict[str, Any]:
+    return {"tasks": list(config.generate.tasks), "rules": config.generate.resolved_rules().model_dump()}
+
+
+_SHARED: Final = ("schema.py", "tables.py", "rng.py", "store.py", "stages.py")
+_QUESTIONS: Final = (*_SHARED, "geometry", "questions", "templates.py")
+SCENE_STAGES: Final[dict[str, Stage]] = {
+    stage.name: stage
+    for stage in (
+        Stage("unify", ".json", (*_SHARED, "readers"), lambda _: {}, _unify),
+        Stage("generate", ".parquet", _QUESTIONS, _generate_settings, _generate),
+        Stage("select", ".parquet", _QUESTIONS, _select_settings, _select),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One stage of one unit, to be run in any process."""
+
+    stage: str
+    unit: str
+    key: str
+    given: RawInput | Result
+    settings: dict[str, Any]
+    store: Path
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job: a result, or the reason why its unit is left out."""
+
+    unit: str
+    result: Result | None
+    quarantine: Quarantine | None
+    seconds: float
+
+
+def run_job(job: Job) -> Done:
+    """Runs one job and stores its result. Only StoreError gets out: it concerns the build, not the unit."""
+    start = time.perf_counter()
+    stage, store = SCENE_STAGES[job.stage], Store(job.store)
+    try:
+        given = store.get(job.given) if isinstance(job.given, Result) else job.given
+        result = store.put(job.stage, job.unit, job.key, stage.run(given, job.settings), stage.suffix)
+    except StoreError:
+        raise
+    except RawDataError as error:
+        return Done(job.unit, None, quarantine_of(error, job.unit, job.stage), time.perf_counter() - start)
+    except Exception as error:
+        return Done(job.unit, None, _unexpected(error, job), time.perf_counter() - start)
+    return Done(job.unit, result, None, time.perf_counter() - start)
+
+
+def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
+    """The quarantine entry of a unit whose raw data are broken."""
+    return Quarantine(
+        unit=unit,
+        stage=stage,
+        file=str(error.path),
+        finding=error.finding,
+        message=error.message,
+        remedy=error.remedy,
+    )
+
+
+def _unexpected(error: Exception, job: Job) -> Quarantine:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return Quarantine(
+        unit=job.unit,
+        stage=job.stage,
+        file=str(job.given.root / job.given.ref.file if isinstance(job.given, RawInput) else job.given.path),
+        finding="unexpected_error",
+        message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
+        remedy="this is a fault of scan2qa: report it with the file",
+    )
+
+
+@cache
+def code_digest(parts: tuple[str, ...]) -> str:
+    """Digest over the source of folders and modules of ``pipeline/`` and the versions of the libraries.
+
+    So there is no version number to forget to raise; a change that changes no result stops at the next stage.
+    """
+    files = [f for part in parts for f in ((_PACKAGE / part).rglob("*.py") if "." not in part else [_PACKAGE / part])]
+    sources = {f.relative_to(_PACKAGE).as_posix(): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+    return digest_of([sources, {name: version(name) for name in _LIBRARIES}])

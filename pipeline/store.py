@@ -1,0 +1,148 @@
+"""Results on disk: one file per stage and unit, named by what it was made from and by what it holds.
+
+``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
+the digest is that of the file's bytes. So a listing of the folder says what is there, and a file that was cut or
+changed is noticed when it is read. Files are written to a temporary name, synced and renamed: after a kill at any
+point a result is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import StoreError
+
+DIGEST_CHARS: Final = 32  # hex; 128 bits
+_TEMPORARY: Final = ".tmp-"
+
+
+class Result(NamedTuple):
+    """A finished result: the digest of its bytes and where they lie."""
+
+    digest: str
+    path: Path
+
+
+def digest_of(value: Any) -> str:
+    """Digest of a JSON-like value, or of bytes."""
+    raw = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True, ensure_ascii=False).encode()
+    return hashlib.sha256(raw).hexdigest()[:DIGEST_CHARS]
+
+
+class Store:
+    """The results of one build. Raises StoreError, in one line, when the disk refuses."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def index(self, stage: str) -> dict[tuple[str, str], Result]:
+        """All results of a stage by (unit, key), from one listing of its folders."""
+        found: dict[tuple[str, str], Result] = {}
+        for folder in sorted(p for p in (self.root / stage).glob("*") if p.is_dir()):
+            for path in folder.iterdir():
+                name, key, digest = _parts(path)
+                if digest:
+                    found[f"{folder.name}/{name}", key] = Result(digest, path)
+        return found
+
+    def put(self, stage: str, unit: str, key: str, raw: bytes, suffix: str) -> Result:
+        """Writes one result."""
+        digest = digest_of(raw)
+        dataset, _, name = unit.partition("/")
+        path = self.root / stage / dataset / f"{name}.{key}.{digest}{suffix}"
+        write_atomically(path, raw)
+        return Result(digest, path)
+
+    def get(self, result: Result) -> bytes:
+        """The bytes of a result. Raises StoreError if they are not what the name says."""
+        try:
+            raw = result.path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
+        if digest_of(raw) != result.digest:
+            raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
+        return raw
+
+    def is_sound(self, result: Result) -> bool:
+        """Whether the file still holds what its name says; a damaged one is removed."""
+        try:
+            self.get(result)
+        except StoreError:
+            result.path.unlink(missing_ok=True)
+            return False
+        return True
+
+    def prune(self, keep: Iterable[Path]) -> None:
+        """Removes every file of the store that is not in ``keep``, left-over temporary files included."""
+        kept = set(keep)
+        for path in sorted(self.root.glob("*/*/*")):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, raw: bytes) -> None:
+    """Writes a file so that it is there whole or not at all, also after a power cut."""
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
+        with os.fdopen(handle, "wb") as file:
+            _write(file.fileno(), raw)
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        hint = {errno.ENOSPC: "free some space", errno.EDQUOT: "free some space"}.get(
+            error.errno or 0, "give a folder that can be written with --out"
+        )
+        raise StoreError(f"{path.parent}: cannot write ({error.strerror}): {hint}") from error
+
+
+def _write(descriptor: int, raw: bytes) -> None:
+    """All bytes to a file descriptor; the one place where the store meets the disk."""
+    view = memoryview(raw)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _parts(path: Path) -> tuple[str, str, str]:
+    """Unit name, key and digest of a result's file name; empty strings for a temporary or foreign file."""
+    name, _, rest = path.name.rpartition(".")
+    name, _, digest = name.rpartition(".")
+    name, _, key = name.rpartition(".")
+    sound = name and rest and len(key) == len(digest) == DIGEST_CHARS and not path.name.startswith(_TEMPORARY)
+    return (name, key, digest) if sound else ("", "", "")
+
+
+def table_bytes(table: pa.Table, level: int = 3, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as Parquet: zstd, row groups of 10,000, page index; the same bytes for the same table."""
+    if metadata:
+        table = table.replace_schema_metadata(metadata)
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        compression_level=level,
+        row_group_size=10_000,
+        write_page_index=True,
+        store_schema=True,
+    )
+    return bytes(sink.getvalue())
+
+
+def read_table(raw: bytes) -> pa.Table:
+    """The table of `table_bytes`."""
+    return pq.read_table(pa.BufferReader(raw), use_threads=False)

@@ -1,0 +1,70 @@
+"""The tables that stages hand to one another, as Arrow schemas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+EVIDENCE: Final = pa.struct(
+    [
+        pa.field("name", pa.string()),
+        pa.field("subject", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("relation", pa.string()),  # of the value to the limit, where a rule bounds it
+        pa.field("limit", pa.float64()),
+        pa.field("unit", pa.string()),
+    ]
+)
+CANDIDATES: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("scene", pa.string()),
+        pa.field("task", pa.string()),
+        pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
+        pa.field("operands", pa.list_(pa.string())),
+        pa.field("answer", pa.string()),
+        pa.field("labels", pa.list_(pa.string())),
+        pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("flags", pa.list_(pa.string())),
+        pa.field("reason", pa.string()),  # null: a question
+        pa.field("measured", pa.float64()),
+        pa.field("limit", pa.float64()),
+        pa.field("unit", pa.string()),
+    ]
+)
+QUESTIONS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("scene", pa.string()),
+        pa.field("task", pa.string()),
+        pa.field("task_version", pa.int32()),
+        pa.field("template", pa.string()),
+        pa.field("template_version", pa.int32()),
+        pa.field("operands", pa.list_(pa.string())),
+        pa.field("text", pa.string()),
+        pa.field("options", pa.list_(pa.string())),
+        pa.field("ground_truth", pa.string()),
+        pa.field("answer", pa.string()),
+        pa.field("choices", pa.list_(pa.string())),
+        pa.field("choice", pa.string()),
+        pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("flags", pa.list_(pa.string())),
+    ]
+)
+_REASONS: Final = [CANDIDATES.field(name) for name in ("role", "reason", "measured", "limit", "unit")]
+SELECTED: Final = pa.schema([*QUESTIONS, *_REASONS])  # a row with a reason is a rejection and has no text
+REJECTIONS: Final = pa.schema(
+    [SELECTED.field(n) for n in ("id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit")]
+)
+
+
+def asked_in(selected: pa.Table) -> pa.Table:
+    """The questions (`QUESTIONS`) among selected rows."""
+    return selected.filter(pc.is_null(selected["reason"])).select(QUESTIONS.names)
+
+
+def rejected_in(selected: pa.Table) -> pa.Table:
+    """The rejections (`REJECTIONS`) among selected rows."""
+    return selected.filter(pc.is_valid(selected["reason"])).select(REJECTIONS.names)
