@@ -80,7 +80,7 @@ def build(
 def stage(
     name: BuildName,
     stage: Annotated[str, typer.Argument(help="One of " + ", ".join(STAGES) + ".")],
-    scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas; * and ? match.")] = "",
+    scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas or blanks; * and ? match.")] = "",
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
@@ -88,7 +88,7 @@ def stage(
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
     config, folder = _prepare(name, root, out, settings, write=stage == STAGES[0])
-    chosen = [s.strip() for s in scenes.split(",") if s.strip()]
+    chosen = scenes.replace(",", " ").split()
     _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
     if stage != STAGES[-1]:
         show.console.print(f"Later stages were not run; [b]scan2qa build {name}[/b] brings them up to date.")

@@ -36,6 +36,15 @@ class OrientedBox(Model):
     axes: Mat3
 
 
+class Visibility(Model):
+    """What the delivered video shows of one object (stage `observe`)."""
+
+    frames_seen: int = Field(ge=0, description="examined frames in which it passes the pixel threshold")
+    largest_pixels: int = Field(ge=0, description="most pixels in any examined frame, of the reduced image")
+    first_seen_s: FiniteFloat | None = Field(description="time of the first such frame from the video's start")
+    budgets: dict[int, int] = Field(description="number of evenly spaced frames -> most pixels in any of them")
+
+
 class SceneObject(Model):
     """One annotated object instance."""
 
@@ -43,19 +52,30 @@ class SceneObject(Model):
     instance: int = Field(ge=0, description="index among the scene's objects of this category")
     raw_label: str | None = Field(default=None, description="the dataset's own label before remapping")
     box: OrientedBox
+    visibility: Visibility | None = Field(default=None, description="None: not examined")
 
 
 class Room(Model):
     """The scanned space as a whole; what a source does not measure is None."""
 
     area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    area_method: str | None = Field(default=None, description='how, for example "alpha_shape alpha=5 voxel=0.05"')
+    area_failure: str | None = Field(default=None, description="why there is no area")
     center: Vec3 | None = None
+    floor: tuple[tuple[tuple[FiniteFloat, FiniteFloat], ...], ...] | None = Field(
+        default=None, description="closed outlines of the floor, outer ones counter-clockwise, holes clockwise"
+    )
 
 
 class Video(Model):
-    """The video of a scene, by file name relative to the video root."""
+    """The video of a scene; what is not known is None."""
 
-    path: str
+    path: str = Field(description="relative to the scene's root, or the bare name where the source has no videos")
+    fps: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    frames: Annotated[int, Field(gt=0)] | None = None
+    width: Annotated[int, Field(gt=0)] | None = None
+    height: Annotated[int, Field(gt=0)] | None = None
+    turn_deg: Literal[0, 90, 180, 270] = Field(default=0, description="clockwise turn that makes it upright")
 
 
 class Finding(Model):
@@ -81,7 +101,8 @@ class Source(Model):
     reader: str
     reader_version: int
     files: tuple[str, ...]
-    sha256: str = Field(description="digest over the raw bytes of this scene alone")
+    sha256: str = Field(description="digest over the raw bytes of this scene's annotation, geometry and poses")
+    box_method: str = Field(default="annotated", description="how the boxes came about")
 
 
 class Scene(Model):

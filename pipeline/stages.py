@@ -40,7 +40,7 @@ class RawInput:
     @property
     def digest(self) -> str:
         """Changes with the scene's bytes and with the file that holds them, not with where the root lies."""
-        return digest_of([self.reader, self.ref.file, self.ref.sha256])
+        return digest_of([self.reader, self.ref.files, self.ref.stamp])
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _unexpected(error: Exception, job: Job) -> Quarantine:
     return Quarantine(
         unit=job.unit,
         stage=job.stage,
-        file=str(job.given.root / job.given.ref.file if isinstance(job.given, RawInput) else job.given.path),
+        file=str(job.given.root / job.given.ref.files[0] if isinstance(job.given, RawInput) else job.given.path),
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.errors import RawDataError
+from pipeline.geometry.scans import SceneGeometry
 from pipeline.schema import Scene
 
 
@@ -16,15 +17,16 @@ class SceneRef:
 
     Attributes:
         id: "dataset/name".
-        file: the file that holds it, relative to the root.
-        span: first and one-past-last byte within the file.
-        sha256: over the raw bytes of this scene alone, so that a change elsewhere in the file does not touch it.
+        files: the files that hold it, relative to the root; the first names the scene in messages.
+        stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
+            many to read each time, of names, sizes and modification times.
+        span: first and one-past-last byte, for scenes that share a file.
     """
 
     id: str
-    file: str
-    span: tuple[int, int]
-    sha256: str
+    files: tuple[str, ...]
+    stamp: str
+    span: tuple[int, int] | None = None
 
     @property
     def dataset(self) -> str:
@@ -52,4 +54,8 @@ class Reader(Protocol):
 
     def read(self, root: Path, ref: SceneRef) -> Scene:
         """One scene. Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used."""
+        ...
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | None:
+        """Labelled mesh and camera frames of a scene that `read` gave, or None where the format has none."""
         ...

@@ -53,7 +53,7 @@ class VsiMeta:
             _list_file(root, file, refs, broken)
         seen = Counter(ref.id for ref in refs)
         for name in sorted(name for name, n in seen.items() if n > 1):
-            where = sorted({ref.file for ref in refs if ref.id == name})
+            where = sorted({ref.files[0] for ref in refs if ref.id == name})
             broken.append(
                 RawDataError(
                     root / where[0],
@@ -68,7 +68,7 @@ class VsiMeta:
 
     def read(self, root: Path, ref: SceneRef) -> Scene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
-        path = root / ref.file
+        path = root / ref.files[0]
         raw = _read_span(path, ref)
         findings = Findings()
         scene = json.loads(raw, object_pairs_hook=findings.unique_keys)
@@ -81,6 +81,9 @@ class VsiMeta:
         first, *others = findings.faults
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+        """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
 
 
 def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
@@ -95,7 +98,7 @@ def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDat
                 remedy = "rename the scene: it becomes part of file names"
                 broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
                 continue
-            refs.append(SceneRef(f"{dataset}/{entry.name}", relative, entry.span, entry.sha256))
+            refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
     except JsonFaultError as fault:
         broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, fault.scene))
     except OSError as error:
@@ -103,11 +106,13 @@ def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDat
 
 
 def _read_span(path: Path, ref: SceneRef) -> bytes:
+    if ref.span is None:
+        raise ValueError(f"{ref.id} is not a scene of this reader")
     start, end = ref.span
     with path.open("rb") as file:
         file.seek(start)
         raw = file.read(end - start)
-    if hashlib.sha256(raw).hexdigest() != ref.sha256:
+    if hashlib.sha256(raw).hexdigest() != ref.stamp:
         raise RawDataError(path, "changed_while_reading", "the file changed during the build", "build again", ref.id)
     return raw
 
@@ -129,7 +134,7 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
         id=ref.id,
         dataset=dataset,
         name=name,
-        source=Source(reader=reader.name, reader_version=reader.version, files=(ref.file,), sha256=ref.sha256),
+        source=Source(reader=reader.name, reader_version=reader.version, files=ref.files, sha256=ref.stamp),
         video=video,
         objects=tuple(objects),
         counts=counts,
