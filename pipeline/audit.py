@@ -39,6 +39,8 @@ NOT_ASKABLE: Final = frozenset(
         "repeated_operand",
     }
 )
+# The metadata hold nothing that could answer such a question; a raw scan would.
+UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured"})
 REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
@@ -124,17 +126,19 @@ def _audit_scene(questions: Sequence[Published], view: SceneView | None) -> list
     for number, question in enumerate(questions):
         scene = view.scene.id if view else f"{question.dataset or '?'}/{question.scene_name}"
         operands = operands_of(question)
+        obstacle = TASKS[question.question_type].obstacle(view) if view and operands is not None else None
         if operands is None:
             known = question.question_type in TASKS
             reason = "wording_not_recognised" if known else "question_type_not_supported"
             findings[number] = Finding(question, scene, "unsupported", None, _because(reason))
         elif view is None:
             findings[number] = Finding(question, scene, "not_askable", None, _because("scene_missing"))
+        elif obstacle is not None:
+            findings[number] = Finding(question, scene, _status(obstacle), None, obstacle)
         else:
             problem = _problem(TASKS[question.question_type], operands, view)
             if problem:
-                status = "not_askable" if problem.reason in NOT_ASKABLE else "ambiguous"
-                findings[number] = Finding(question, scene, status, None, problem)
+                findings[number] = Finding(question, scene, _status(problem), None, problem)
             else:
                 index = [view.index[name] for name in operands]
                 batches[question.question_type, len(index)].append((number, index))
@@ -153,8 +157,7 @@ def _answer_batch(questions: Sequence[Published], task: Task, operands: IntArray
     findings = []
     for row, question in enumerate(questions):
         rejection = Rejection(**{k: v[row] for k, v in columns.items()}) if failed[row] >= 0 else None
-        answer = None if rejection and rejection.reason == "room_not_measured" else str(answers.truth[row])
-        findings.append(_compare(question, view.scene.id, task, answer, rejection))
+        findings.append(_compare(question, view.scene.id, task, str(answers.truth[row]), rejection))
     return findings
 
 
@@ -196,9 +199,14 @@ def _compare(question: Published, scene: str, task: Task, answer: str | None, re
             reason="value_differs", measured=None if gap is None else float(gap), limit=0.0, unit=task.number.unit
         )
     if rejection is not None:
-        status = "not_askable" if rejection.reason in NOT_ASKABLE else "ambiguous"
-        return Finding(question, scene, status, recomputed, rejection)
+        return Finding(question, scene, _status(rejection), recomputed, rejection)
     return Finding(question, scene, "reproduced" if same else "differs", recomputed, None if same else difference)
+
+
+def _status(rejection: Rejection) -> str:
+    if rejection.reason in UNSUPPORTED:
+        return "unsupported"
+    return "not_askable" if rejection.reason in NOT_ASKABLE else "ambiguous"
 
 
 def _options(options: Sequence[str]) -> dict[str, str]:

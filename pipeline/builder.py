@@ -40,9 +40,23 @@ RELEASE_UNIT: Final = "build/release"
 BATCH_UNITS: Final = 64
 EXPORT: Final = "export"
 STAGES: Final = (*SCENE_STAGES, EXPORT)
+OBSERVED: Final = "observe"  # the stage whose result is the scene as the questions see it
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a stage is given for one unit: its raw data and the result of the stage before."""
+
+    raw: RawInput | None = None
+    before: Result | None = None
+
+    def digest(self, stage: Stage) -> str:
+        """Digest of all that the stage looks at."""
+        raw = self.raw.digest if stage.reads_raw and self.raw else None
+        return digest_of([raw, self.before.digest if self.before else None])
 
 
 @dataclass
@@ -111,10 +125,10 @@ class Builder:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
         with self._locked():
             outcome = Outcome()
-            given: dict[str, RawInput | Result] = dict(self._raw_inputs(outcome))
+            given = self._raw_inputs(outcome)
             for stage in SCENE_STAGES.values():
-                given = dict(self._run_stage(stage, given, outcome))
-            self._export(given, outcome)
+                given = self._run_stage(stage, given, outcome)
+            self._export(outcome)
             self._write(outcome)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
             return outcome
@@ -122,18 +136,20 @@ class Builder:
     def dry_run(self) -> Outcome:
         """What `build` would run and why, without running it; units behind one that runs count as "input"."""
         outcome = Outcome()
-        given: dict[str, RawInput | Result | None] = dict(self._raw_inputs(outcome))
+        given = self._raw_inputs(outcome)
+        pending: set[str] = set()  # units behind something that would run: what they will be given is not known yet
         for stage in SCENE_STAGES.values():
-            index = self.store.index(stage.name)
-            known = {unit: value for unit, value in given.items() if value is not None}
-            entries = {e.unit: e for e in self._entries(stage, known, index)}
-            for unit in sorted(set(given) - set(known)):
+            known = {unit: value for unit, value in given.items() if unit not in pending}
+            entries = {e.unit: e for e in self._entries(stage, known, self.store.index(stage.name))}
+            for unit in sorted(pending):
                 why: Why = "input" if (stage.name, unit) in self._previous else "new"
                 entries[unit] = Entry(stage.name, unit, "", "", "", "", why)
             outcome.manifest += entries.values()
-            given = {unit: entries[unit].output for unit in given}
-        why = "reused" if None not in given.values() and self._export_entry(given).why == "reused" else "input"  # type: ignore[arg-type]
-        outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why if self._previous else "new"))
+            pending = {unit for unit, e in entries.items() if e.output is None}
+            given = {unit: Given(value.raw, entries[unit].output) for unit, value in given.items()}
+        export = self._export_entry(outcome) if not pending else None
+        why = export.why if export else "input" if self._previous else "new"
+        outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why))
         return outcome
 
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
@@ -142,27 +158,32 @@ class Builder:
             raise ConfigError(f"unknown stage {name!r}; there are {', '.join(STAGES)}")
         with self._locked():
             outcome = Outcome()
-            before = dict(zip(STAGES[1:], STAGES[:-1], strict=True)).get(name)
-            if before is None:
-                given: dict[str, RawInput | Result] = dict(self._raw_inputs(outcome))
-            else:
-                given = {u: e.output for (s, u), e in self._previous.items() if s == before and e.output}
-                if not given:
-                    raise ConfigError(f"{self.out}: no results of stage {before} yet; run the whole build first")
-            chosen = _matching(given, scenes)
             if name == EXPORT:
-                self._export(given, outcome)
+                self._export(outcome)
             else:
-                self._run_stage(SCENE_STAGES[name], {unit: given[unit] for unit in chosen}, outcome, asked=True)
+                given = self._given_again(SCENE_STAGES[name], outcome)
+                chosen = {unit: given[unit] for unit in _matching(given, scenes)}
+                self._run_stage(SCENE_STAGES[name], chosen, outcome, asked=True)
             again = {(e.stage, e.unit) for e in outcome.manifest}
             kept = [e for key, e in self._previous.items() if key not in again]
             self._write(Outcome([*kept, *outcome.manifest], outcome.quarantine))
             return outcome
 
-    def _raw_inputs(self, outcome: Outcome) -> dict[str, RawInput]:
+    def _given_again(self, stage: Stage, outcome: Outcome) -> dict[str, Given]:
+        """What a stage was last given: raw data as they are now, and the last results of the stage before it."""
+        raw = self._raw_inputs(outcome) if stage.reads_raw else {}
+        position = STAGES.index(stage.name)
+        if position == 0:
+            return raw
+        before = {u: e.output for (s, u), e in self._previous.items() if s == STAGES[position - 1] and e.output}
+        if not before:
+            raise ConfigError(f"{self.out}: no results of stage {STAGES[position - 1]} yet; run the whole build first")
+        return {u: Given(raw[u].raw if u in raw else None, r) for u, r in before.items() if u in raw or not raw}
+
+    def _raw_inputs(self, outcome: Outcome) -> dict[str, Given]:
         if not self.config.roots:
             raise ConfigError("no data root: give --root reader=folder")
-        inputs: dict[str, RawInput] = {}
+        inputs: dict[str, Given] = {}
         for name, root in sorted(self.config.roots.items()):
             if name not in READERS:
                 raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
@@ -170,20 +191,20 @@ class Builder:
             outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in listing.broken]
             for ref in listing.scenes:
                 if ref.id in inputs:
-                    raise ConfigError(f"scene {ref.id} is in two roots: {inputs[ref.id].root} and {root}; keep one")
-                inputs[ref.id] = RawInput(name, root, ref)
+                    raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
+                inputs[ref.id] = Given(RawInput(name, root, ref))
         return inputs
 
     def _run_stage(
-        self, stage: Stage, given: dict[str, RawInput | Result], outcome: Outcome, asked: bool = False
-    ) -> dict[str, Result]:
+        self, stage: Stage, given: dict[str, Given], outcome: Outcome, asked: bool = False
+    ) -> dict[str, Given]:
         entries = self._entries(stage, given, {} if asked else self.store.index(stage.name))
         for entry in entries:
             if asked:
                 entry.why = "asked"
         settings = stage.settings(self.config)
         todo = [
-            Job(stage.name, e.unit, e.key, given[e.unit], settings, self.store.root)
+            Job(stage.name, e.unit, e.key, given[e.unit].raw, given[e.unit].before, settings, self.store.root)
             for e in entries
             if e.output is None
         ]
@@ -196,18 +217,17 @@ class Builder:
                 outcome.quarantine.append(done.quarantine)
             self._progress(stage.name, number, len(todo))
         outcome.manifest += entries
-        return {e.unit: e.output for e in entries if e.output}
+        return {e.unit: Given(given[e.unit].raw, e.output) for e in entries if e.output}
 
-    def _entries(
-        self, stage: Stage, given: dict[str, RawInput | Result], index: dict[tuple[str, str], Result]
-    ) -> list[Entry]:
+    def _entries(self, stage: Stage, given: dict[str, Given], index: dict[tuple[str, str], Result]) -> list[Entry]:
         """One entry per unit, in order; those whose result is in the store, whole, have it as output."""
         config, code = digest_of(stage.settings(self.config)), code_digest(stage.code)
         entries = []
         for unit, value in sorted(given.items()):
-            key = digest_of([stage.name, unit, value.digest, config, code])
+            inputs = value.digest(stage)
+            key = digest_of([stage.name, unit, inputs, config, code])
             found = index.get((unit, key))
-            entry = Entry(stage.name, unit, key, value.digest, config, code, "reused", found)
+            entry = Entry(stage.name, unit, key, inputs, config, code, "reused", found)
             if found is None or not self.store.is_sound(found):
                 entry.output = None
                 entry.why = self._why(entry)
@@ -224,34 +244,40 @@ class Builder:
             return "input"
         return "config" if before.config != entry.config else "code"
 
-    def _export_entry(self, given: dict[str, Result]) -> Entry:
-        inputs = digest_of([[unit, result.digest] for unit, result in sorted(given.items())])
-        config, code = digest_of(_export_settings(self.config)), code_digest(EXPORT_CODE)
+    def _export_entry(self, outcome: Outcome) -> Entry:
+        results = [(e.stage, e.unit, e.output.digest) for e in self._exported(outcome) if e.output]
+        inputs, config, code = digest_of(results), digest_of(_export_settings(self.config)), code_digest(EXPORT_CODE)
         key = digest_of([EXPORT, inputs, config, code])
         entry = Entry(EXPORT, RELEASE_UNIT, key, inputs, config, code, "reused")
         entry.output = self.store.index(EXPORT).get((RELEASE_UNIT, key))
+        if entry.output is not None and not self.store.is_sound(entry.output):
+            entry.output = None
         if entry.output is None or not release_is_whole(self.out / "release", self.store.get(entry.output)):
             entry.output = None
             entry.why = self._why(entry)
         return entry
 
-    def _export(self, given: dict[str, RawInput | Result], outcome: Outcome) -> None:
-        selected = {unit: result for unit, result in given.items() if isinstance(result, Result)}
-        entry = self._export_entry(selected)
+    def _exported(self, outcome: Outcome) -> list[Entry]:
+        """The results that a release is made of: questions and, for the scenes that have them, the scenes."""
+        entries = outcome.manifest or list(self._previous.values())
+        selected = {e.unit: e for e in entries if e.stage == STAGES[-2] and e.output}
+        scenes = {e.unit: e for e in entries if e.stage == OBSERVED and e.output and e.unit in selected}
+        return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
+
+    def _export(self, outcome: Outcome) -> None:
+        entry = self._export_entry(outcome)
         self._progress(EXPORT, 0, int(entry.output is None))
         if entry.output is None:
-            scenes = self._scenes(outcome)
-            tables = [read_table(self.store.get(result)) for _, result in sorted(selected.items())]
+            parts = [(e.stage, self.store.get(e.output)) for e in self._exported(outcome) if e.output]
+            scenes = [Scene.model_validate_json(raw) for stage, raw in parts if stage == OBSERVED]
+            tables = [read_table(raw) for stage, raw in parts if stage != OBSERVED]
+            if not tables:
+                raise ConfigError("no scene is left to build a release of; see the list of what was left out")
             summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
             entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
             self._progress(EXPORT, 1, 1)
         outcome.released = Released.model_validate_json(self.store.get(entry.output))
         outcome.manifest.append(entry)
-
-    def _scenes(self, outcome: Outcome) -> list[Scene]:
-        entries = [e for e in outcome.manifest if e.stage == "unify"]
-        entries = entries or [e for (stage, _), e in self._previous.items() if stage == "unify"]
-        return [Scene.model_validate_json(self.store.get(e.output)) for e in entries if e.output]
 
     def _write(self, outcome: Outcome) -> None:
         rows = [

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pipeline.errors import ConfigError
+from pipeline.observe.visibility import ObserveConfig
 from pipeline.questions import TASKS
 from pipeline.questions.ambiguity import PROFILES, Rules
 
@@ -67,6 +68,7 @@ class BuildConfig(Section):
 
     build: str = Field(pattern=r"[a-z][a-z0-9_]*")
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    observe: ObserveConfig = ObserveConfig()
     generate: GenerateConfig = GenerateConfig()
     select: SelectConfig = SelectConfig()
     export: ExportConfig = ExportConfig()

@@ -55,6 +55,18 @@ class SceneObject(Model):
     visibility: Visibility | None = Field(default=None, description="None: not examined")
 
 
+class Observation(Model):
+    """How the visibility of a scene's objects was found."""
+
+    frames_examined: int = Field(ge=0)
+    frames_skipped: dict[str, int] = Field(description="reason -> frames of the video that could not be examined")
+    frames_per_second: FiniteFloat
+    min_pixels: int
+    budgets: tuple[int, ...]
+    image: tuple[int, int] = Field(description="width and height of the reduced image")
+    depth_agreement: FiniteFloat | None = Field(description="share of rays not behind the measured depth")
+
+
 class Room(Model):
     """The scanned space as a whole; what a source does not measure is None."""
 
@@ -120,6 +132,7 @@ class Scene(Model):
     )
     room: Room
     findings: tuple[Finding, ...] = ()
+    observation: Observation | None = Field(default=None, description="None: visibility was not examined")
 
 
 class Evidence(Model):
@@ -157,6 +170,9 @@ class Question(Model):
     answer: str = Field(description="the answer in words or as a number, whatever its letter")
     choices: tuple[str, ...] | None = Field(description="four options of a numeric question")
     choice: str | None = Field(description="letter of the right one among ``choices``")
+    visible_in: tuple[int, ...] | None = Field(
+        description="frame budgets that show all it speaks of; None: not examined"
+    )
     evidence: tuple[Evidence, ...]
     flags: tuple[str, ...] = ()
 

@@ -14,19 +14,20 @@ from typing import Any, Final
 
 from pipeline.config import BuildConfig
 from pipeline.errors import RawDataError, StoreError
+from pipeline.observe.visibility import ObserveConfig, observe
 from pipeline.questions import TASKS
 from pipeline.questions.ambiguity import Rules
 from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
-from pipeline.readers import READERS, SceneRef
+from pipeline.readers import READERS, Reader, SceneRef
 from pipeline.schema import Quarantine, Scene
 from pipeline.store import Result, Store, digest_of, read_table, table_bytes
 from pipeline.templates import load_template
 
 _PACKAGE: Final = Path(__file__).resolve().parent
 # Libraries whose version can change a result; a new one is new code.
-_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic")
+_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "trimesh")
 
 
 @dataclass(frozen=True)
@@ -45,26 +46,47 @@ class RawInput:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step per scene. ``code`` names the folders and modules of ``pipeline/`` that its result depends on."""
+    """One step per scene: ``run(raw data, result of the stage before, settings)``.
+
+    ``code`` names the folders and modules of ``pipeline/`` that its result depends on; ``reads_raw`` says whether it
+    goes back to the raw data.
+    """
 
     name: str
     suffix: str
     code: tuple[str, ...]
     settings: Callable[[BuildConfig], dict[str, Any]]
-    run: Callable[[Any, dict[str, Any]], bytes]
+    run: Callable[[RawInput | None, bytes, dict[str, Any]], bytes]
+    reads_raw: bool = False
 
 
-def _unify(raw: RawInput, settings: dict[str, Any]) -> bytes:
-    return READERS[raw.reader].read(raw.root, raw.ref).model_dump_json(indent=1).encode()
+def _unify(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
+    reader, root, ref = _source(raw)
+    return reader.read(root, ref).model_dump_json(indent=1).encode()
 
 
-def _generate(raw: bytes, settings: dict[str, Any]) -> bytes:
-    view = SceneView(Scene.model_validate_json(raw), Rules.model_validate(settings["rules"]))
+def _observe(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
+    reader, root, ref = _source(raw)
+    scene = Scene.model_validate_json(before)
+    geometry = reader.geometry(root, ref, scene)
+    if geometry is None:
+        return before
+    return observe(scene, geometry, ObserveConfig.model_validate(settings)).model_dump_json(indent=1).encode()
+
+
+def _generate(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
+    view = SceneView(Scene.model_validate_json(before), Rules.model_validate(settings["rules"]))
     return table_bytes(candidates(view, [TASKS[name] for name in settings["tasks"]]))
 
 
-def _select(raw: bytes, settings: dict[str, Any]) -> bytes:
-    return table_bytes(select(read_table(raw), TASKS, settings["per_scene_and_task"]))
+def _select(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
+    return table_bytes(select(read_table(before), TASKS, settings["per_scene_and_task"]))
+
+
+def _source(raw: RawInput | None) -> tuple[Reader, Path, SceneRef]:
+    if raw is None:
+        raise ValueError("this stage reads raw data")
+    return READERS[raw.reader], raw.root, raw.ref
 
 
 def _select_settings(config: BuildConfig) -> dict[str, Any]:
@@ -81,7 +103,15 @@ _QUESTIONS: Final = (*_SHARED, "geometry", "questions", "templates.py")
 SCENE_STAGES: Final[dict[str, Stage]] = {
     stage.name: stage
     for stage in (
-        Stage("unify", ".json", (*_SHARED, "readers"), lambda _: {}, _unify),
+        Stage("unify", ".json", (*_SHARED, "geometry", "readers"), lambda _: {}, _unify, reads_raw=True),
+        Stage(
+            "observe",
+            ".json",
+            (*_SHARED, "geometry", "readers", "observe"),
+            lambda config: config.observe.model_dump(mode="json"),
+            _observe,
+            reads_raw=True,
+        ),
         Stage("generate", ".parquet", _QUESTIONS, _generate_settings, _generate),
         Stage("select", ".parquet", _QUESTIONS, _select_settings, _select),
     )
@@ -95,7 +125,8 @@ class Job:
     stage: str
     unit: str
     key: str
-    given: RawInput | Result
+    raw: RawInput | None
+    before: Result | None
     settings: dict[str, Any]
     store: Path
 
@@ -115,8 +146,8 @@ def run_job(job: Job) -> Done:
     start = time.perf_counter()
     stage, store = SCENE_STAGES[job.stage], Store(job.store)
     try:
-        given = store.get(job.given) if isinstance(job.given, Result) else job.given
-        result = store.put(job.stage, job.unit, job.key, stage.run(given, job.settings), stage.suffix)
+        before = store.get(job.before) if job.before else b""
+        result = store.put(job.stage, job.unit, job.key, stage.run(job.raw, before, job.settings), stage.suffix)
     except StoreError:
         raise
     except RawDataError as error:
@@ -143,7 +174,7 @@ def _unexpected(error: Exception, job: Job) -> Quarantine:
     return Quarantine(
         unit=job.unit,
         stage=job.stage,
-        file=str(job.given.root / job.given.ref.files[0] if isinstance(job.given, RawInput) else job.given.path),
+        file=str(job.raw.root / job.raw.ref.files[0] if job.raw else job.before.path if job.before else ""),
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

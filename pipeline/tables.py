@@ -25,7 +25,7 @@ CANDIDATES: Final = pa.schema(
         pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
         pa.field("operands", pa.list_(pa.string())),
         pa.field("answer", pa.string()),
-        pa.field("labels", pa.list_(pa.string())),
+        pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("flags", pa.list_(pa.string())),
         pa.field("reason", pa.string()),  # null: a question
@@ -49,6 +49,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("answer", pa.string()),
         pa.field("choices", pa.list_(pa.string())),
         pa.field("choice", pa.string()),
+        pa.field("visible_in", pa.list_(pa.int32())),
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("flags", pa.list_(pa.string())),
     ]

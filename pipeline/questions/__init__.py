@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.questions.abs_distance import AbsDistance
+from pipeline.questions.appearance import AppearanceOrder
 from pipeline.questions.base import Task
 from pipeline.questions.counting import ObjectCounting
 from pipeline.questions.rel_direction import LEVELS, RelDirection
@@ -19,5 +20,6 @@ _ALL: Final[tuple[Task, ...]] = (
     AbsDistance(),
     RelDistance(),
     *(RelDirection(level) for level in LEVELS),
+    AppearanceOrder(),
 )
 TASKS: Final[dict[str, Task]] = {task.name: task for task in _ALL}

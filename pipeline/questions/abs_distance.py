@@ -6,6 +6,7 @@ import numpy as np
 
 from pipeline.geometry.boxes import IntArray
 from pipeline.questions.base import Answers, Fact, Number, SceneView, Slot, check, format_numbers
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 
@@ -19,6 +20,10 @@ class AbsDistance:
     slots: tuple[Slot, ...] = ("unique", "unique")
     number = Number(decimals=1, unit="m")
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
+
     def operands(self, view: SceneView) -> IntArray:
         """Every unordered pair of unique categories, (n, 2)."""
         unique = view.usable("unique")
@@ -31,10 +36,13 @@ class AbsDistance:
         distance = view.distance_m[first, second]
         return Answers(
             truth=format_numbers(distance, self.number),
-            labels=None,
             checks=(check("objects_too_close", distance, ">=", view.rules.abs_distance_min_m, "m"),),
             facts=(Fact("distance", view.pair_names(first, second), distance, "m"),),
         )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`."""

@@ -18,6 +18,11 @@ class Rules(BaseModel):
 
     distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
     refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
+    refuse_unseen: bool = Field(description="objects that the examined video never shows are not asked or counted")
+    first_gap_min_s: float = Field(default=1.0, description="appearance order: between any two first times")
+    turn_margin_min_deg: float = Field(default=10.0, description="routes: from 30 and 135 degrees of turn")
+    leg_min_m: float = Field(default=0.5, description="routes: shortest way between two turns")
+    body_radius_m: float = Field(default=0.2, description="routes: what passes between the objects")
     min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
     abs_distance_min_m: float = Field(default=0.2, description="absolute distance: smallest asked (released file)")
     nearest_min_m: float = Field(default=0.15, description="relative distance: the nearest is at least this far")
@@ -35,6 +40,7 @@ class Rules(BaseModel):
 OFFICIAL: Final = Rules(
     distance="grid_5cm",
     refuse_doubts=False,
+    refuse_unseen=False,
     gap_min_large_room_m=0.15,  # the paper's 0.30 is never applied in the released file
     horizontal_min_m=1e-6,  # only where there is no direction at all
     hard_margin_two_sided=False,
@@ -42,6 +48,7 @@ OFFICIAL: Final = Rules(
 STRICT: Final = Rules(
     distance="exact",
     refuse_doubts=True,
+    refuse_unseen=True,
     gap_min_large_room_m=0.30,
     horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
     hard_margin_two_sided=True,

@@ -16,11 +16,12 @@ import numpy.typing as npt
 from pipeline.geometry.boxes import BoolArray, FloatArray, IntArray, closest_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.ambiguity import Rules
-from pipeline.schema import Finding, Rejection, Scene
+from pipeline.schema import Finding, Rejection, Scene, SceneObject
 from pipeline.templates import Operands
 
 StrArray = npt.NDArray[np.object_]
-Slot = Literal["counted", "boxed", "unique"]  # needs a count; at least one box; exactly one instance
+# Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
+Slot = Literal["counted", "boxed", "unique", "seen"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Check:
     """One rule over a batch: ``reason`` applies where ``measured`` is not in ``relation`` to ``limit``. Arrays (n,)."""
 
     reason: str
-    relation: Literal[">=", ">", "<=", "<", "known"]
+    relation: Literal[">=", ">", "<=", "<"]
     ok: BoolArray
     measured: FloatArray
     limit: FloatArray
@@ -51,14 +52,12 @@ class Answers:
 
     Attributes:
         truth: (n,) the answer in words, or the formatted number.
-        labels: (n, k) all options in canonical order; None for numbers.
         checks: in the order in which they are reported.
         facts: the numbers that prove the answer.
         flags: (n,) remarks that do not reject, "" for none.
     """
 
     truth: StrArray
-    labels: StrArray | None
     checks: tuple[Check, ...]
     facts: tuple[Fact, ...]
     flags: StrArray | None = None
@@ -88,12 +87,20 @@ class Task(Protocol):
         """How a numeric answer is written; None for multiple choice."""
         ...
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """Why nothing of this type can be asked about the scene as a whole; `operands` is then empty."""
+        ...
+
     def operands(self, view: SceneView) -> IntArray:
-        """All candidates (n, len(roles)), in canonical order, without randomness."""
+        """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows."""
         ...
 
     def answer(self, view: SceneView, operands: IntArray) -> Answers:
         """Answers and measured checks for any operands that meet their slots."""
+        ...
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Everything that may be offered as an option, the truth included; empty for numbers."""
         ...
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
@@ -123,7 +130,14 @@ class SceneView:
         self.categories: StrArray = np.array(names, dtype=object)
         self.index = {name: i for i, name in enumerate(names)}
         self.count = np.array([scene.counts.get(n, 0) for n in names], dtype=np.intp)
-        objects = sorted(scene.objects, key=lambda o: (o.category, o.instance))
+        shown = [o for o in scene.objects if not (rules.refuse_unseen and is_unseen(o))]
+        objects = sorted(shown, key=lambda o: (o.category, o.instance))
+        self.unseen = np.zeros(len(names), dtype=np.intp)
+        for item in scene.objects:
+            self.unseen[self.index[item.category]] += is_unseen(item)
+        if rules.refuse_unseen:
+            self.count = np.maximum(self.count - self.unseen, 0)
+        self._objects = objects
         self.boxes = stack(
             [o.box.center for o in objects], [o.box.lengths for o in objects], [o.box.axes for o in objects]
         )
@@ -135,6 +149,8 @@ class SceneView:
     def problem(self, category: int, slot: Slot) -> Rejection | None:
         """Why a category cannot stand in a slot, or None if it can."""
         name = str(self.categories[category])
+        if self.unseen[category] and not self.boxed[category]:
+            return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         if slot == "unique" and self.count[category] != 1:
             return Rejection(reason="not_unique", measured=int(self.count[category]), limit=1, unit="objects")
         doubt = self.doubt(name)
@@ -142,6 +158,8 @@ class SceneView:
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
         if slot != "counted" and self.boxed[category] == 0:
             return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
+        if slot == "seen" and np.isnan(self.first_seen_s[category]):
+            return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         return None
 
     def doubt(self, subject: str) -> Finding | None:
@@ -174,6 +192,27 @@ class SceneView:
         np.minimum.at(matrix, cells, distance)
         return matrix
 
+    @cached_property
+    def first_seen_s(self) -> FloatArray:
+        """(C,) time at which the video first shows any object of the category; NaN if never, or not examined."""
+        first = np.full(len(self.categories), np.nan)
+        for item, category in zip(self._objects, self.category_of, strict=True):
+            if item.visibility is not None and item.visibility.first_seen_s is not None:
+                first[category] = np.fmin(first[category], item.visibility.first_seen_s)
+        return first
+
+    @cached_property
+    def shown_in(self) -> BoolArray:
+        """(C, B) whether each frame budget shows every object of the category; B = 0 where nothing was examined."""
+        observation = self.scene.observation
+        if observation is None:
+            return np.empty((len(self.categories), 0), dtype=bool)
+        shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)
+        for item, category in zip(self._objects, self.category_of, strict=True):
+            pixels = item.visibility.budgets if item.visibility else {}
+            shown[category] &= [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
+        return shown
+
     def center_m(self, category: IntArray) -> FloatArray:
         """Centre (n, 3) of each category's first box."""
         return np.asarray(self.boxes.center[self.first[category]])
@@ -181,6 +220,11 @@ class SceneView:
     def pair_names(self, first: IntArray, second: IntArray) -> StrArray:
         """Each pair of categories as "a - b"."""
         return np.asarray(self.categories[first] + " - " + self.categories[second])
+
+
+def is_unseen(item: SceneObject) -> bool:
+    """Whether the video was examined and shows nothing of an object."""
+    return item.visibility is not None and item.visibility.frames_seen == 0
 
 
 _RELATIONS: Final[dict[str, np.ufunc]] = {

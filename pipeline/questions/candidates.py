@@ -27,15 +27,19 @@ def _answered(view: SceneView, task: Task) -> pa.Table:
     n = len(operands)
     failed, reasons = verdicts(answers, n)
     kept = failed < 0
-    names = view.categories[operands]
+    names = (
+        [tuple(view.categories[row[row >= 0]]) for row in operands]
+        if (operands < 0).any()
+        else view.categories[operands].tolist()
+    )
     return _table(
         view,
         task,
         n,
-        id=question_ids(view.scene.id, task.name, task.template, names.tolist()),
-        operands=_lists(names.ravel(), np.full(n, operands.shape[1])),
+        id=question_ids(view.scene.id, task.name, task.template, names),
+        operands=_lists(view.categories[operands[operands >= 0]], (operands >= 0).sum(1)),
         answer=pa.array(answers.truth, pa.string(), mask=~kept),
-        labels=_labels(answers, kept),
+        visible_in=_visible_in(view, operands, kept),
         evidence=_evidence(answers, kept),
         flags=_flags(answers, n),
         **reasons,
@@ -63,7 +67,10 @@ def verdicts(answers: Answers, n: int) -> tuple[IntArray, dict[str, pa.Array]]:
 def _refused(view: SceneView, task: Task) -> pa.Table:
     """One row per role and category that cannot play it, so that no candidate is lost without a word."""
     rows = []
-    roles: dict[str, Slot] = dict(zip(task.roles, task.slots, strict=True))
+    obstacle = task.obstacle(view)
+    if obstacle is not None:
+        rows.append(("scene", view.scene.name, obstacle))
+    roles: dict[str, Slot] = {} if obstacle else dict(zip(task.roles, task.slots, strict=True))
     for role, slot in roles.items():
         for category, name in enumerate(view.categories):
             problem = view.problem(category, slot)
@@ -89,21 +96,14 @@ def _table(view: SceneView, task: Task, n: int, **columns: object) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=CANDIDATES)
 
 
-def _labels(answers: Answers, kept: BoolArray) -> pa.Array:
-    if answers.labels is None:
-        return pa.nulls(len(kept), pa.list_(pa.string()))
-    return _lists(answers.labels[kept].ravel(), np.where(kept, answers.labels.shape[1], 0), kept)
-
-
 def _evidence(answers: Answers, kept: BoolArray) -> pa.Array:
     """Facts and passed checks of the kept candidates; a rejected one carries its reason instead."""
     n = len(kept)
     nothing = np.full(n, np.nan)
     entries: list[tuple[Any, ...]] = [(f.name, f.subject, f.value, None, nothing, f.unit) for f in answers.facts]
     for rule in answers.checks:
-        if rule.relation != "known":
-            subject = np.full(n, "rule", dtype=object)
-            entries.append((rule.reason, subject, rule.measured, rule.relation, rule.limit, rule.unit))
+        subject = np.full(n, "rule", dtype=object)
+        entries.append((rule.reason, subject, rule.measured, rule.relation, rule.limit, rule.unit))
     if not entries:
         return pa.nulls(n, pa.list_(EVIDENCE))
     m, columns = int(kept.sum()), list(zip(*entries, strict=True))
@@ -126,6 +126,15 @@ def _evidence(answers: Answers, kept: BoolArray) -> pa.Array:
         fields=list(EVIDENCE),
     )
     return _lists(structs, np.where(kept, len(entries), 0), kept)
+
+
+def _visible_in(view: SceneView, operands: IntArray, kept: BoolArray) -> pa.Array:
+    """Frame budgets that show every object a question speaks of; null where the video was not examined."""
+    if view.scene.observation is None or operands.shape[1] == 0:
+        return pa.nulls(len(kept), pa.list_(pa.int32()))
+    shown = (view.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
+    budgets = np.broadcast_to(np.array(view.scene.observation.budgets, dtype=np.int32), shown.shape)
+    return _lists(pa.array(budgets[shown], pa.int32()), shown.sum(1), kept)
 
 
 def _flags(answers: Answers, n: int) -> pa.Array:

@@ -32,6 +32,15 @@ def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]
     return positions
 
 
+def draw_options(question: int, truth: str, labels: Sequence[str], most: int = 4) -> tuple[str, ...]:
+    """At most ``most`` of the labels, the truth among them; which of the others is drawn from the question's id."""
+    if len(labels) <= most:
+        return tuple(labels)
+    others = [label for label in labels if label != truth]
+    drawn = rng_for(question, "distractors").choice(len(others), most - 1, replace=False)
+    return (truth, *(others[i] for i in sorted(drawn)))
+
+
 def order_options(question: int, truth: str, labels: Sequence[str], position: int) -> tuple[str, ...]:
     """The options with the truth at ``position`` and the others in an order drawn from the question's id."""
     others = [label for label in labels if label != truth]

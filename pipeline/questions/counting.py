@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipeline.geometry.boxes import IntArray
 from pipeline.questions.base import Answers, Fact, Number, SceneView, Slot, check, format_numbers
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 
@@ -17,6 +18,10 @@ class ObjectCounting:
     slots: tuple[Slot, ...] = ("counted",)
     number = Number(decimals=0, unit="objects")
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
+
     def operands(self, view: SceneView) -> IntArray:
         """Every category whose count can be relied on, (n, 1)."""
         return view.usable("counted")[:, None]
@@ -28,13 +33,16 @@ class ObjectCounting:
         names = view.categories[category]
         return Answers(
             truth=format_numbers(count, self.number),
-            labels=None,
             checks=(check("too_few_instances", count, ">=", view.rules.min_count, "objects"),),
             facts=(
                 Fact("stated_count", names, count, "objects"),
                 Fact("boxes", names, view.boxed[category].astype(float), "objects"),
             ),
         )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`."""

@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.geometry.angles import bearing_deg, margin_below_deg, margin_deg
 from pipeline.geometry.boxes import FloatArray, IntArray
 from pipeline.questions.base import Answers, Fact, SceneView, Slot, check
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
@@ -57,6 +58,10 @@ class RelDirection:
         self.name = f"object_rel_direction_{level}"
         self.template = f"vsi/{self.name}"
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
+
     def operands(self, view: SceneView) -> IntArray:
         """Every ordered triple of different unique categories, (n, 3)."""
         unique = view.usable("unique")
@@ -93,7 +98,6 @@ class RelDirection:
             checks.insert(3, check("behind_the_observer", turn, "<", BACK_FROM_DEG, "deg"))
         return Answers(
             truth=truth,
-            labels=np.tile(np.array(self.level.offered, dtype=object), (len(truth), 1)),
             checks=tuple(checks),
             facts=(
                 Fact("bearing", view.categories[asked], bearing, "deg"),
@@ -105,6 +109,10 @@ class RelDirection:
 
     def _sector(self, bearing: FloatArray) -> IntArray:
         return np.searchsorted(np.array(self.level.edges), bearing, side="right") - 1
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return self.level.offered
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.geometry.boxes import IntArray
 from pipeline.questions.base import Answers, Fact, SceneView, Slot, check
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 
@@ -29,6 +30,10 @@ class RelDistance:
         self.roles: tuple[str, ...] = ("primary", *["choice"] * choices)
         boxed: Slot = "boxed"
         self.slots: tuple[Slot, ...] = ("unique", *[boxed] * choices)
+
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
 
     def operands(self, view: SceneView) -> IntArray:
         """Every unique primary with every set of other categories, (n, 1 + choices)."""
@@ -54,7 +59,6 @@ class RelDistance:
         limit = rules.gap_min_m if small_room else rules.gap_min_large_room_m
         return Answers(
             truth=nearest,
-            labels=labels,
             checks=(
                 check("nearest_too_close", ranked[:, 0], ">=", rules.nearest_min_m, "m"),
                 check("distances_too_similar", gap, ">", limit, "m"),
@@ -64,6 +68,10 @@ class RelDistance:
                 for i in range(choices.shape[1])
             ),
         )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return operands[1:]
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`. The choices appear in the text in the order of the options."""

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from pipeline.geometry.boxes import IntArray
-from pipeline.questions.base import Answers, Check, Fact, Number, SceneView, Slot, format_numbers
+from pipeline.questions.base import Answers, Fact, Number, SceneView, Slot, format_numbers
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 # A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
@@ -32,35 +33,40 @@ class RoomSize:
     slots: tuple[Slot, ...] = ()
     number = Number(decimals=1, unit="m2")
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """A room that was not measured, or whose measurement is doubtful, is never asked about."""
+        if view.scene.room.area_m2 is None:
+            return Rejection(reason="room_not_measured", measured=None, limit=None, unit="m2")
+        doubt = view.doubt("room")
+        if doubt is None:
+            return None
+        return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+
     def operands(self, view: SceneView) -> IntArray:
-        """One candidate without operands, (1, 0)."""
-        return np.empty((1, 0), dtype=np.intp)
+        """One candidate without operands, (1, 0), where the room was measured."""
+        return np.empty((int(self.obstacle(view) is None), 0), dtype=np.intp)
 
     def answer(self, view: SceneView, operands: IntArray) -> Answers:
-        """The area as the source measured it. A room that was not measured is rejected, never taken as 0."""
+        """The area as the source measured it."""
         n = len(operands)
         area = view.scene.room.area_m2
         measured = np.full(n, np.nan if area is None else area)
-        checks = [Check("room_not_measured", "known", ~np.isnan(measured), measured, np.full(n, np.nan), "m2")]
-        doubt = view.doubt("room")
-        if doubt is not None:
-            value, limit = (np.nan if v is None else v for v in (doubt.measured, doubt.limit))
-            checks.append(
-                Check(doubt.name, "known", np.zeros(n, bool), np.full(n, value), np.full(n, limit), doubt.unit or "")
-            )
         kinds = room_kinds(view)
         flag = "open_plan" if len(kinds) > ONE_ROOM else ""
         subject = np.full(n, ", ".join(kinds) or "none", dtype=object)
         return Answers(
             truth=format_numbers(measured, self.number),
-            labels=None,
-            checks=tuple(checks),
+            checks=(),
             facts=(
                 Fact("room_area", np.full(n, "room", dtype=object), measured, "m2"),
                 Fact("room_kinds", subject, np.full(n, float(len(kinds))), "kinds"),
             ),
             flags=np.full(n, flag, dtype=object),
         )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.questions.base import Task
-from pipeline.questions.choices import LETTERS, balanced_letters, lettered, numeric_choices, order_options
+from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.templates import load_template
 
@@ -52,36 +52,39 @@ def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
 def _questions(kept: pa.Table, tasks: dict[str, Task]) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
-    by_task: dict[str, list[dict[str, object]]] = {}
+    by_task: dict[str, list[dict[str, Any]]] = {}
     for row in kept.to_pylist():
         by_task.setdefault(row["task"], []).append(row)
     for name, group in by_task.items():
         task = tasks[name]
-        choices = [
-            numeric_choices(r["id"], r["answer"], task.number) if task.number else None  # type: ignore[arg-type]
-            for r in group
-        ]
-        sizes = [len(c or r["labels"]) for c, r in zip(choices, group, strict=True)]  # type: ignore[arg-type]
-        letters = balanced_letters(str(group[0]["scene"]), name, sizes)
-        for row, numbers, position in zip(group, choices, letters, strict=True):
-            rows.append(_question(row, task, numbers, position))
+        offered = [_offer(row, task) for row in group]
+        positions = balanced_letters(str(group[0]["scene"]), name, list(map(len, offered)))
+        for row, options, position in zip(group, offered, positions, strict=True):
+            rows.append(_question(row, task, options, position))
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _question(row: dict, task: Task, numbers: tuple[str, ...] | None, position: int) -> dict[str, object]:  # type: ignore[type-arg]
+def _offer(row: dict[str, Any], task: Task) -> tuple[str, ...]:
+    """The options of one question, in no order yet."""
+    if task.number:
+        return numeric_choices(row["id"], row["answer"], task.number)
+    return draw_options(row["id"], row["answer"], task.labels(tuple(row["operands"]), row["answer"]))
+
+
+def _question(row: dict[str, Any], task: Task, offered: tuple[str, ...], position: int) -> dict[str, Any]:
     template = load_template(task.template)
     operands = tuple(row["operands"])
-    ordered = order_options(row["id"], row["answer"], numbers or row["labels"], position)
-    letter = LETTERS[position]
-    common = {k: row[k] for k in ("id", "scene", "task", "answer", "evidence", "flags")}
+    ordered = order_options(row["id"], row["answer"], offered, position)
+    letter, numeric = LETTERS[position], task.number is not None
+    common = {k: row[k] for k in ("id", "scene", "task", "answer", "visible_in", "evidence", "flags")}
     return common | {
         "task_version": task.version,
         "template": template.id,
         "template_version": template.version,
         "operands": operands,
-        "text": template.render(task.fields(operands, None if numbers else ordered)),
-        "options": None if numbers else lettered(ordered),
-        "ground_truth": row["answer"] if numbers else letter,
-        "choices": lettered(ordered) if numbers else None,
-        "choice": letter if numbers else None,
+        "text": template.render(task.fields(operands, None if numeric else ordered)),
+        "options": None if numeric else lettered(ordered),
+        "ground_truth": row["answer"] if numeric else letter,
+        "choices": lettered(ordered) if numeric else None,
+        "choice": letter if numeric else None,
     }

@@ -6,6 +6,7 @@ import numpy as np
 
 from pipeline.geometry.boxes import IntArray
 from pipeline.questions.base import Answers, Fact, Number, SceneView, Slot, format_numbers
+from pipeline.schema import Rejection
 from pipeline.templates import Operands
 
 CM_PER_M = 100.0
@@ -21,6 +22,10 @@ class ObjectSize:
     slots: tuple[Slot, ...] = ("unique",)
     number = Number(decimals=0, unit="cm", lower=0.4, upper=1.8)
 
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
+
     def operands(self, view: SceneView) -> IntArray:
         """Every unique category, (n, 1)."""
         return view.usable("unique")[:, None]
@@ -32,10 +37,13 @@ class ObjectSize:
         names = view.categories[category]
         return Answers(
             truth=format_numbers(sides[:, 0] * CM_PER_M, self.number),
-            labels=None,
             checks=(),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
         )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """See `Task.fields`."""
