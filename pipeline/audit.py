@@ -170,7 +170,7 @@ def operands_of(question: Published) -> tuple[str, ...] | None:
 
 def _problem(task: Task, operands: tuple[str, ...], view: SceneView) -> Rejection | None:
     slots = task.slots[: len(operands)] + task.slots[-1:] * (len(operands) - len(task.slots))
-    if len(set(operands)) < len(operands):
+    if len(set(operands)) < len(operands) and "facing" not in task.roles[:2]:
         return _because("repeated_operand")
     for name in operands:
         if name not in view.index:

@@ -265,14 +265,14 @@ class Builder:
         return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
 
     def _export(self, outcome: Outcome) -> None:
+        if not self._exported(outcome):
+            return  # every scene is in quarantine: the last release stays as it is
         entry = self._export_entry(outcome)
         self._progress(EXPORT, 0, int(entry.output is None))
         if entry.output is None:
             parts = [(e.stage, self.store.get(e.output)) for e in self._exported(outcome) if e.output]
             scenes = [Scene.model_validate_json(raw) for stage, raw in parts if stage == OBSERVED]
             tables = [read_table(raw) for stage, raw in parts if stage != OBSERVED]
-            if not tables:
-                raise ConfigError("no scene is left to build a release of; see the list of what was left out")
             summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
             entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
             self._progress(EXPORT, 1, 1)

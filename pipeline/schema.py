@@ -117,6 +117,15 @@ class Source(Model):
     box_method: str = Field(default="annotated", description="how the boxes came about")
 
 
+class Route(Model):
+    """A route written by a person: objects passed in order, the destination last, and the turns before them."""
+
+    start: Name
+    facing: Name
+    passed: tuple[Name, ...] = Field(min_length=1)
+    turns: tuple[Literal["Turn Left", "Turn Right", "Turn Back"], ...] = Field(min_length=1)
+
+
 class Scene(Model):
     """One unit of a build: a scan, in the shared schema."""
 
@@ -132,6 +141,7 @@ class Scene(Model):
     )
     room: Room
     findings: tuple[Finding, ...] = ()
+    routes: tuple[Route, ...] = Field(default=(), description="routes written by people")
     observation: Observation | None = Field(default=None, description="None: visibility was not examined")
 
 

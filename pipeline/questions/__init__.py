@@ -11,6 +11,7 @@ from pipeline.questions.counting import ObjectCounting
 from pipeline.questions.rel_direction import LEVELS, RelDirection
 from pipeline.questions.rel_distance import RelDistance
 from pipeline.questions.room import RoomSize
+from pipeline.questions.route import RoutePlanning
 from pipeline.questions.size import ObjectSize
 
 _ALL: Final[tuple[Task, ...]] = (
@@ -21,5 +22,6 @@ _ALL: Final[tuple[Task, ...]] = (
     RelDistance(),
     *(RelDirection(level) for level in LEVELS),
     AppearanceOrder(),
+    RoutePlanning(),
 )
 TASKS: Final[dict[str, Task]] = {task.name: task for task in _ALL}

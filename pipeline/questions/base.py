@@ -107,8 +107,8 @@ class Task(Protocol):
         """Template fields for names of operands, with the options in the order in which they are offered."""
         ...
 
-    def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """The operands that parsed template fields stand for: the inverse of `fields`."""
+    def canonical(self, fields: Operands) -> tuple[str, ...] | None:
+        """The operands that parsed template fields stand for: the inverse of `fields`; None for none."""
         ...
 
 

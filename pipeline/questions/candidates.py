@@ -18,7 +18,12 @@ DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what p
 
 def candidates(view: SceneView, tasks: Sequence[Task]) -> pa.Table:
     """Every candidate of every task, in the order of the tasks; see `CANDIDATES`."""
-    return pa.concat_tables([part for task in tasks for part in (_refused(view, task), _answered(view, task))])
+    parts = []
+    for task in tasks:
+        parts.append(_refused(view, task))
+        if task.obstacle(view) is None:
+            parts.append(_answered(view, task))
+    return pa.concat_tables(parts)
 
 
 def _answered(view: SceneView, task: Task) -> pa.Table:

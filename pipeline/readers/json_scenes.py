@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_DECODER: Final = json.JSONDecoder()
 _BOM: Final = "\ufeff"
+_ESCAPE: Final = "surrogateescape"  # a byte that is not UTF-8 costs its scene, not the file
+_DIGITS_MAX: Final = 400  # a double holds no more, and Python refuses to read more than 4,300
 
 
 class JsonFaultError(Exception):
@@ -35,12 +36,22 @@ class Entry:
     sha256: str
 
 
+def whole_number(digits: str) -> int | float:
+    """What `json` makes of an integer, and infinity for one that no number can hold."""
+    return int(digits) if len(digits) <= _DIGITS_MAX else float(digits)
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=whole_number)
+
+
 def split_scenes(raw: bytes) -> Iterator[Entry]:
     """The scenes of ``{"name": {…}, …}`` in file order. Raises JsonFaultError where the text stops being that."""
-    text = _decode(raw)
+    text = raw.decode("utf-8", _ESCAPE)
     at = _skip(text, 1 if text.startswith(_BOM) else 0)
     if not text[at:]:
         raise JsonFaultError("empty_file", "the file is empty", "fetch the file again")
+    if "\udc80" <= text[at] <= "\udcff":
+        raise JsonFaultError("not_utf8", "the file does not begin as UTF-8 text", "save the file as UTF-8")
     if text[at] != "{":
         raise JsonFaultError("not_an_object", "the file is not a JSON object of scenes", "is this a meta_info file?")
     at = _skip(text, at + 1)
@@ -53,25 +64,22 @@ def split_scenes(raw: bytes) -> Iterator[Entry]:
             value, end = _DECODER.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError) as error:
             raise _broken(text, error, name) from error
-        done_bytes += len(text[done_chars:at].encode())
-        body = text[at:end].encode()
+        done_bytes += len(text[done_chars:at].encode("utf-8", _ESCAPE))
+        body = text[at:end].encode("utf-8", _ESCAPE)
         yield Entry(name, value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
         done_chars, done_bytes = end, done_bytes + len(body)
         at = _skip(text, end)
         if text.startswith(",", at):
             at = _skip(text, at + 1)
+            if text.startswith("}", at):
+                raise _broken(text, json.JSONDecodeError("Expecting a scene after ','", text, at), None)
         elif not text.startswith("}", at):
             raise _broken(text, json.JSONDecodeError("Expecting ',' or '}'", text, at), name)
-    if text[_skip(text, at + 1) :]:
-        raise _broken(text, json.JSONDecodeError("Extra data", text, at + 1), None)
-
-
-def _decode(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"byte {error.start} is not UTF-8"
-        raise JsonFaultError("not_utf8", message, "save the file as UTF-8") from error
+    rest = _skip(text, at + 1)
+    if text[rest:]:
+        raise JsonFaultError(
+            "text_after_the_end", f"more text {_place(text, rest)}", "remove it; what stands before it was read"
+        )
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
@@ -94,13 +102,17 @@ def _broken(text: str, error: Exception, scene: str | None) -> JsonFaultError:
     if isinstance(error, RecursionError):
         return JsonFaultError("too_deep", "the JSON is nested too deeply", "is this a meta_info file?", scene)
     position = error.pos if isinstance(error, json.JSONDecodeError) else 0
-    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     if position >= len(text.rstrip()) or not _closed(text):
         finding, remedy = "truncated_json", "fetch the file again; the scenes before the break were read"
     else:
         finding, remedy = "bad_json", "mend the file; the scenes after this place could not be read"
-    return JsonFaultError(finding, f"{what} at line {line}, column {column} (character {position})", remedy, scene)
+    return JsonFaultError(finding, f"{what} {_place(text, position)}", remedy, scene)
+
+
+def _place(text: str, position: int) -> str:
+    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+    return f"at line {line}, column {column} (character {position})"
 
 
 def _closed(text: str) -> bool:

@@ -20,7 +20,9 @@ THIN_M: Final = 1e-3  # a side below it is doubtful
 EXTENT_TOLERANCE_M: Final = 0.01  # between the stated min/max and the box
 REPEAT_M: Final = 1e-3  # two boxes that agree to this are one box given twice
 # A category becomes part of a sentence and of a list separated by commas.
-CATEGORY: Final = re.compile(r"[^\W_](?:[^,;?()\[\]{}<>|\\\s\x00-\x1f]| (?! ))*(?<! )")
+CATEGORY: Final = re.compile(r"[^\W_](?:[^,;?()\[\]{}<>|\\\s\x00-\x1f\x7f\ud800-\udfff]| (?! ))*(?<! )")
+CATEGORY_MAX_CHARS: Final = 100
+AXIS_ENTRY_MAX: Final = 2.0  # a unit axis has none above 1; beyond it the products need not be looked at
 
 Measured = tuple[float | None, float | None, str | None]
 
@@ -62,8 +64,8 @@ class Findings:
             Finding(
                 name=name,
                 severity=severity,
-                subject=subject,
-                message=message,
+                subject=printable(subject),
+                message=printable(message),
                 measured=value,
                 limit=limit,
                 unit=unit,
@@ -81,6 +83,11 @@ class Findings:
         return result
 
 
+def printable(text: str) -> str:
+    """The text on one line, with control characters and halves of characters as escapes."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def check_keys(raw: dict[str, Any], expected: frozenset[str], what: str, findings: Findings) -> None:
     """Reports unknown and missing keys as faults."""
     for key in sorted(set(raw) - expected):
@@ -89,13 +96,14 @@ def check_keys(raw: dict[str, Any], expected: frozenset[str], what: str, finding
         findings.fault("missing_key", key, f"{what} has no {key!r}", "add it (null where it was not measured)")
 
 
-def check_name(category: str, findings: Findings) -> None:
-    """Reports a category that cannot stand in a question."""
-    if not CATEGORY.fullmatch(category):
-        message = (
-            f"the category {category!r} cannot stand in a question (blanks, commas, brackets or control characters)"
-        )
-        findings.fault("unusable_category", category, message, "rename the category")
+def check_name(category: str, findings: Findings) -> bool:
+    """Whether a category can stand in a question; reports one that cannot."""
+    if len(category) <= CATEGORY_MAX_CHARS and CATEGORY.fullmatch(category):
+        return True
+    why = f"blanks, commas, brackets, control characters, or not 1 to {CATEGORY_MAX_CHARS} characters"
+    message = f"the category {category!r} cannot stand in a question ({why})"
+    findings.fault("unusable_category", category, message, "rename the category")
+    return False
 
 
 def finite_number(raw: object, what: str, findings: Findings) -> float | None:
@@ -182,7 +190,8 @@ def _lengths_are_sound(lengths: list[float], what: str, category: str, findings:
 
 
 def _axes_are_sound(rows: np.ndarray, what: str, category: str, findings: Findings) -> bool:
-    error = float(np.abs(rows @ rows.T - np.eye(3)).max())
+    largest = float(np.abs(rows).max())
+    error = largest if largest > AXIS_ENTRY_MAX else float(np.abs(rows @ rows.T - np.eye(3)).max())
     if error > ORTHONORMAL_TOLERANCE:
         message = f"the axes of {what} are off orthonormal by {error:.3g} (limit {ORTHONORMAL_TOLERANCE:g})"
         findings.fault("axes_not_orthonormal", category, message, "give three unit axes at right angles, one per row")

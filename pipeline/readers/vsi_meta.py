@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pipeline.errors import ConfigError, RawDataError
 from pipeline.readers.base import Listing, SceneRef
-from pipeline.readers.json_scenes import JsonFaultError, split_scenes
+from pipeline.readers.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.readers.metadata_checks import (
     Findings,
     check_box,
@@ -25,12 +25,14 @@ from pipeline.readers.metadata_checks import (
     check_repeats,
     finite_number,
     number_list,
+    printable,
 )
 from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
 ROOM_MAX_M2: Final = 10_000.0
-SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+COUNT_MAX: Final = 10_000
+SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a scene or dataset: part of file names
 
 
 class VsiMeta:
@@ -71,13 +73,10 @@ class VsiMeta:
         path = root / ref.files[0]
         raw = _read_span(path, ref)
         findings = Findings()
-        scene = json.loads(raw, object_pairs_hook=findings.unique_keys)
-        if not isinstance(scene, dict):
-            findings.fault("wrong_type", ref.id, f"a scene is an object, not {type(scene).__name__}")
-        else:
-            built = _build(scene, ref, findings, self)
-            if built is not None:
-                return built
+        scene = _parse(raw, ref, findings)
+        built = None if scene is None else _build(scene, ref, findings, self)
+        if built is not None:
+            return built
         first, *others = findings.faults
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
@@ -94,13 +93,14 @@ def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDat
             if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
                 dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
             if not SAFE_NAME.fullmatch(entry.name):
-                fault = "a scene name may hold letters, digits, dots, dashes and underscores only"
+                fault = "a scene name holds 1 to 100 letters, digits, dots, dashes and underscores, no others"
                 remedy = "rename the scene: it becomes part of file names"
                 broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
                 continue
             refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
     except JsonFaultError as fault:
-        broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, fault.scene))
+        scene = None if fault.scene is None else printable(fault.scene)
+        broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
     except OSError as error:
         broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
 
@@ -115,6 +115,22 @@ def _read_span(path: Path, ref: SceneRef) -> bytes:
     if hashlib.sha256(raw).hexdigest() != ref.stamp:
         raise RawDataError(path, "changed_while_reading", "the file changed during the build", "build again", ref.id)
     return raw
+
+
+def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | None:
+    """The scene's object, or None with a fault."""
+    try:
+        scene = json.loads(raw.decode("utf-8"), object_pairs_hook=findings.unique_keys, parse_int=whole_number)
+    except UnicodeDecodeError as error:
+        findings.fault("not_utf8", ref.id, f"byte {error.start} of the scene is not UTF-8", "save the file as UTF-8")
+        return None
+    except RecursionError:
+        findings.fault("too_deep", ref.id, "the scene is nested too deeply", "is this a meta_info file?")
+        return None
+    if not isinstance(scene, dict):
+        findings.fault("wrong_type", ref.id, f"a scene is an object, not {type(scene).__name__}")
+        return None
+    return scene
 
 
 def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMeta) -> Scene | None:
@@ -154,6 +170,9 @@ def _counts(raw: object, findings: Findings) -> dict[str, int]:
             findings.fault("wrong_type", category, f"the count of {category} is {count!r}, not a whole number")
         elif count < 0:
             findings.fault("negative_count", category, f"the count of {category} is {count}", "count again")
+        elif count > COUNT_MAX:
+            message = f"the count of {category} is {count}, over {COUNT_MAX}"
+            findings.fault("implausible_count", category, message, "count again")
         else:
             counts[category] = count
     return counts
@@ -165,14 +184,14 @@ def _objects(raw: object, findings: Findings) -> list[SceneObject]:
         return []
     objects = []
     for category, boxes in sorted(raw.items()):
-        check_name(category, findings)
+        named = check_name(category, findings)
         if not isinstance(boxes, list):
             findings.fault("wrong_type", category, f"the boxes of {category} are {type(boxes).__name__}, not a list")
             continue
         parsed: list[OrientedBox] = []
         for number, box in enumerate(boxes):
             oriented = check_box(box, f"{category} #{number}", category, findings)
-            if oriented is not None:
+            if oriented is not None and named:
                 objects.append(SceneObject(category=category, instance=number, box=oriented))
                 parsed.append(oriented)
         check_repeats(category, parsed, findings)
@@ -218,7 +237,7 @@ def _video(raw: object, findings: Findings) -> Video | None:
     """Only the file name is kept: the released paths are those of the authors' machines."""
     if raw is None:
         return None
-    if not isinstance(raw, str) or not PurePosixPath(raw).name.strip("."):
+    if not isinstance(raw, str) or not raw.isprintable() or not PurePosixPath(raw).name.strip("."):
         findings.fault("bad_video_path", "video_path", f"video_path is {raw!r}", "give the name of the video file")
         return None
     return Video(path=PurePosixPath(raw).name)

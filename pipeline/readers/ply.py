@@ -1,0 +1,214 @@
+"""Triangle meshes in the PLY format: binary of either byte order, and ASCII."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.geometry.boxes import FloatArray
+
+# Names of both generations of the format -> numpy's, without byte order.
+SCALARS: Final = {
+    **{"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"},
+    **{"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"},
+    **{"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"},
+}
+BYTE_ORDERS: Final = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
+MAX_HEADER_BYTES: Final = 65536
+INDEX_NAMES: Final = ("vertex_indices", "vertex_index")
+REMEDY: Final = "fetch the file again; what is needed is a triangle mesh as the dataset gives it"
+
+
+class PlyError(Exception):
+    """The file is not a usable mesh."""
+
+    def __init__(self, finding: str, message: str, remedy: str = REMEDY) -> None:
+        super().__init__(message)
+        self.finding = finding
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Vertices (V, 3) as stored, and triangles (F, 3) of vertex indices."""
+
+    vertices: FloatArray
+    faces: npt.NDArray[np.int32]
+
+
+@dataclass
+class _Element:
+    name: str
+    count: int
+    scalars: list[tuple[str, str]] = field(default_factory=list)
+    lists: list[tuple[str, str, str, int]] = field(default_factory=list)  # name, count type, item type, place
+
+
+def parse_ply(raw: bytes) -> Mesh:
+    """The mesh of a PLY file. Raises PlyError.
+
+    Every property besides x, y, z and the vertex indices is passed over. Faces of other than three corners are
+    refused: none of the datasets has them, and how to cut them is not ours to choose.
+    """
+    order, elements, start = _header(raw)
+    known = {e.name: e for e in elements}
+    if "vertex" not in known:
+        raise PlyError("ply_without_vertices", "the header declares no element vertex")
+    vertex, face = known["vertex"], known.get("face")
+    if face is None or face.count == 0:
+        raise PlyError("ply_without_faces", f"{vertex.count} vertices and no faces: a point cloud, not a mesh")
+    if vertex.count == 0:
+        raise PlyError("ply_without_vertices", "the mesh has 0 vertices")
+    read = _read_ascii if not order else _read_binary
+    tables = read(raw, start, order, elements)
+    vertices, faces = _vertices(tables["vertex"]), _faces(tables["face"], vertex.count)
+    return Mesh(vertices, faces)
+
+
+def _vertices(table: dict[str, Any]) -> FloatArray:
+    missing = [axis for axis in "xyz" if axis not in table]
+    if missing:
+        raise PlyError("ply_without_positions", f"vertices have no {', '.join(missing)}")
+    vertices = np.stack([table[axis] for axis in "xyz"], axis=1).astype(np.float64)
+    bad = ~np.isfinite(vertices).all(axis=1)
+    if bad.any():
+        message = f"{int(bad.sum())} of {len(bad)} vertices are not finite, the first is number {int(bad.argmax())}"
+        raise PlyError("vertices_not_finite", message, "remove these vertices from the mesh, or fetch the file again")
+    return vertices
+
+
+def _faces(table: dict[str, Any], vertices: int) -> npt.NDArray[np.int32]:
+    corners, indices = table["#corners"], table["#indices"]
+    odd = corners != 3
+    if odd.any():
+        message = f"{int(odd.sum())} of {len(odd)} faces are not triangles; face {int(odd.argmax())} has "
+        message += f"{int(corners[odd.argmax()])} corners"
+        raise PlyError("faces_not_triangles", message, "cut the faces into triangles")
+    outside = (indices < 0) | (indices >= vertices)
+    if outside.any():
+        message = f"{int(outside.any(axis=1).sum())} of {len(indices)} faces name a vertex that is not there: "
+        message += f"{int(indices[outside][0])} of {vertices}"
+        raise PlyError("face_index_out_of_range", message)
+    return indices.astype(np.int32)
+
+
+def _header(raw: bytes) -> tuple[str, list[_Element], int]:
+    """Byte order ("" for ASCII), elements, and where the data start."""
+    if not re.match(rb"ply\r?\n", raw):
+        raise PlyError("not_a_ply", f"the file begins with {raw[:12]!r}, not with 'ply'")
+    end = re.search(rb"\nend_header[ \t]*\r?\n", raw[:MAX_HEADER_BYTES])
+    if end is None:
+        raise PlyError("truncated_ply", "the header has no end_header")
+    order: str | None = None
+    elements: list[_Element] = []
+    for line in raw[: end.start()].decode("latin-1").splitlines()[1:]:
+        words = line.split()
+        try:
+            if words[:1] == ["format"]:
+                order = BYTE_ORDERS[words[1]]
+            elif words[:1] == ["element"]:
+                elements.append(_Element(words[1], _count(words[2])))
+            elif words[:2] == ["property", "list"]:
+                last = elements[-1]
+                last.lists.append((words[4], SCALARS[words[2]], SCALARS[words[3]], len(last.scalars)))
+            elif words[:1] == ["property"]:
+                elements[-1].scalars.append((words[2], SCALARS[words[1]]))
+        except (IndexError, KeyError, ValueError) as error:
+            raise PlyError("bad_ply_header", f"the header line {line.strip()!r} cannot be read") from error
+    if order is None:
+        raise PlyError("bad_ply_header", "the header names no format")
+    for element in elements:
+        names = [*(n for n, _ in element.scalars), *(n for n, *_ in element.lists)]
+        if len(set(names)) < len(names) or sum(e.name == element.name for e in elements) > 1:
+            raise PlyError("bad_ply_header", f"element {element.name} or one of its properties is declared twice")
+    return order, elements, end.end()
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or len(word) > 18:
+        raise ValueError(word)
+    return int(word)
+
+
+def _face_list(element: _Element) -> tuple[str, str, str, int]:
+    """The one list that a face may have."""
+    if len(element.lists) == 1 and element.lists[0][0] in INDEX_NAMES:
+        return element.lists[0]
+    names = ", ".join(name for name, *_ in element.lists) or "none"
+    raise PlyError("unsupported_ply", f"faces need one list, {' or '.join(INDEX_NAMES)}; found {names}")
+
+
+def _read_binary(raw: bytes, at: int, order: str, elements: list[_Element]) -> dict[str, dict[str, Any]]:
+    tables: dict[str, dict[str, Any]] = {}
+    for element in elements:
+        fields = [(name, order + kind) for name, kind in element.scalars]
+        if element.name == "face":
+            _, count, item, place = _face_list(element)
+            fields[place:place] = [("#corners", order + count), ("#indices", order + item, (3,))]  # type: ignore[list-item]
+        elif element.lists:
+            raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
+        record = np.dtype(fields)
+        needed, there = element.count * record.itemsize, len(raw) - at
+        if needed > there and not (element.name == "face" and there > record.itemsize):
+            raise _truncated(element, there // max(record.itemsize, 1))
+        whole = min(element.count, there // max(record.itemsize, 1))
+        table = np.frombuffer(raw, record, whole, at)
+        if element.name == "face":
+            odd = np.flatnonzero(table["#corners"] != 3)
+            if len(odd):  # from here on the records have another length, so the rest of the table means nothing
+                table = table[: odd[0] + 1]
+            elif whole < element.count:
+                raise _truncated(element, whole)
+        tables[element.name] = {name: table[name] for name in record.names or ()}
+        at += needed
+        if {"vertex", "face"} <= set(tables):
+            break  # what follows is of no use here
+    return tables
+
+
+def _truncated(element: _Element, found: int) -> PlyError:
+    return PlyError(
+        "truncated_ply",
+        f"the file breaks off: {element.count} entries of element {element.name} declared, {found} there",
+    )
+
+
+def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> dict[str, dict[str, Any]]:
+    tables: dict[str, dict[str, Any]] = {}
+    words = np.array(raw[at:].split(), dtype="S32")
+    used = 0
+    for element in elements:
+        columns = len(element.scalars)
+        names = [name for name, _ in element.scalars]
+        if element.name == "face":
+            place = _face_list(element)[3]
+            columns += 4
+            names[place:place] = ["#corners", "#0", "#1", "#2"]
+        elif element.lists:
+            raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
+        there = min(element.count, (len(words) - used) // max(columns, 1))
+        try:
+            block = words[used : used + there * columns].reshape(there, columns).astype(np.float64)
+        except ValueError as error:
+            raise PlyError("bad_ply_number", f"element {element.name}: {error}") from error
+        table: dict[str, Any] = dict(zip(names, block.T, strict=True))
+        if element.name == "face":
+            odd = np.flatnonzero(table["#corners"] != 3)
+            whole = block[: odd[0] + 1] if len(odd) else block
+            if not len(odd) and there < element.count:
+                raise _truncated(element, there)
+            table = dict(zip(names, whole.T, strict=True))
+            corners = np.nan_to_num(np.stack([table["#0"], table["#1"], table["#2"]], axis=1), nan=-1.0)
+            table["#indices"] = np.clip(corners, -1, np.iinfo(np.int64).max // 2).astype(np.int64)
+        elif there < element.count:
+            raise _truncated(element, there)
+        tables[element.name] = table
+        used += element.count * columns
+        if {"vertex", "face"} <= set(tables):
+            break
+    return tables
