@@ -61,25 +61,25 @@ def _stages(counts: Mapping[str, Mapping[str, int]]) -> Table:
 
 def _show_release(released: Released) -> None:
     tasks = sorted({*released.questions, *released.rejections})
-    table = Table("task", title="Questions, and candidates dropped", title_justify="left")
+    table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
     table.add_column("questions", justify="right")
     table.add_column("dropped", justify="right")
     table.add_column("most frequent answer (an even share)")
-    for task in tasks:
+    for number, task in enumerate(tasks, start=1):
         answers = released.answers.get(task, {})
         n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
         top = max(answers, key=lambda a: (answers[a], a)) if answers else None
         common = f"{top} {answers[top] / n:.0%} ({1 / len(answers):.0%})" if top else ""
-        table.add_row(task, str(n), str(dropped), common)
+        table.add_row(str(number), task, str(n), str(dropped), common)
     total = sum(sum(r.values()) for r in released.rejections.values())
     table.add_section()
-    table.add_row("all", str(sum(released.questions.values())), str(total))
+    table.add_row("", "all", str(sum(released.questions.values())), str(total))
     console.print(table)
     reasons = sorted({reason for row in released.rejections.values() for reason in row})
-    matrix = Table(title="Dropped, by reason", title_justify="left")
+    matrix = Table(title="Dropped, by reason and task", title_justify="left")
     matrix.add_column("reason", no_wrap=True)
-    for task in tasks:
-        matrix.add_column(task.replace("_", " "), justify="right", overflow="fold")
+    for number in range(1, len(tasks) + 1):
+        matrix.add_column(str(number), justify="right")
     for reason in reasons:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
     console.print(matrix)

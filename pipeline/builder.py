@@ -16,10 +16,11 @@ from pipeline.config import BuildConfig
 from pipeline.errors import ConfigError, RawDataError, StoreError
 from pipeline.export.release import EXPORT_CODE, Released, release_is_whole, write_release
 from pipeline.readers import READERS
+from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
 from pipeline.schema import Quarantine, Scene
 from pipeline.stages import SCENE_STAGES, Done, Job, RawInput, Stage, code_digest, quarantine_of, run_job
-from pipeline.store import Result, Store, digest_of, read_table, table_bytes, write_atomically
+from pipeline.store import Result, Store, digest_of, read_table, remove_temporary, table_bytes, write_atomically
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
 MANIFEST: Final = pa.schema(
@@ -128,9 +129,10 @@ class Builder:
             given = self._raw_inputs(outcome)
             for stage in SCENE_STAGES.values():
                 given = self._run_stage(stage, given, outcome)
-            self._export(outcome)
+            self._export(outcome, outcome.manifest)
             self._write(outcome)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
+            remove_temporary(self.out)
             return outcome
 
     def dry_run(self) -> Outcome:
@@ -147,7 +149,7 @@ class Builder:
             outcome.manifest += entries.values()
             pending = {unit for unit, e in entries.items() if e.output is None}
             given = {unit: Given(value.raw, entries[unit].output) for unit, value in given.items()}
-        export = self._export_entry(outcome) if not pending else None
+        export = self._export_entry(_exported(outcome.manifest)) if not pending else None
         why = export.why if export else "input" if self._previous else "new"
         outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why))
         return outcome
@@ -159,15 +161,30 @@ class Builder:
         with self._locked():
             outcome = Outcome()
             if name == EXPORT:
-                self._export(outcome)
+                self._export(outcome, list(self._previous.values()))
             else:
                 given = self._given_again(SCENE_STAGES[name], outcome)
                 chosen = {unit: given[unit] for unit in _matching(given, scenes)}
                 self._run_stage(SCENE_STAGES[name], chosen, outcome, asked=True)
-            again = {(e.stage, e.unit) for e in outcome.manifest}
-            kept = [e for key, e in self._previous.items() if key not in again]
-            self._write(Outcome([*kept, *outcome.manifest], outcome.quarantine))
+            self._write(self._with_the_rest(name, outcome))
             return outcome
+
+    def _with_the_rest(self, name: str, outcome: Outcome) -> Outcome:
+        """What a single stage did, together with what still holds of the builds before."""
+        again = {(e.stage, e.unit) for e in outcome.manifest}
+        failed = {e.unit for e in outcome.manifest if e.output is None}
+        later = STAGES[STAGES.index(name) + 1 :]
+        kept = [
+            e for key, e in self._previous.items() if key not in again and not (e.stage in later and e.unit in failed)
+        ]
+        listed_again = name != EXPORT and SCENE_STAGES[name].reads_raw
+        known = {e.unit for e in self._previous.values()}
+        left_out = [
+            q
+            for q in _read_quarantine(self.out / "quarantine.parquet")
+            if (q.stage, q.unit) not in again and (q.unit in known or not listed_again)
+        ]
+        return Outcome([*kept, *outcome.manifest], [*left_out, *outcome.quarantine])
 
     def _given_again(self, stage: Stage, outcome: Outcome) -> dict[str, Given]:
         """What a stage was last given: raw data as they are now, and the last results of the stage before it."""
@@ -184,6 +201,8 @@ class Builder:
         if not self.config.roots:
             raise ConfigError("no data root: give --root reader=folder")
         inputs: dict[str, Given] = {}
+        routes, broken = read_routes(self.config.routes) if self.config.routes else ({}, [])
+        outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in broken]
         for name, root in sorted(self.config.roots.items()):
             if name not in READERS:
                 raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
@@ -192,7 +211,14 @@ class Builder:
             for ref in listing.scenes:
                 if ref.id in inputs:
                     raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
-                inputs[ref.id] = Given(RawInput(name, root, ref))
+                inputs[ref.id] = Given(RawInput(name, root, ref, routes.pop(ref.id, ())))
+        if self.config.routes:
+            remedy = "correct the scene, or give its data root"
+            for scene in sorted(routes):
+                lost = RawDataError(
+                    self.config.routes, "route_without_scene", "no such scene in this build", remedy, scene
+                )
+                outcome.quarantine.append(quarantine_of(lost, scene, "unify"))
         return inputs
 
     def _run_stage(
@@ -244,8 +270,8 @@ class Builder:
             return "input"
         return "config" if before.config != entry.config else "code"
 
-    def _export_entry(self, outcome: Outcome) -> Entry:
-        results = [(e.stage, e.unit, e.output.digest) for e in self._exported(outcome) if e.output]
+    def _export_entry(self, exported: list[Entry]) -> Entry:
+        results = [(e.stage, e.unit, e.output.digest) for e in exported if e.output]
         inputs, config, code = digest_of(results), digest_of(_export_settings(self.config)), code_digest(EXPORT_CODE)
         key = digest_of([EXPORT, inputs, config, code])
         entry = Entry(EXPORT, RELEASE_UNIT, key, inputs, config, code, "reused")
@@ -257,20 +283,14 @@ class Builder:
             entry.why = self._why(entry)
         return entry
 
-    def _exported(self, outcome: Outcome) -> list[Entry]:
-        """The results that a release is made of: questions and, for the scenes that have them, the scenes."""
-        entries = outcome.manifest or list(self._previous.values())
-        selected = {e.unit: e for e in entries if e.stage == STAGES[-2] and e.output}
-        scenes = {e.unit: e for e in entries if e.stage == OBSERVED and e.output and e.unit in selected}
-        return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
-
-    def _export(self, outcome: Outcome) -> None:
-        if not self._exported(outcome):
+    def _export(self, outcome: Outcome, entries: list[Entry]) -> None:
+        exported = _exported(entries)
+        if not exported:
             return  # every scene is in quarantine: the last release stays as it is
-        entry = self._export_entry(outcome)
+        entry = self._export_entry(exported)
         self._progress(EXPORT, 0, int(entry.output is None))
         if entry.output is None:
-            parts = [(e.stage, self.store.get(e.output)) for e in self._exported(outcome) if e.output]
+            parts = [(e.stage, self.store.get(e.output)) for e in exported if e.output]
             scenes = [Scene.model_validate_json(raw) for stage, raw in parts if stage == OBSERVED]
             tables = [read_table(raw) for stage, raw in parts if stage != OBSERVED]
             summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
@@ -319,9 +339,18 @@ class Builder:
             raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
 
 
+def _exported(entries: list[Entry]) -> list[Entry]:
+    """The results that a release is made of: questions and, for the scenes that have them, the scenes."""
+    selected = {e.unit: e for e in entries if e.stage == STAGES[-2] and e.output}
+    scenes = {e.unit: e for e in entries if e.stage == OBSERVED and e.output and e.unit in selected}
+    return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
+
+
 def _export_settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but the roots."""
-    return config.model_dump(exclude={"roots"}) | {"rules": config.generate.resolved_rules().model_dump()}
+    return config.model_dump(exclude={"roots", "routes"}, mode="json") | {
+        "rules": config.generate.resolved_rules().model_dump()
+    }
 
 
 def _batches(jobs: list[Job]) -> list[list[Job]]:
@@ -361,11 +390,9 @@ def _unit_of(error: RawDataError) -> str:
 
 
 def _read_manifest(path: Path) -> dict[tuple[str, str], Entry]:
-    """The last manifest by (stage, unit); empty where there is none, or one of another version of scan2qa."""
-    if not path.exists():
-        return {}
-    table = read_table(path.read_bytes())
-    if table.schema.names != MANIFEST.names:
+    """The last manifest by (stage, unit); empty where there is none, a damaged one, or another version's."""
+    table = _read_if_there(path)
+    if table is None or table.schema.names != MANIFEST.names:
         return {}
     return {
         (row["stage"], row["unit"]): Entry(
@@ -381,3 +408,18 @@ def _read_manifest(path: Path) -> dict[tuple[str, str], Entry]:
         )
         for row in table.to_pylist()
     }
+
+
+def _read_quarantine(path: Path) -> list[Quarantine]:
+    table = _read_if_there(path)
+    if table is None or table.schema.names != list(Quarantine.model_fields):
+        return []
+    return [Quarantine.model_validate(row) for row in table.to_pylist()]
+
+
+def _read_if_there(path: Path) -> pa.Table | None:
+    """The table of a file; None where it is missing or damaged."""
+    try:
+        return read_table(path.read_bytes())
+    except (OSError, pa.ArrowException):
+        return None

@@ -68,6 +68,7 @@ class BuildConfig(Section):
 
     build: str = Field(pattern=r"[a-z][a-z0-9_]*")
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
     observe: ObserveConfig = ObserveConfig()
     generate: GenerateConfig = GenerateConfig()
     select: SelectConfig = SelectConfig()

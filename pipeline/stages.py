@@ -21,7 +21,7 @@ from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.readers import READERS, Reader, SceneRef
-from pipeline.schema import Quarantine, Scene
+from pipeline.schema import Quarantine, Route, Scene
 from pipeline.store import Result, Store, digest_of, read_table, table_bytes
 from pipeline.templates import load_template
 
@@ -37,11 +37,12 @@ class RawInput:
     reader: str
     root: Path
     ref: SceneRef
+    routes: tuple[Route, ...] = ()
 
     @property
     def digest(self) -> str:
         """Changes with the scene's bytes and with the file that holds them, not with where the root lies."""
-        return digest_of([self.reader, self.ref.files, self.ref.stamp])
+        return digest_of([self.reader, self.ref.files, self.ref.stamp, [r.model_dump() for r in self.routes]])
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Stage:
 
 def _unify(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
     reader, root, ref = _source(raw)
-    return reader.read(root, ref).model_dump_json(indent=1).encode()
+    scene = reader.read(root, ref).model_copy(update={"routes": raw.routes if raw else ()})
+    return scene.model_dump_json(indent=1).encode()
 
 
 def _observe(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:

@@ -74,19 +74,18 @@ class Store:
         return raw
 
     def is_sound(self, result: Result) -> bool:
-        """Whether the file still holds what its name says; a damaged one is removed."""
+        """Whether the file still holds what its name says."""
         try:
             self.get(result)
         except StoreError:
-            result.path.unlink(missing_ok=True)
             return False
         return True
 
     def prune(self, keep: Iterable[Path]) -> None:
-        """Removes every file of the store that is not in ``keep``, left-over temporary files included."""
+        """Removes every file of the store that is not in ``keep``."""
         kept = set(keep)
-        for path in sorted(self.root.glob("*/*/*")):
-            if path not in kept:
+        for path in sorted(self.root.rglob("*")):
+            if path not in kept and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 
@@ -108,6 +107,12 @@ def write_atomically(path: Path, raw: bytes) -> None:
             error.errno or 0, "give a folder that can be written with --out"
         )
         raise StoreError(f"{path.parent}: cannot write ({error.strerror}): {hint}") from error
+
+
+def remove_temporary(folder: Path) -> None:
+    """Removes what killed processes left behind anywhere in a folder; nobody may be writing there."""
+    for path in sorted(folder.rglob(f"{_TEMPORARY}*")):
+        path.unlink(missing_ok=True)
 
 
 def _write(descriptor: int, raw: bytes) -> None:

@@ -19,6 +19,8 @@ from pipeline.questions.ambiguity import Rules
 from pipeline.schema import Finding, Rejection, Scene, SceneObject
 from pipeline.templates import Operands
 
+WRITTEN: Final = "written"  # flag of a candidate that people wrote
+
 StrArray = npt.NDArray[np.object_]
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.geometry.angles import bearing_deg
 from pipeline.geometry.boxes import BoolArray, FloatArray, IntArray
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
-from pipeline.questions.base import Answers, Check, Fact, SceneView, Slot, StrArray, check
+from pipeline.questions.base import WRITTEN, Answers, Check, Fact, SceneView, Slot, StrArray, check
 from pipeline.schema import Rejection, Route
 from pipeline.templates import LIST_SEPARATOR, Operands
 
@@ -20,7 +20,6 @@ BACK_FROM_DEG: Final = 135.0
 TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
 BLANK: Final = "[please fill in]"
 FORWARD: Final = "Go forward until the "
-HUMAN: Final = "human_route"
 TOUCH_M: Final = 1e-6
 _CHUNK: Final = 4096  # routes at a time; bounds memory
 _STEP: Final = re.compile(r"(?:^|\s+)\d+\.\s+")
@@ -116,7 +115,7 @@ class RoutePlanning:
                     Fact("leg", np.where(passed >= 0, names[passed], "none"), length[:, leg], "m"),
                 )
             ),
-            flags=np.where(self._is_written(view, operands), HUMAN, "").astype(object),
+            flags=np.where(self._is_written(view, operands), WRITTEN, "").astype(object),
         )
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.questions.base import Task
+from pipeline.questions.base import WRITTEN, Task
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.templates import load_template
@@ -20,12 +21,14 @@ def select(candidates: pa.Table, tasks: dict[str, Task], cap: int) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), at most ``cap`` questions per task.
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
-    ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other.
+    ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
+    written by people go before all others.
     """
     frame = candidates.select(["id", "task", "answer", "reason"]).to_pandas()
-    asked = frame[frame["reason"].isna()].sort_values("id")
-    asked["turn"] = asked.groupby(["task", "answer"], sort=False).cumcount()
-    asked = asked.sort_values(["turn", "id"])
+    frame["found"] = ~_written(candidates)
+    asked = frame[frame["reason"].isna()].sort_values(["found", "id"])
+    asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
+    asked = asked.sort_values(["found", "turn", "id"])
     asked["place"] = asked.groupby("task", sort=False).cumcount() + 1
     kept = asked[asked["place"] <= cap].sort_values(["task", "id"])
     over = asked[asked["place"] > cap]
@@ -33,6 +36,15 @@ def select(candidates: pa.Table, tasks: dict[str, Task], cap: int) -> pa.Table:
     return pa.concat_tables([questions, _rejections(candidates, over, cap)], promote_options="default").select(
         SELECTED.names
     )
+
+
+def _written(candidates: pa.Table) -> np.ndarray:
+    """Which candidates (n,) people wrote."""
+    flags = candidates["flags"].combine_chunks()
+    rows = pc.list_parent_indices(flags).filter(pc.equal(pc.list_flatten(flags), WRITTEN))
+    written = np.zeros(len(flags), dtype=bool)
+    written[rows.to_numpy(zero_copy_only=False)] = True
+    return written
 
 
 def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
