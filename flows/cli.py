@@ -65,10 +65,13 @@ def build(
     workers: Workers = CORES,
     out: Out = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; write nothing.")] = False,
+    no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
     config, folder = _prepare(name, root, out, settings, write=not dry_run)
+    if no_video:
+        config = config.model_copy(update={"video": False})
     if dry_run:
         show.show_dry_run(Builder(config, folder).dry_run())
         return
@@ -155,6 +158,7 @@ def _prepare(
 
 
 def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, object]) -> None:
+    Builder(config, folder).check()  # before Prefect, which takes seconds to start
     from flows.orchestrate import orchestrate
 
     with show.progress_bars() as progress:
@@ -190,8 +194,8 @@ def main() -> None:
     try:
         app()
     except ConfigError as error:
-        show.errors.print(f"[red]scan2qa:[/red] {error}", highlight=False, soft_wrap=True, markup=True)
+        show.show_error(error)
         sys.exit(EXIT_USAGE)
     except Scan2qaError as error:
-        show.errors.print(f"[red]scan2qa:[/red] {error}", highlight=False, soft_wrap=True, markup=True)
+        show.show_error(error)
         sys.exit(1)

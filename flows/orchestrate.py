@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,18 @@ def run_batch(label: str, batch: list[Job], pool: ProcessPoolExecutor | None) ->
     return list(pool.map(run_job, batch, chunksize=max(1, len(batch) // 16)))
 
 
+def end_with_parent() -> None:
+    """Lets a worker process end when the one that started it was killed; it would wait for work for ever."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 class Pool:
     """Worker processes, started when first needed."""
 
@@ -55,7 +68,9 @@ class Pool:
         if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
             return None
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
+            )
         return self._pool
 
     def close(self) -> None:

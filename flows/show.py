@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -89,13 +90,18 @@ def _show_release(released: Released) -> None:
         console.print(f"Findings in the raw data: {findings}")
 
 
+def show_error(error: Exception) -> None:
+    """An error made on purpose, on one line."""
+    errors.print(f"[red]scan2qa:[/red] {escape(' '.join(str(error).split()))}", highlight=False, soft_wrap=True)
+
+
 def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
     """Units that were left out, with file, finding and remedy."""
     if not quarantine:
         return
     table = Table("scene", "finding", "what was found", "remedy", title="Left out", title_justify="left", style="red")
     for entry in quarantine[:SHOWN]:
-        table.add_row(entry.unit, entry.finding, f"{entry.file}: {entry.message}", entry.remedy)
+        table.add_row(*map(escape, (entry.unit, entry.finding, f"{entry.file}: {entry.message}", entry.remedy)))
     console.print(table)
     if len(quarantine) > SHOWN:
         console.print(f"… and {len(quarantine) - SHOWN} more in quarantine.parquet")

@@ -19,7 +19,7 @@ from pipeline.readers import READERS
 from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
 from pipeline.schema import Quarantine, Scene
-from pipeline.stages import SCENE_STAGES, Done, Job, RawInput, Stage, code_digest, quarantine_of, run_job
+from pipeline.stages import SCENE_STAGES, STORE, Done, Job, RawInput, Stage, code_digest, quarantine_of, run_job
 from pipeline.store import Result, Store, digest_of, read_table, remove_temporary, table_bytes, write_atomically
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
@@ -42,6 +42,7 @@ BATCH_UNITS: Final = 64
 EXPORT: Final = "export"
 STAGES: Final = (*SCENE_STAGES, EXPORT)
 OBSERVED: Final = "observe"  # the stage whose result is the scene as the questions see it
+SELECTED: Final = "select"  # the stage whose result is the questions of a scene
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]
 Progress = Callable[[str, int, int], None]
@@ -117,18 +118,24 @@ class Builder:
     ) -> None:
         self.config = config
         self.out = out
-        self.store = Store(out / "store")
+        self.store = Store(out / STORE)
         self._execute = execute
         self._progress = progress
         self._previous = _read_manifest(out / "manifest.parquet")
+
+    def check(self) -> None:
+        """Raises at once what a build would raise after its start: a root that is missing, no place to write."""
+        self._check_roots()
+        with self._locked():
+            pass
 
     def build(self) -> Outcome:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
         with self._locked():
             outcome = Outcome()
-            given = self._raw_inputs(outcome)
-            for stage in SCENE_STAGES.values():
-                given = self._run_stage(stage, given, outcome)
+            given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
+            for stage in self._stages():
+                given[stage.name] = self._run_stage(stage, given[stage.after], outcome)
             self._export(outcome, outcome.manifest)
             self._write(outcome)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
@@ -138,18 +145,21 @@ class Builder:
     def dry_run(self) -> Outcome:
         """What `build` would run and why, without running it; units behind one that runs count as "input"."""
         outcome = Outcome()
-        given = self._raw_inputs(outcome)
-        pending: set[str] = set()  # units behind something that would run: what they will be given is not known yet
-        for stage in SCENE_STAGES.values():
-            known = {unit: value for unit, value in given.items() if unit not in pending}
+        given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
+        pending: dict[str | None, set[str]] = {None: set()}  # units behind something that would run
+        for stage in self._stages():
+            known = {unit: value for unit, value in given[stage.after].items() if unit not in pending[stage.after]}
             entries = {e.unit: e for e in self._entries(stage, known, self.store.index(stage.name))}
-            for unit in sorted(pending):
+            for unit in sorted(pending[stage.after]):
                 why: Why = "input" if (stage.name, unit) in self._previous else "new"
                 entries[unit] = Entry(stage.name, unit, "", "", "", "", why)
             outcome.manifest += entries.values()
-            pending = {unit for unit, e in entries.items() if e.output is None}
-            given = {unit: Given(value.raw, entries[unit].output) for unit, value in given.items()}
-        export = self._export_entry(_exported(outcome.manifest)) if not pending else None
+            failing = {unit for unit, e in entries.items() if self._failed_before(e)}
+            pending[stage.name] = {unit for unit, e in entries.items() if e.output is None} - failing
+            given[stage.name] = {
+                u: Given(value.raw, entries[u].output) for u, value in given[stage.after].items() if u not in failing
+            }
+        export = self._export_entry(_exported(outcome.manifest)) if not pending[SELECTED] else None
         why = export.why if export else "input" if self._previous else "new"
         outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why))
         return outcome
@@ -173,7 +183,7 @@ class Builder:
         """What a single stage did, together with what still holds of the builds before."""
         again = {(e.stage, e.unit) for e in outcome.manifest}
         failed = {e.unit for e in outcome.manifest if e.output is None}
-        later = STAGES[STAGES.index(name) + 1 :]
+        later = _behind(name)
         kept = [
             e for key, e in self._previous.items() if key not in again and not (e.stage in later and e.unit in failed)
         ]
@@ -189,23 +199,19 @@ class Builder:
     def _given_again(self, stage: Stage, outcome: Outcome) -> dict[str, Given]:
         """What a stage was last given: raw data as they are now, and the last results of the stage before it."""
         raw = self._raw_inputs(outcome) if stage.reads_raw else {}
-        position = STAGES.index(stage.name)
-        if position == 0:
+        if stage.after is None:
             return raw
-        before = {u: e.output for (s, u), e in self._previous.items() if s == STAGES[position - 1] and e.output}
+        before = {u: e.output for (s, u), e in self._previous.items() if s == stage.after and e.output}
         if not before:
-            raise ConfigError(f"{self.out}: no results of stage {STAGES[position - 1]} yet; run the whole build first")
+            raise ConfigError(f"{self.out}: no results of stage {stage.after} yet; run the whole build first")
         return {u: Given(raw[u].raw if u in raw else None, r) for u, r in before.items() if u in raw or not raw}
 
     def _raw_inputs(self, outcome: Outcome) -> dict[str, Given]:
-        if not self.config.roots:
-            raise ConfigError("no data root: give --root reader=folder")
+        self._check_roots()
         inputs: dict[str, Given] = {}
         routes, broken = read_routes(self.config.routes) if self.config.routes else ({}, [])
         outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in broken]
         for name, root in sorted(self.config.roots.items()):
-            if name not in READERS:
-                raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
             listing = READERS[name].scenes(root)
             outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in listing.broken]
             for ref in listing.scenes:
@@ -221,6 +227,15 @@ class Builder:
                 outcome.quarantine.append(quarantine_of(lost, scene, "unify"))
         return inputs
 
+    def _check_roots(self) -> None:
+        if not self.config.roots:
+            raise ConfigError("no data root: give --root reader=folder")
+        for name, root in sorted(self.config.roots.items()):
+            if name not in READERS:
+                raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
+            if not root.is_dir():
+                raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
+
     def _run_stage(
         self, stage: Stage, given: dict[str, Given], outcome: Outcome, asked: bool = False
     ) -> dict[str, Given]:
@@ -230,7 +245,7 @@ class Builder:
                 entry.why = "asked"
         settings = stage.settings(self.config)
         todo = [
-            Job(stage.name, e.unit, e.key, given[e.unit].raw, given[e.unit].before, settings, self.store.root)
+            Job(stage.name, e.unit, e.key, given[e.unit].raw, given[e.unit].before, settings, self.out)
             for e in entries
             if e.output is None
         ]
@@ -254,11 +269,18 @@ class Builder:
             key = digest_of([stage.name, unit, inputs, config, code])
             found = index.get((unit, key))
             entry = Entry(stage.name, unit, key, inputs, config, code, "reused", found)
-            if found is None or not self.store.is_sound(found):
+            if found is None or not self._is_whole(stage, found):
                 entry.output = None
                 entry.why = self._why(entry)
             entries.append(entry)
         return entries
+
+    def _is_whole(self, stage: Stage, found: Result) -> bool:
+        return self.store.is_sound(found) and stage.is_whole(self.store.get(found), self.out)
+
+    def _stages(self) -> list[Stage]:
+        """The stages of this build, each behind the one whose results it takes."""
+        return [stage for stage in SCENE_STAGES.values() if stage.name != "film" or self.config.video]
 
     def _why(self, entry: Entry) -> Why:
         before = self._previous.get((entry.stage, entry.unit))
@@ -269,6 +291,11 @@ class Builder:
         if before.inputs != entry.inputs:
             return "input"
         return "config" if before.config != entry.config else "code"
+
+    def _failed_before(self, entry: Entry) -> bool:
+        """Whether the same input was quarantined the last time, and so will be again."""
+        before = self._previous.get((entry.stage, entry.unit))
+        return entry.output is None and before is not None and before.output is None and before.key == entry.key
 
     def _export_entry(self, exported: list[Entry]) -> Entry:
         results = [(e.stage, e.unit, e.output.digest) for e in exported if e.output]
@@ -341,16 +368,25 @@ class Builder:
 
 def _exported(entries: list[Entry]) -> list[Entry]:
     """The results that a release is made of: questions and, for the scenes that have them, the scenes."""
-    selected = {e.unit: e for e in entries if e.stage == STAGES[-2] and e.output}
+    selected = {e.unit: e for e in entries if e.stage == SELECTED and e.output}
     scenes = {e.unit: e for e in entries if e.stage == OBSERVED and e.output and e.unit in selected}
     return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
 
 
 def _export_settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but the roots."""
-    return config.model_dump(exclude={"roots", "routes"}, mode="json") | {
+    return config.model_dump(exclude={"roots", "routes", "video"}, mode="json") | {
         "rules": config.generate.resolved_rules().model_dump()
     }
+
+
+def _behind(name: str) -> set[str]:
+    """The stages that take the results of a stage, and those that take theirs."""
+    behind: set[str] = set()
+    for stage in SCENE_STAGES.values():
+        if stage.after in {name, *behind}:
+            behind.add(stage.name)
+    return behind
 
 
 def _batches(jobs: list[Job]) -> list[list[Job]]:

@@ -36,11 +36,19 @@ class GenerateConfig(Section):
             raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(TASKS)}")
         if len(set(tasks)) < len(tasks):
             raise ValueError("a task is named twice")
+        if not tasks:
+            raise ValueError(f"no task is named; there are {', '.join(TASKS)}")
         return tuple(t for t in TASKS if t in tasks)  # one order, so that the order in the file changes nothing
 
     @model_validator(mode="after")
     def _sound_rules(self) -> GenerateConfig:
-        self.resolved_rules()
+        unknown = sorted(set(self.rules) - set(Rules.model_fields))
+        if unknown:
+            raise ValueError(f"unknown rule {', '.join(unknown)}; there are {', '.join(sorted(Rules.model_fields))}")
+        try:
+            self.resolved_rules()
+        except ValidationError as error:
+            raise ValueError("; ".join(f"rule {e['loc'][0]}: {e['msg']}" for e in error.errors())) from error
         return self
 
     def resolved_rules(self) -> Rules:
@@ -59,15 +67,16 @@ class SelectConfig(Section):
 class ExportConfig(Section):
     """Stage `export`: names in the release."""
 
-    split: str = Field(default="test", pattern=r"[a-z][a-z0-9_]*")
+    split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
     pretty_name: str = "VSI-Bench, rebuilt with scan2qa"
 
 
 class BuildConfig(Section):
     """A whole build."""
 
-    build: str = Field(pattern=r"[a-z][a-z0-9_]*")
+    build: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    video: bool = Field(default=True, description="write the standardised videos")
     routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
     observe: ObserveConfig = ObserveConfig()
     generate: GenerateConfig = GenerateConfig()
@@ -82,8 +91,8 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
     for setting in settings:
@@ -112,7 +121,7 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
 def _describe(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] != "extra_forbidden":
-        return f"configuration {where}: {error['msg']}"
+        return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
     model: Any = BuildConfig
     for part in error["loc"][:-1]:
         model = model.model_fields[part].annotation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from pipeline.config import BuildConfig
 from pipeline.errors import RawDataError, StoreError
+from pipeline.export.video import DEFAULT_FRAMES_PER_SECOND, FRAMES_PER_SECOND, at_pace, encode
 from pipeline.observe.visibility import ObserveConfig, observe
 from pipeline.questions import TASKS
 from pipeline.questions.ambiguity import Rules
@@ -22,12 +24,14 @@ from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.readers import READERS, Reader, SceneRef
 from pipeline.schema import Quarantine, Route, Scene
-from pipeline.store import Result, Store, digest_of, read_table, table_bytes
+from pipeline.store import Result, Store, digest_of, read_table, table_bytes, write_atomically
 from pipeline.templates import load_template
 
 _PACKAGE: Final = Path(__file__).resolve().parent
+STORE: Final = "store"  # folders of a build
+VIDEOS: Final = "videos"
 # Libraries whose version can change a result; a new one is new code.
-_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "trimesh")
+_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "trimesh", "av")
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,21 @@ class RawInput:
 
 
 @dataclass(frozen=True)
+class Job:
+    """One stage of one unit, to be run in any process."""
+
+    stage: str
+    unit: str
+    key: str
+    raw: RawInput | None
+    before: Result | None
+    settings: dict[str, Any]
+    folder: Path  # of the build
+
+
+@dataclass(frozen=True)
 class Stage:
-    """One step per scene: ``run(raw data, result of the stage before, settings)``.
+    """One step per scene: ``run(job, result of the stage it comes after)``.
 
     ``code`` names the folders and modules of ``pipeline/`` that its result depends on; ``reads_raw`` says whether it
     goes back to the raw data.
@@ -57,38 +74,63 @@ class Stage:
     suffix: str
     code: tuple[str, ...]
     settings: Callable[[BuildConfig], dict[str, Any]]
-    run: Callable[[RawInput | None, bytes, dict[str, Any]], bytes]
+    run: Callable[[Job, bytes], bytes]
+    after: str | None
     reads_raw: bool = False
+    is_whole: Callable[[bytes, Path], bool] = lambda result, folder: True  # what the stage wrote beside its result
 
 
-def _unify(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
-    reader, root, ref = _source(raw)
-    scene = reader.read(root, ref).model_copy(update={"routes": raw.routes if raw else ()})
+def _unify(job: Job, before: bytes) -> bytes:
+    reader, raw = _source(job)
+    scene = reader.read(raw.root, raw.ref).model_copy(update={"routes": raw.routes})
     return scene.model_dump_json(indent=1).encode()
 
 
-def _observe(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
-    reader, root, ref = _source(raw)
+def _film(job: Job, before: bytes) -> bytes:
+    """Writes the standardised video beside the store; the result says what was written."""
+    reader, raw = _source(job)
     scene = Scene.model_validate_json(before)
-    geometry = reader.geometry(root, ref, scene)
+    footage = reader.footage(raw.root, raw.ref, scene)
+    if footage is None:
+        return json.dumps({"video": None}).encode()
+    fps = FRAMES_PER_SECOND.get(scene.dataset, DEFAULT_FRAMES_PER_SECOND)
+    turn = scene.video.turn_deg if scene.video else 0
+    encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn)
+    name = f"{VIDEOS}/{scene.id}.mp4"
+    write_atomically(job.folder / name, encoded.raw)
+    facts = {"video": name, "fps": fps, "frames": encoded.frames, "bytes": len(encoded.raw)}
+    return json.dumps(facts | {"sha256": hashlib.sha256(encoded.raw).hexdigest()}).encode()
+
+
+def _film_is_whole(result: bytes, folder: Path) -> bool:
+    """By size alone: hashing hundreds of videos would take longer than anything else in an unchanged build."""
+    facts = json.loads(result)
+    path = folder / str(facts["video"])
+    return facts["video"] is None or (path.exists() and path.stat().st_size == facts["bytes"])
+
+
+def _observe(job: Job, before: bytes) -> bytes:
+    reader, raw = _source(job)
+    scene = Scene.model_validate_json(before)
+    geometry = reader.geometry(raw.root, raw.ref, scene)
     if geometry is None:
         return before
-    return observe(scene, geometry, ObserveConfig.model_validate(settings)).model_dump_json(indent=1).encode()
+    return observe(scene, geometry, ObserveConfig.model_validate(job.settings)).model_dump_json(indent=1).encode()
 
 
-def _generate(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
-    view = SceneView(Scene.model_validate_json(before), Rules.model_validate(settings["rules"]))
-    return table_bytes(candidates(view, [TASKS[name] for name in settings["tasks"]]))
+def _generate(job: Job, before: bytes) -> bytes:
+    view = SceneView(Scene.model_validate_json(before), Rules.model_validate(job.settings["rules"]))
+    return table_bytes(candidates(view, [TASKS[name] for name in job.settings["tasks"]]))
 
 
-def _select(raw: RawInput | None, before: bytes, settings: dict[str, Any]) -> bytes:
-    return table_bytes(select(read_table(before), TASKS, settings["per_scene_and_task"]))
+def _select(job: Job, before: bytes) -> bytes:
+    return table_bytes(select(read_table(before), TASKS, job.settings["per_scene_and_task"]))
 
 
-def _source(raw: RawInput | None) -> tuple[Reader, Path, SceneRef]:
-    if raw is None:
+def _source(job: Job) -> tuple[Reader, RawInput]:
+    if job.raw is None:
         raise ValueError("this stage reads raw data")
-    return READERS[raw.reader], raw.root, raw.ref
+    return READERS[job.raw.reader], job.raw
 
 
 def _select_settings(config: BuildConfig) -> dict[str, Any]:
@@ -105,32 +147,30 @@ _QUESTIONS: Final = (*_SHARED, "geometry", "questions", "templates.py")
 SCENE_STAGES: Final[dict[str, Stage]] = {
     stage.name: stage
     for stage in (
-        Stage("unify", ".json", (*_SHARED, "geometry", "readers"), lambda _: {}, _unify, reads_raw=True),
+        Stage("unify", ".json", (*_SHARED, "geometry", "readers"), lambda _: {}, _unify, None, reads_raw=True),
+        Stage(
+            "film",
+            ".json",
+            (*_SHARED, "readers", "export/video.py"),
+            lambda _: {},
+            _film,
+            "unify",
+            reads_raw=True,
+            is_whole=_film_is_whole,
+        ),
         Stage(
             "observe",
             ".json",
             (*_SHARED, "geometry", "readers", "observe"),
             lambda config: config.observe.model_dump(mode="json"),
             _observe,
+            "unify",
             reads_raw=True,
         ),
-        Stage("generate", ".parquet", _QUESTIONS, _generate_settings, _generate),
-        Stage("select", ".parquet", _QUESTIONS, _select_settings, _select),
+        Stage("generate", ".parquet", _QUESTIONS, _generate_settings, _generate, "observe"),
+        Stage("select", ".parquet", _QUESTIONS, _select_settings, _select, "generate"),
     )
 }
-
-
-@dataclass(frozen=True)
-class Job:
-    """One stage of one unit, to be run in any process."""
-
-    stage: str
-    unit: str
-    key: str
-    raw: RawInput | None
-    before: Result | None
-    settings: dict[str, Any]
-    store: Path
 
 
 @dataclass(frozen=True)
@@ -146,10 +186,10 @@ class Done:
 def run_job(job: Job) -> Done:
     """Runs one job and stores its result. Only StoreError gets out: it concerns the build, not the unit."""
     start = time.perf_counter()
-    stage, store = SCENE_STAGES[job.stage], Store(job.store)
+    stage, store = SCENE_STAGES[job.stage], Store(job.folder / STORE)
     try:
         before = store.get(job.before) if job.before else b""
-        result = store.put(job.stage, job.unit, job.key, stage.run(job.raw, before, job.settings), stage.suffix)
+        result = store.put(job.stage, job.unit, job.key, stage.run(job, before), stage.suffix)
     except StoreError:
         raise
     except RawDataError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.errors import RawDataError
-from pipeline.geometry.scans import SceneGeometry
+from pipeline.geometry.scans import Footage, SceneGeometry
 from pipeline.schema import Scene
 
 
@@ -58,4 +58,8 @@ class Reader(Protocol):
 
     def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | None:
         """Labelled mesh and camera frames of a scene that `read` gave, or None where the format has none."""
+        ...
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+        """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
         ...

@@ -84,6 +84,9 @@ class VsiMeta:
     def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> None:
         """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
 
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+        """See `Reader.footage`: the released metadata name the video but do not hold it."""
+
 
 def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
     relative = file.relative_to(root).as_posix()

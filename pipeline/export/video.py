@@ -1,0 +1,74 @@
+"""The standardised video of a scene: H.264 MP4, 640 x 480, upright, 24 or 30 frames a second.
+
+The same frames give the same bytes: one encoding thread, no clock in the file.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import av
+import av.video
+import numpy as np
+import numpy.typing as npt
+
+Image = npt.NDArray[np.uint8]
+SIZE: Final = (640, 480)  # width, height (VSI-Bench, appendix B.1)
+FRAMES_PER_SECOND: Final = {"scannet": 24, "scannetpp": 30, "arkitscenes": 30}  # appendix B.1
+DEFAULT_FRAMES_PER_SECOND: Final = 30
+_OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1", "x264-params": "threads=1:sliced-threads=0"}
+
+
+class Encoded(NamedTuple):
+    """A finished video."""
+
+    raw: bytes
+    frames: int
+
+
+def encode(frames: Iterable[Image], fps: int, turn_deg: int) -> Encoded:
+    """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg`` and fitted into `SIZE` with black margins."""
+    sink = io.BytesIO()
+    count = 0
+    with av.open(sink, "w", format="mp4", options={"movflags": "+faststart"}) as container:
+        stream = container.add_stream("libx264", rate=fps, options=dict(_OPTIONS))
+        stream.width, stream.height = SIZE
+        stream.pix_fmt = "yuv420p"
+        stream.time_base = Fraction(1, fps)
+        for image in frames:
+            frame = av.VideoFrame.from_ndarray(fit(np.rot90(image, -turn_deg // 90 % 4)), format="rgb24")
+            frame.pts, frame.time_base = count, Fraction(1, fps)
+            container.mux(stream.encode(frame))
+            count += 1
+        container.mux(stream.encode(None))
+    return Encoded(sink.getvalue(), count)
+
+
+def fit(image: Image) -> Image:
+    """An image (h, w, 3) scaled to fit into `SIZE`, aspect kept, centred on black."""
+    width, height = SIZE
+    rows, columns = image.shape[:2]
+    scale = min(width / columns, height / rows)
+    target = max(2, round(columns * scale)), max(2, round(rows * scale))
+    source = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
+    scaled = source.reformat(width=target[0], height=target[1], interpolation="AREA" if scale < 1 else "BICUBIC")
+    canvas = np.zeros((height, width, 3), dtype=np.uint8)
+    top, left = (height - target[1]) // 2, (width - target[0]) // 2
+    canvas[top : top + target[1], left : left + target[0]] = scaled.to_ndarray()
+    return canvas
+
+
+def at_pace(frames: Iterator[Image], source_fps: float, fps: int) -> Iterator[Image]:
+    """Frames of a faster video thinned to ``fps``: the frame on screen at each tick. Slower ones stay."""
+    if source_fps <= fps:
+        yield from frames
+        return
+    due = 0
+    for number, image in enumerate(frames):
+        # The frame is on screen from number / source_fps until the next one.
+        if (number + 1) / source_fps > due / fps + 1e-9:
+            yield image
+            due += 1
