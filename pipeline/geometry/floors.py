@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from pipeline.geometry.boxes import BoolArray, Boxes, FloatArray
+from pipeline.geometry.boxes import BoolArray, Boxes, FloatArray, IntArray
 
 CELL_M: Final = 0.05
 BODY_HEIGHT_M: Final = (0.1, 1.5)  # above the floor: a rug below and a lamp above are not in the way
@@ -70,19 +70,28 @@ class Footprints(NamedTuple):
     obstacle: BoolArray
     bottom_m: FloatArray
 
-    def crossings_m(self, origin: FloatArray, direction: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Where rays (M, 2) enter and leave each footprint: (M, N) each, metres; inf and -inf where they miss."""
-        offset = np.einsum("nkc,mnc->mnk", self.normals, origin[:, None] - self.center)
-        speed = np.einsum("nkc,mc->mnk", self.normals, direction)
+    def crossings_m(
+        self, origin: FloatArray, direction: FloatArray, only: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Where rays (M, 2) enter and leave the footprints, metres; inf and -inf where they miss.
+
+        Gives (M, N) each, or (M,) each for one footprint a ray, ``only`` (M,).
+        """
+        center, normals, reach = (
+            (a[None] if only is None else a[only][:, None]) for a in (self.center, self.normals, self.reach)
+        )
+        offset = ((origin[:, None] - center)[:, :, None] * normals).sum(-1)
+        speed = (direction[:, None, None] * normals).sum(-1)
         still = np.abs(speed) < _PARALLEL
         pace = np.where(still, 1.0, speed)
-        one, other = (-self.reach - offset) / pace, (self.reach - offset) / pace
+        one, other = (-reach - offset) / pace, (reach - offset) / pace
         near, far = np.minimum(one, other), np.maximum(one, other)
-        outside = still & (np.abs(offset) > self.reach)
+        outside = still & (np.abs(offset) > reach)
         near = np.where(still, np.where(outside, np.inf, -np.inf), near).max(-1)
         far = np.where(still, np.where(outside, -np.inf, np.inf), far).min(-1)
         hit = near <= far
-        return np.where(hit, near, np.inf), np.where(hit, far, -np.inf)
+        enter, leave = np.where(hit, near, np.inf), np.where(hit, far, -np.inf)
+        return (enter, leave) if only is None else (enter[:, 0], leave[:, 0])
 
 
 def footprints(boxes: Boxes, radius_m: float) -> Footprints:

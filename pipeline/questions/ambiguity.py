@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Rules(BaseModel):
     """Limits of one profile; metres, square metres, degrees. Any of them can be set in a build's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
     refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")

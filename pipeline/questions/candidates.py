@@ -111,26 +111,30 @@ def _evidence(answers: Answers, kept: BoolArray) -> pa.Array:
         entries.append((rule.reason, subject, rule.measured, rule.relation, rule.limit, rule.unit))
     if not entries:
         return pa.nulls(n, pa.list_(EVIDENCE))
-    m, columns = int(kept.sum()), list(zip(*entries, strict=True))
+    columns = list(zip(*entries, strict=True))
 
-    def repeated(index: int) -> pa.Array:
-        return pa.array(np.tile(np.array(columns[index], dtype=object), m), pa.string())
+    def repeated(index: int) -> StrArray:
+        return np.tile(np.array(columns[index], dtype=object), int(kept.sum()))
 
     def gathered(index: int) -> np.ndarray:
         return np.stack([column[kept] for column in columns[index]], axis=1).ravel()
 
+    value = gathered(2)
+    known = np.isfinite(value)  # a leg that a route does not have, or nothing at all in the way, is no number
     structs = pa.StructArray.from_arrays(
         [
-            repeated(0),
-            pa.array(gathered(1), pa.string()),
-            _numbers(gathered(2)),
-            repeated(3),
-            _numbers(gathered(4)),
-            repeated(5),
+            pa.array(repeated(0)[known], pa.string()),
+            pa.array(gathered(1)[known], pa.string()),
+            _numbers(value[known]),
+            pa.array(repeated(3)[known], pa.string()),
+            _numbers(gathered(4)[known]),
+            pa.array(repeated(5)[known], pa.string()),
         ],
         fields=list(EVIDENCE),
     )
-    return _lists(structs, np.where(kept, len(entries), 0), kept)
+    length = np.zeros(n, dtype=np.intp)
+    length[kept] = known.reshape(-1, len(entries)).sum(1)
+    return _lists(structs, length, kept)
 
 
 def _visible_in(view: SceneView, operands: IntArray, kept: BoolArray) -> pa.Array:

@@ -58,15 +58,15 @@ def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...
 
     As in the paper the others lie between a lower and an upper factor of the truth and are drawn again while any two
     are within a margin. How many of them lie below the truth is drawn first, evenly among what is possible: else the
-    middle options would be right most of the time. Where the rounding leaves no room (the count 2), the range is
+    middle options would be right most of the time. Where the rounding leaves no room (small counts), the range is
     extended.
     """
     rng = rng_for(question, "choices")
     value = float(truth)
     step = 10.0**-number.decimals
     gap = max(MARGIN * value, step)
-    reach = gap + step  # what one more choice takes up at most, rounding included
-    room_below = math.floor((value - step) / reach + 1e-9)
+    reach = math.ceil(gap / step - 1e-9) * step  # what one more choice takes up at least
+    room_below = max(0, math.floor((value - step) / reach + 1e-9))
     n_below = int(rng.integers(0, min(room_below, NUMERIC_CHOICES - 1) + 1))
     n_above = NUMERIC_CHOICES - 1 - n_below
     lowest = max(step, min(number.lower * value, value - reach * n_below))

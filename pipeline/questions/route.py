@@ -39,9 +39,10 @@ class RoutePlanning:
 
     One stands beside the start on the line to the faced object. Where the first object passed is the faced one, the
     route begins straight on, else with a turn; every other leg begins with a turn. A leg leads towards the centre of
-    its object's box and ends where a body of the given radius touches it; that object must be the first one met and
-    the way must be on the floor. A turn is straight within 30°, left or right up to 135°, then back (VSI-Bench B.1
-    has people draw the routes; the limits are ours). Two to five movements.
+    its object's box and ends where a body of the given radius touches it. That object must be the first one met, and
+    the way must be on the floor; the object that one stands at may be brushed past. A turn is straight within 30°,
+    left or right up to 135°, then back (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five
+    movements.
     """
 
     name = "route_planning"
@@ -142,12 +143,12 @@ class RoutePlanning:
         return operands if self.fields(operands, None)["steps"] == str(fields["steps"]).strip() else None
 
     def _walk(self, view: SceneView, operands: IntArray) -> Walk:
-        plan = footprints(view.boxes, view.rules.body_radius_m)
+        plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
         floor = free_floor(view.scene.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
         rows, at = np.arange(len(operands)), box[:, 0]
         heading = _unit(plan.center[box[:, 1]] - plan.center[at])
-        leave = plan.crossings_m(plan.center[at], heading)[1][rows, at]
+        leave = plan.crossings_m(plan.center[at], heading, at)[1]
         position = plan.center[at] + heading * leave[:, None]
         columns: list[FloatArray] = []
         for leg in range(2, operands.shape[1]):
@@ -156,15 +157,18 @@ class RoutePlanning:
             direction = _unit(plan.center[target] - position)
             enter, leaving = plan.crossings_m(position, direction)
             length = np.maximum(enter[rows, target], 0.0)
-            # What is touched and left behind, as the object that one stands at, is not met.
             ahead = np.where((leaving > TOUCH_M) & plan.obstacle, np.maximum(enter, 0.0), np.inf)
             ahead[rows, target] = np.inf
+            # One may brush past the object that one stands at, but not go through it.
+            enter_at, leave_at = bare.crossings_m(position, direction, at)
+            ahead[rows, at] = np.where(leave_at > TOUCH_M, np.maximum(enter_at, 0.0), np.inf)
             off = _metres_off(floor, position, direction, length, view.rules.body_radius_m)
             turn = np.where(straight_on, np.nan, _signed_turn(heading, direction))
             columns += [np.where(there, value, np.nan) for value in (turn, length, ahead.min(1, initial=np.inf), off)]
             step = np.where(there & np.isfinite(length), length, 0.0)
             position = position + direction * step[:, None]
             heading = np.where(there[:, None], direction, heading)
+            at = np.where(there, target, at)
         table = np.stack(columns, axis=1).reshape(len(operands), -1, 4)
         return Walk(*np.moveaxis(table, 2, 0))
 

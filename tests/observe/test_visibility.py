@@ -1,0 +1,175 @@
+"""Visibility on hand-made rooms: pixel counts, occlusion, depth, first times and frame budgets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.observe.visibility import ObserveConfig, count_pixels, examined_frames, face_objects, observe
+from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+
+FOCAL = 300.0
+SIZE = (640, 480)
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def looking(yaw_deg: float, position: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """world_T_camera of a level camera in OpenCV axes that looks along the given yaw."""
+    a = np.radians(yaw_deg)
+    forward, down = np.array([np.cos(a), np.sin(a), 0.0]), np.array([0.0, 0.0, -1.0])
+    pose = np.eye(4)
+    pose[:3, :3] = np.stack([np.cross(down, forward), down, forward], axis=1)
+    pose[:3, 3] = position
+    return pose
+
+
+def frames(yaws: list[float], fps: float = 2.0, **given: object) -> Frames:
+    n = len(yaws)
+    values = {
+        "time_s": np.arange(n) / fps,
+        "number": np.arange(n),
+        "world_T_camera": np.stack([looking(yaw) for yaw in yaws]),
+        "intrinsics": np.tile([FOCAL, FOCAL, 319.5, 239.5], (n, 1)),
+        "size": SIZE,
+    }
+    return Frames(**(values | given))  # type: ignore[arg-type]
+
+
+def geometry(cubes: list[tuple[float, float, float, float]], camera: Frames) -> SceneGeometry:
+    """A room of 8 x 8 x 4 m with cubes (x, y, z, side); cube i is object i."""
+    vertices, faces, owner, offset = [], [], [], 0
+    room = trimesh.creation.box(extents=(8, 8, 4))
+    cubes_made = [trimesh.creation.box(extents=[s] * 3).apply_translation((x, y, z)) for x, y, z, s in cubes]
+    for number, mesh in enumerate([room, *cubes_made], start=-1):
+        vertices.append(mesh.vertices)
+        faces.append(mesh.faces + offset)
+        owner += [number] * len(mesh.vertices)
+        offset += len(mesh.vertices)
+    return SceneGeometry(
+        np.concatenate(vertices), np.concatenate(faces).astype(np.int32), np.array(owner, dtype=np.int32), camera
+    )
+
+
+def scene(n: int, n_frames: int | None = None) -> Scene:
+    box = OrientedBox(center=(0, 0, 0), lengths=(1, 1, 1), axes=AXES)
+    return Scene(
+        id="hand/made",
+        dataset="hand",
+        name="made",
+        source=Source(reader="hand", reader_version=1, files=(), sha256=""),
+        objects=tuple(SceneObject(category=f"cube {i}", instance=0, box=box) for i in range(n)),
+        counts={},
+        room=Room(),
+        video=Video(path="made.mp4", frames=n_frames) if n_frames else None,
+    )
+
+
+def test_pixels_of_a_face_seen_straight_on() -> None:
+    # The near face of a 0.5 m cube at 2 m is 1.75 m away: 0.5 / 1.75 * 300 / 4 = 21.43 pixels of the reduced image.
+    counts = count_pixels(geometry([(2, 0, 0, 0.5)], frames([0])), 1, np.array([0]), 160, 120)
+    assert counts.pixels[0, 0] == pytest.approx(21.43**2, rel=0.06)  # whole pixels: 21 or 22 a side
+    assert counts.depth_agreement is None
+
+
+def test_what_is_behind_something_else_is_not_seen() -> None:
+    seen = observe(scene(2), geometry([(2, 0, 0, 0.5), (3, 0, 0, 0.3)], frames([0])), ObserveConfig())
+    front, behind = (o.visibility for o in seen.objects)
+    assert front is not None
+    assert behind is not None
+    assert (front.frames_seen, front.first_seen_s) == (1, 0.0)
+    assert (behind.frames_seen, behind.largest_pixels, behind.first_seen_s) == (0, 0, None)
+
+
+def test_first_time_is_that_of_the_first_frame_over_the_threshold() -> None:
+    yaws = [180, 180, 90, 90, 0, 0]
+    cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5), (-2, 0, 0, 0.05)]
+    seen = observe(scene(3), geometry(cubes, frames(yaws)), ObserveConfig(min_pixels=20))
+    first = [o.visibility.first_seen_s for o in seen.objects if o.visibility]
+    # The third cube is in view from the start, but with 0.05 / 1.975 * 75 = 1.9 pixels a side it never counts.
+    assert first == [2.0, 1.0, None]
+    largest = seen.objects[2].visibility
+    assert largest is not None
+    assert 0 < largest.largest_pixels < 20
+
+
+@pytest.mark.parametrize(("measured", "visible"), [(1.0, False), (1.6, False), (1.70, True), (1.75, True), (5.0, True)])
+def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: bool) -> None:
+    # The face is at 1.75 m; what is measured up to 0.1 m before it is noise, further before it something hides it.
+    camera = frames([0], depth_m=lambda _: np.full((60, 80), measured))
+    counts = count_pixels(geometry([(2, 0, 0, 0.5)], camera), 1, np.array([0]), 160, 120)
+    assert (counts.pixels[0, 0] > 0) == visible
+    assert counts.depth_agreement is not None
+    if measured == 1.0:
+        assert counts.depth_agreement == 0.0
+
+
+def test_depth_that_was_not_measured_hides_nothing() -> None:
+    camera = frames([0], depth_m=lambda _: np.full((60, 80), np.nan))
+    counts = count_pixels(geometry([(2, 0, 0, 0.5)], camera), 1, np.array([0]), 160, 120)
+    assert counts.pixels[0, 0] > 0
+    assert counts.depth_agreement is None
+
+
+def test_budgets_are_spaced_over_the_whole_video() -> None:
+    camera = frames([0.0] * 101, fps=10)
+    regular, budgets = examined_frames(camera, 101, ObserveConfig(frames_per_second=1, budgets=(2, 5)))
+    assert regular.tolist() == list(range(0, 101, 10))
+    assert {n: chosen.tolist() for n, chosen in budgets.items()} == {2: [0, 100], 5: [0, 25, 50, 75, 100]}
+
+
+def test_a_budget_frame_without_a_pose_is_replaced_by_a_near_one_or_none() -> None:
+    camera = frames([0.0] * 30, fps=10)
+    kept = np.r_[0:10, 20:30]  # frames 10 to 19 have no pose
+    camera = Frames(
+        camera.time_s[kept], kept, camera.world_T_camera[kept], camera.intrinsics[kept], SIZE, {"pose_not_finite": 10}
+    )
+    _, budgets = examined_frames(camera, 30, ObserveConfig(budgets=(3, 30)))
+    assert kept[budgets[3]].tolist() == [0, 9, 29]  # 14 is missing; 9 is within half the spacing of 10 frames
+    assert not set(kept[budgets[30]]) & set(range(10, 20))
+
+
+def test_budgets_know_what_they_miss() -> None:
+    yaws = [0.0] * 50 + [90.0] * 2 + [0.0] * 49
+    cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5)]
+    seen = observe(scene(2, 101), geometry(cubes, frames(yaws, fps=10)), ObserveConfig(budgets=(4, 101)))
+    glimpse = seen.objects[1].visibility
+    assert glimpse is not None
+    assert glimpse.budgets[4] == 0
+    assert glimpse.budgets[101] >= 20
+
+
+def test_triangles_belong_to_the_object_of_two_corners() -> None:
+    faces = np.array([[0, 1, 2], [0, 1, 3], [3, 0, 1], [0, 3, 1], [0, 3, 4]], dtype=np.int32)
+    owner = np.array([7, 7, 7, 8, 9], dtype=np.int32)
+    assert face_objects(faces, owner).tolist() == [7, 7, 7, 7, -1]
+
+
+def test_no_frames_is_no_sight() -> None:
+    camera = Frames(np.empty(0), np.empty(0, dtype=int), np.empty((0, 4, 4)), np.empty((0, 4)), SIZE, {"no_pose": 5})
+    seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig())
+    assert seen.observation is not None
+    assert seen.observation.frames_examined == 0
+    assert seen.objects[0].visibility is not None
+    assert seen.objects[0].visibility.frames_seen == 0
+
+
+@pytest.mark.parametrize("turn", [30.0, 137.0, 270.0])
+def test_turning_and_moving_room_and_camera_changes_nothing(turn: float) -> None:
+    cubes = [(2, 0.3, 0, 0.5), (0.5, 2, 0.2, 0.7), (2.9, 0.4, 0, 0.6)]
+    base = geometry(cubes, frames([0, 30, 60, 90]))
+    a = np.radians(turn)
+    motion = np.eye(4)
+    motion[:2, :2] = [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]
+    motion[:3, 3] = (5, -3, 1)
+    moved_camera = frames([0, 30, 60, 90], world_T_camera=motion @ base.frames.world_T_camera)
+    moved = SceneGeometry(
+        base.vertices @ motion[:3, :3].T + motion[:3, 3], base.faces, base.vertex_object, moved_camera
+    )
+    here, there = (observe(scene(3), g, ObserveConfig()) for g in (base, moved))
+    for one, other in zip(here.objects, there.objects, strict=True):
+        assert one.visibility is not None
+        assert other.visibility is not None
+        assert one.visibility.first_seen_s == other.visibility.first_seen_s
+        assert one.visibility.largest_pixels == pytest.approx(other.visibility.largest_pixels, abs=2)  # float32 rays
