@@ -5,9 +5,10 @@ The same frames give the same bytes: one encoding thread, no clock in the file.
 
 from __future__ import annotations
 
-import io
+import tempfile
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import av
@@ -31,20 +32,21 @@ class Encoded(NamedTuple):
 
 def encode(frames: Iterable[Image], fps: int, turn_deg: int) -> Encoded:
     """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg`` and fitted into `SIZE` with black margins."""
-    sink = io.BytesIO()
     count = 0
-    with av.open(sink, "w", format="mp4", options={"movflags": "+faststart"}) as container:
-        stream = container.add_stream("libx264", rate=fps, options=dict(_OPTIONS))
-        stream.width, stream.height = SIZE
-        stream.pix_fmt = "yuv420p"
-        stream.time_base = Fraction(1, fps)
-        for image in frames:
-            frame = av.VideoFrame.from_ndarray(fit(np.rot90(image, -turn_deg // 90 % 4)), format="rgb24")
-            frame.pts, frame.time_base = count, Fraction(1, fps)
-            container.mux(stream.encode(frame))
-            count += 1
-        container.mux(stream.encode(None))
-    return Encoded(sink.getvalue(), count)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "video.mp4"  # a file, since putting the index first needs to read it again
+        with av.open(path, "w", options={"movflags": "+faststart"}) as container:
+            stream = container.add_stream("libx264", rate=fps, options=dict(_OPTIONS))
+            stream.width, stream.height = SIZE
+            stream.pix_fmt = "yuv420p"
+            stream.time_base = Fraction(1, fps)
+            for image in frames:
+                frame = av.VideoFrame.from_ndarray(fit(np.rot90(image, -turn_deg // 90 % 4)), format="rgb24")
+                frame.pts, frame.time_base = count, Fraction(1, fps)
+                container.mux(stream.encode(frame))
+                count += 1
+            container.mux(stream.encode(None))
+        return Encoded(path.read_bytes(), count)
 
 
 def fit(image: Image) -> Image:

@@ -1,0 +1,76 @@
+"""The standardised video: size, pace, orientation, and the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import av
+import numpy as np
+import pytest
+
+from pipeline.export.video import SIZE, at_pace, encode, fit
+
+
+def picture(number: int, width: int = 320, height: int = 240) -> np.ndarray:
+    """Grey, with a white upper left corner, and brighter from frame to frame."""
+    image = np.full((height, width, 3), 40 + 4 * number, dtype=np.uint8)
+    image[: height // 4, : width // 4] = 255
+    return image
+
+
+def decode(raw: bytes) -> tuple[av.container.InputContainer, list[np.ndarray]]:
+    container = av.open(io.BytesIO(raw))
+    return container, [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+def test_size_pace_and_codec() -> None:
+    encoded = encode((picture(i) for i in range(12)), 24, 0)
+    container, images = decode(encoded.raw)
+    stream = container.streams.video[0]
+    assert encoded.frames == len(images) == 12
+    assert (stream.codec_context.name, stream.width, stream.height, stream.average_rate) == ("h264", 640, 480, 24)
+    assert [int(image[400, 500, 0]) for image in images] == pytest.approx([40 + 4 * i for i in range(12)], abs=4)
+
+
+def test_the_same_frames_give_the_same_bytes() -> None:
+    assert encode((picture(i) for i in range(6)), 30, 90) == encode((picture(i) for i in range(6)), 30, 90)
+
+
+@pytest.mark.parametrize(
+    ("turn", "corner"), [(0, "upper left"), (90, "upper right"), (180, "lower right"), (270, "lower left")]
+)
+def test_turned_clockwise(turn: int, corner: str) -> None:
+    _, images = decode(encode([picture(0)], 30, turn).raw)
+    image = images[0]
+    rows, columns = np.nonzero(image.max(2) > 20)  # without the margins
+    top, bottom, left, right = rows.min(), rows.max(), columns.min(), columns.max()
+    brightest = {
+        "upper left": image[top + 20, left + 20],
+        "upper right": image[top + 20, right - 20],
+        "lower left": image[bottom - 20, left + 20],
+        "lower right": image[bottom - 20, right - 20],
+    }
+    assert max(brightest, key=lambda name: int(brightest[name].sum())) == corner
+
+
+def test_a_portrait_keeps_its_shape() -> None:
+    fitted = fit(np.full((400, 300, 3), 200, dtype=np.uint8))
+    assert fitted.shape == (SIZE[1], SIZE[0], 3)
+    lit = np.flatnonzero(fitted[240, :, 0] > 100)
+    assert (lit.min(), len(lit)) == (140, 360)  # 300 / 400 * 480
+
+
+@pytest.mark.parametrize(
+    ("source", "fps", "kept"), [(60.0, 30, [0, 2, 4, 6]), (30.0, 30, list(range(8))), (24.0, 30, list(range(8)))]
+)
+def test_faster_videos_are_thinned(source: float, fps: int, kept: list[int]) -> None:
+    def numbers() -> Iterator[np.ndarray]:
+        yield from (np.full((2, 2, 3), i, dtype=np.uint8) for i in range(8))
+
+    assert [int(image[0, 0, 0]) for image in at_pace(numbers(), source, fps)] == kept
+
+
+def test_uneven_pace_keeps_the_duration() -> None:
+    kept = list(at_pace(iter([np.zeros((2, 2, 3), dtype=np.uint8)] * 500), 50.0, 30))
+    assert len(kept) == 300
