@@ -28,7 +28,6 @@ Failure = Literal["points_not_finite", "points_too_few", "points_collinear", "no
 _RADIUS_CELLS: Final = 5
 _BLOCK_CELLS: Final = 3
 _SLACK_CELLS: Final = 1.5  # two points lie up to sqrt(2) cells nearer or farther than the centres of their cells
-_MAX_CELLS: Final = 1 << 21  # about 55 m x 55 m at alpha 5; a larger raster costs more time than it saves
 _FLAT_INPUT: Final = ("QH6154", "QH6013")  # Qhull: "initial simplex is flat", "input is less than 2-dimensional"
 
 
@@ -134,7 +133,7 @@ def without_inner_points(points: FloatArray, radius_m: float) -> FloatArray:
     low = points.min(0)
     border = _RADIUS_CELLS + _BLOCK_CELLS  # the ground around the points is empty, and circles lie on it
     size = (points.max(0) - low) / cell_m + 2 * border + 1
-    if size.prod() > _MAX_CELLS:
+    if size.prod() > len(points) * _BLOCK_CELLS**2:  # less than a point per block: hardly any could go
         return points
     cells = ((points - low) / cell_m).astype(np.intp) + border
     columns, rows = size.astype(np.intp)
@@ -194,7 +193,9 @@ def _following(triangles: IntArray, beyond: IntArray, tail: IntArray, head: IntA
     position[edges] = np.arange(len(edges))
     turn = np.where(position >= 0, half_edges, ahead[np.where(beyond < 0, half_edges, twin)])
     following = turn[ahead[edges]]
-    while (position[following] < 0).any():  # doubles its stride each time
+    # The stride doubles each time. It ends: turning is one-to-one and starts where no half-edge inside turns to, so
+    # that it cannot go in a circle.
+    while (position[following] < 0).any():
         turn = turn[turn]
         following = turn[ahead[edges]]
     return position[following]
