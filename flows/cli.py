@@ -18,7 +18,8 @@ from pipeline.builder import STAGES, Builder, Outcome
 from pipeline.config import BuildConfig, load_config
 from pipeline.errors import ConfigError, RawDataError, Scan2qaError
 from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.readers import READERS
+from pipeline.readers import READERS, configured
+from pipeline.readers.doctor import inspect
 from pipeline.samples.metadata import write_sample_metadata
 from pipeline.schema import Scene
 from pipeline.stages import quarantine_of
@@ -120,6 +121,20 @@ def coverage(meta: Meta, questions: Questions, profile: Profile = "official") ->
 
 
 @app.command()
+def doctor(
+    root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
+) -> None:
+    """Says what lies in data folders, and what each missing file costs, before a long run."""
+    broken = False
+    for name, folder in _roots(root).items():
+        inspection = inspect(configured(name, {}), folder)
+        show.show_inspection(name, folder, inspection)
+        broken |= bool(inspection.broken)
+    if broken:
+        raise typer.Exit(EXIT_QUARANTINED)
+
+
+@app.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
     """Writes small procedural scenes in the raw formats, to try things on."""
     write_sample_metadata(folder)
@@ -145,16 +160,22 @@ def _prepare(
     config = load_config(path, settings)
     folder = out or OUTPUTS / config.build
     given = dict(config.roots)
-    for root in roots:
-        reader, equals, directory = root.partition("=")
-        if not equals or not directory:
-            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
-        given[reader] = Path(directory)
+    given |= _roots(roots)
     if not given:
         given["vsi_meta"] = folder / "samples"
         if write or not given["vsi_meta"].exists():
             write_sample_metadata(given["vsi_meta"])
     return config.model_copy(update={"roots": given}), folder
+
+
+def _roots(roots: list[str]) -> dict[str, Path]:
+    given = {}
+    for root in roots:
+        reader, equals, directory = root.partition("=")
+        if not equals or not directory:
+            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
+        given[reader] = Path(directory)
+    return given
 
 
 def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 from rich.console import Console
@@ -16,7 +17,9 @@ from pipeline.audit import STATUSES, Coverage, Miss
 from pipeline.builder import Outcome
 from pipeline.builder import Progress as ReportProgress
 from pipeline.export.release import Released
+from pipeline.readers.doctor import Inspection
 from pipeline.schema import Quarantine
+from pipeline.stages import quarantine_of
 
 PLAIN_WIDTH = 130  # where there is no terminal to ask
 
@@ -105,6 +108,19 @@ def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
     console.print(table)
     if len(quarantine) > SHOWN:
         console.print(f"… and {len(quarantine) - SHOWN} more in quarantine.parquet")
+
+
+def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
+    """What lies below a root, and what is missing."""
+    console.print(f"[b]{reader}[/b] {root}: {len(inspection.scenes)} scenes", highlight=False)
+    if inspection.missing:
+        table = Table("part", "missing in", "what that costs", "for example", box=None)
+        for want, scenes in inspection.missing.items():
+            count = f"{len(scenes)} of {len(inspection.scenes)}" if scenes else "none"
+            style = "red" if scenes and want.needed else "yellow" if scenes else "green"
+            table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
+        console.print(table)
+    show_quarantine([quarantine_of(error, error.scene or error.path.name, "unify") for error in inspection.broken])
 
 
 def show_audit(table: pa.Table, profile: str) -> None:

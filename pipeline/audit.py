@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ NOT_ASKABLE: Final = frozenset(
 )
 # The metadata hold nothing that could answer such a question; a raw scan would.
 UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured"})
+NOT_IN_METADATA: Final = UNSUPPORTED | {"scene_missing", "category_missing"}
 REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
@@ -81,6 +83,8 @@ def read_questions(path: Path) -> list[Published]:
             rows = [json.loads(line) for line in lines if line.strip()]
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
+    if not isinstance(rows, list):
+        raise ConfigError(f"{path}: holds {type(rows).__name__}, not a list of questions")
     return [_published(path, number, row) for number, row in enumerate(rows, start=1)]
 
 
@@ -89,34 +93,51 @@ def _published(path: Path, number: int, row: Any) -> Published:
     if missing:
         raise ConfigError(f"{path}: question {number} has no {', '.join(missing)}; needed are {', '.join(REQUIRED)}")
     options = row.get("options")
+    if not isinstance(options, list | None):
+        raise ConfigError(
+            f"{path}: question {number} has options {options!r}; give a list, or null where there are none"
+        )
     return Published(
         id=row["id"] if isinstance(row["id"], int) else str(row["id"]),
         dataset=row.get("dataset"),
         scene_name=str(row["scene_name"]),
         question_type=str(row["question_type"]),
         question=str(row["question"]),
-        options=None if options is None or len(options) == 0 else tuple(map(str, options)),
+        options=tuple(map(str, options)) if options else None,
         ground_truth=str(row["ground_truth"]),
     )
 
 
 def audit(questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules) -> list[Finding]:
     """One finding per question, in the given order."""
-    by_id = {scene.id: scene for scene in scenes}
-    by_name: dict[str, list[str]] = defaultdict(list)
-    for scene in by_id.values():
-        by_name[scene.name].append(scene.id)
+    known = _Scenes(scenes)
     groups: dict[str | None, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):
-        named = f"{question.dataset}/{question.scene_name}"
-        alone = by_name[question.scene_name] if question.dataset is None else []
-        groups[named if named in by_id else alone[0] if len(alone) == 1 else None].append(number)
+        scene = known.of(question)
+        groups[scene.id if scene else None].append(number)
     findings: dict[int, Finding] = {}
     for scene_id, numbers in groups.items():
-        view = SceneView(by_id[scene_id], rules) if scene_id else None
+        view = SceneView(known.by_id[scene_id], rules) if scene_id else None
         chosen = [questions[n] for n in numbers]
         findings.update(zip(numbers, _audit_scene(chosen, view), strict=True))
     return [findings[number] for number in range(len(questions))]
+
+
+class _Scenes:
+    """Scenes by id, and by name for questions that name no dataset."""
+
+    def __init__(self, scenes: Iterable[Scene]) -> None:
+        self.by_id = {scene.id: scene for scene in scenes}
+        self._by_name: dict[str, list[Scene]] = defaultdict(list)
+        for scene in self.by_id.values():
+            self._by_name[scene.name].append(scene)
+
+    def of(self, question: Published) -> Scene | None:
+        """The scene that a question is about; None where there is none, or more than one of its name."""
+        if question.dataset is not None:
+            return self.by_id.get(f"{question.dataset}/{question.scene_name}")
+        alone = self._by_name.get(question.scene_name, [])
+        return alone[0] if len(alone) == 1 else None
 
 
 def _audit_scene(questions: Sequence[Published], view: SceneView | None) -> list[Finding]:
@@ -169,13 +190,16 @@ def operands_of(question: Published) -> tuple[str, ...] | None:
 
 
 def _problem(task: Task, operands: tuple[str, ...], view: SceneView) -> Rejection | None:
-    slots = task.slots[: len(operands)] + task.slots[-1:] * (len(operands) - len(task.slots))
-    if len(set(operands)) < len(operands) and "facing" not in task.roles[:2]:
+    more = len(operands) - len(task.roles)  # more choices, or fewer, than we ask with
+    roles, slots = task.roles + task.roles[-1:] * more, task.slots + task.slots[-1:] * more
+    # A route may pass what it faces at the start; nothing else stands twice in a question.
+    pairs = combinations(zip(roles, operands, strict=False), 2)
+    if any(a == b and (one, other) != ("facing", "passed") for (one, a), (other, b) in pairs):
         return _because("repeated_operand")
     for name in operands:
         if name not in view.index:
             return _because("category_missing")
-    problems = (view.problem(view.index[name], slot) for name, slot in zip(operands, slots, strict=True))
+    problems = (view.problem(view.index[name], slot) for name, slot in zip(operands, slots, strict=False))
     return next((p for p in problems if p), None)
 
 
@@ -277,7 +301,7 @@ def coverage(
     counts: dict[str, Coverage] = defaultdict(Coverage)
     misses: list[Miss] = []
     tables: dict[str, dict[int, dict[str, Any]]] = {}
-    by_id = {scene.id: scene for scene in scenes}
+    known = _Scenes(scenes)
     for question in questions:
         operands = operands_of(question)
         if operands is None:
@@ -285,17 +309,19 @@ def coverage(
         task = TASKS[question.question_type]
         count = counts[task.name]
         count.published += 1
-        scene = f"{question.dataset}/{question.scene_name}"
-        if scene not in tables and scene in by_id:
-            tables[scene] = _rows_by_id(candidates(SceneView(by_id[scene], rules), list(TASKS.values())))
-        row = tables.get(scene, {}).get(question_ids(scene, task.name, task.template, [operands])[0])
-        if row is None or row["reason"] is not None:
-            reason = _refusal(row) if row else _never_formed(operands, by_id.get(scene), task, rules)
-            count.not_in_metadata += reason.reason in ("category_missing", "scene_missing")
+        scene = known.of(question)
+        row = None
+        if scene is not None:
+            if scene.id not in tables:
+                tables[scene.id] = _rows_by_id(candidates(SceneView(scene, rules), list(TASKS.values())))
+            row = tables[scene.id].get(question_ids(scene.id, task.name, task.template, [operands])[0])
+        if scene is None or row is None or row["reason"] is not None:
+            reason = _refusal(row) if row else _never_formed(operands, scene, task, rules)
+            count.not_in_metadata += reason.reason in NOT_IN_METADATA
             misses.append(Miss(question, "lacking", reason))
             continue
         count.contained += 1
-        if _compare(question, scene, task, row["answer"], None).status != "reproduced":
+        if _compare(question, scene.id, task, row["answer"], None).status != "reproduced":
             misses.append(Miss(question, "contradicted", _because(f"the candidate's answer is {row['answer']}")))
     return counts, misses
 
@@ -312,4 +338,5 @@ def _refusal(row: dict[str, Any]) -> Rejection:
 def _never_formed(operands: tuple[str, ...], scene: Scene | None, task: Task, rules: Rules) -> Rejection:
     if scene is None:
         return _because("scene_missing")
-    return _problem(task, operands, SceneView(scene, rules)) or _because("not_enumerated")
+    view = SceneView(scene, rules)
+    return task.obstacle(view) or _problem(task, operands, view) or _because("not_enumerated")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pipeline.config import BuildConfig
 from pipeline.errors import ConfigError, RawDataError, StoreError
 from pipeline.export.release import EXPORT_CODE, Released, release_is_whole, write_release
-from pipeline.readers import READERS
+from pipeline.readers import configured
 from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
 from pipeline.schema import Quarantine, Scene
@@ -212,12 +212,15 @@ class Builder:
         routes, broken = read_routes(self.config.routes) if self.config.routes else ({}, [])
         outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in broken]
         for name, root in sorted(self.config.roots.items()):
-            listing = READERS[name].scenes(root)
+            options = self.config.readers.get(name, {})
+            listing = configured(name, options).scenes(root)
             outcome.quarantine += [quarantine_of(e, _unit_of(e), "unify") for e in listing.broken]
             for ref in listing.scenes:
                 if ref.id in inputs:
                     raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
-                inputs[ref.id] = Given(RawInput(name, root, ref, routes.pop(ref.id, ())))
+                inputs[ref.id] = Given(
+                    RawInput(name, root, ref, routes.pop(ref.id, ()), tuple(sorted(options.items())))
+                )
         if self.config.routes:
             remedy = "correct the scene, or give its data root"
             for scene in sorted(routes):
@@ -231,10 +234,10 @@ class Builder:
         if not self.config.roots:
             raise ConfigError("no data root: give --root reader=folder")
         for name, root in sorted(self.config.roots.items()):
-            if name not in READERS:
-                raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
             if not root.is_dir():
                 raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
+        for name in {*self.config.roots, *self.config.readers}:
+            configured(name, self.config.readers.get(name, {}))
 
     def _run_stage(
         self, stage: Stage, given: dict[str, Given], outcome: Outcome, asked: bool = False

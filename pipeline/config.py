@@ -76,6 +76,7 @@ class BuildConfig(Section):
 
     build: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
     observe: ObserveConfig = ObserveConfig()

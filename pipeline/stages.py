@@ -22,7 +22,7 @@ from pipeline.questions.ambiguity import Rules
 from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
-from pipeline.readers import READERS, Reader, SceneRef
+from pipeline.readers import Reader, SceneRef, configured
 from pipeline.schema import Quarantine, Route, Scene
 from pipeline.store import Result, Store, digest_of, read_table, table_bytes, write_atomically
 from pipeline.templates import load_template
@@ -42,11 +42,17 @@ class RawInput:
     root: Path
     ref: SceneRef
     routes: tuple[Route, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()  # of the reader
+
+    def open(self) -> Reader:
+        """The reader, with its options."""
+        return configured(self.reader, dict(self.options))
 
     @property
     def digest(self) -> str:
         """Changes with the scene's bytes and with the file that holds them, not with where the root lies."""
-        return digest_of([self.reader, self.ref.files, self.ref.stamp, [r.model_dump() for r in self.routes]])
+        routes = [route.model_dump() for route in self.routes]
+        return digest_of([self.reader, self.open().settings(), self.ref.files, self.ref.stamp, routes])
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def _select(job: Job, before: bytes) -> bytes:
 def _source(job: Job) -> tuple[Reader, RawInput]:
     if job.raw is None:
         raise ValueError("this stage reads raw data")
-    return READERS[job.raw.reader], job.raw
+    return job.raw.open(), job.raw
 
 
 def _select_settings(config: BuildConfig) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pipeline.geometry.boxes import Boxes, FloatArray, IntArray, closest_distance_m, point_distance_m
+from pipeline.geometry.boxes import Boxes, FloatArray, IntArray, point_distance_m
 
 GRID_STEP_M: Final = 0.05
 _SPLITTER: Final = 134217729.0  # 2**27 + 1, Veltkamp
-_CORNER_REACH: Final = 1.0 + 1e-9  # see `_within`
+_ROUNDING_M: Final = 1e-9  # far above what rounding moves a point, far below what changes an answer
 
 
 class SampledBoxes:
@@ -41,22 +41,21 @@ class SampledBoxes:
 
     def distance_m(self, first: IntArray, second: IntArray) -> FloatArray:
         """Smallest distance (N,) between the clouds of boxes first[i] and second[i]."""
-        exact = closest_distance_m(self._boxes.take(first), self._boxes.take(second))
-        return np.array([self._pair(int(i), int(j), d) for i, j, d in zip(first, second, exact, strict=True)])
+        return np.array([self._pair(int(i), int(j)) for i, j in zip(first, second, strict=True)], dtype=np.float64)
 
     def _tree(self, index: int) -> cKDTree:
         if index not in self._trees:
             self._trees[index] = cKDTree(self.cloud(index))
         return self._trees[index]
 
-    def _pair(self, i: int, j: int, exact_m: float) -> float:
+    def _pair(self, i: int, j: int) -> float:
         if len(self.cloud(i)) > len(self.cloud(j)):
             i, j = j, i
         points, tree = self.cloud(i), self._tree(j)
         # Only points of i that are nearly as close to box j as the best one can be the closest.
         reach = point_distance_m(points[None], self._boxes.take(slice(j, j + 1)))[0]
         upper = tree.query(points[int(reach.argmin())])[0]
-        near = points[reach <= upper * _CORNER_REACH]
+        near = points[reach <= upper + _ROUNDING_M]
         return float(tree.query(near)[0].min())
 
 
@@ -71,7 +70,8 @@ def grid_cloud(center: FloatArray, lengths: FloatArray, axes: FloatArray) -> Flo
     # ceil(side / step) points a side, both ends included; a side under one step has the lower end only.
     sides = [np.linspace(-length / 2, length / 2, max(1, int(np.ceil(length / GRID_STEP_M)))) for length in lengths]
     local = np.stack(np.meshgrid(*sides, indexing="ij"), -1).reshape(-1, 3)
-    local = local[~(np.abs(local) <= lengths / 4).all(1)]
+    outer = ~(np.abs(local) <= lengths / 4).all(1)
+    local = local[outer] if outer.any() else local  # a box without any extent is its center
     world = _rotate_fused(local, axes) + center
     kept = world[_within(world - center, lengths, axes)]
     return kept if len(kept) else world

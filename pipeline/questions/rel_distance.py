@@ -51,7 +51,7 @@ class RelDistance:
         primary, choices = operands[:, :1], operands[:, 1:]
         distance = view.distance_m[primary, choices]
         ranked = np.sort(distance, axis=1)
-        gap = np.diff(ranked, axis=1).min(1)
+        gap = np.diff(ranked, axis=1).min(1, initial=np.inf)  # an audit may meet a single choice
         labels = view.categories[choices]
         nearest = labels[np.arange(len(labels)), distance.argmin(1)]
         rules, area = view.rules, view.scene.room.area_m2

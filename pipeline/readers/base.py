@@ -48,6 +48,10 @@ class Reader(Protocol):
     name: str
     version: int
 
+    def settings(self) -> dict[str, str]:
+        """What a result depends on besides the raw data and the code: options, digests of tables of categories."""
+        ...
+
     def scenes(self, root: Path) -> Listing:
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
         ...

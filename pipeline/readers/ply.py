@@ -19,6 +19,7 @@ SCALARS: Final = {
 }
 BYTE_ORDERS: Final = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
 MAX_HEADER_BYTES: Final = 65536
+MAX_WORD: Final = 64  # characters of a number in an ASCII file
 INDEX_NAMES: Final = ("vertex_indices", "vertex_index")
 REMEDY: Final = "fetch the file again; what is needed is a triangle mesh as the dataset gives it"
 
@@ -75,7 +76,7 @@ def _vertices(table: dict[str, Any]) -> FloatArray:
     if missing:
         raise PlyError("ply_without_positions", f"vertices have no {', '.join(missing)}")
     vertices = np.stack([table[axis] for axis in "xyz"], axis=1).astype(np.float64)
-    bad = ~np.isfinite(vertices).all(axis=1)
+    bad = np.asarray(~np.isfinite(vertices).all(axis=1))
     if bad.any():
         message = f"{int(bad.sum())} of {len(bad)} vertices are not finite, the first is number {int(bad.argmax())}"
         raise PlyError("vertices_not_finite", message, "remove these vertices from the mesh, or fetch the file again")
@@ -83,18 +84,20 @@ def _vertices(table: dict[str, Any]) -> FloatArray:
 
 
 def _faces(table: dict[str, Any], vertices: int) -> npt.NDArray[np.int32]:
-    corners, indices = table["#corners"], table["#indices"]
-    odd = corners != 3
-    if odd.any():
-        message = f"{int(odd.sum())} of {len(odd)} faces are not triangles; face {int(odd.argmax())} has "
-        message += f"{int(corners[odd.argmax()])} corners"
-        raise PlyError("faces_not_triangles", message, "cut the faces into triangles")
+    indices = table["#indices"]
     outside = (indices < 0) | (indices >= vertices)
     if outside.any():
         message = f"{int(outside.any(axis=1).sum())} of {len(indices)} faces name a vertex that is not there: "
         message += f"{int(indices[outside][0])} of {vertices}"
         raise PlyError("face_index_out_of_range", message)
-    return indices.astype(np.int32)
+    return np.ascontiguousarray(indices, dtype=np.int32)
+
+
+def _check_triangles(corners: npt.NDArray[Any]) -> None:
+    odd = np.flatnonzero(corners != 3)
+    if len(odd):  # from here on the records have another length, so the rest of the table means nothing
+        message = f"face {odd[0]} has {corners[odd[0]]:g} corners, not 3"
+        raise PlyError("faces_not_triangles", message, "cut the faces into triangles, or fetch the file again")
 
 
 def _header(raw: bytes) -> tuple[str, list[_Element], int]:
@@ -138,6 +141,8 @@ def _count(word: str) -> int:
 def _face_list(element: _Element) -> tuple[str, str, str, int]:
     """The one list that a face may have."""
     if len(element.lists) == 1 and element.lists[0][0] in INDEX_NAMES:
+        if "f" in element.lists[0][1] + element.lists[0][2]:
+            raise PlyError("unsupported_ply", "the faces count or name their vertices in floating point")
         return element.lists[0]
     names = ", ".join(name for name, *_ in element.lists) or "none"
     raise PlyError("unsupported_ply", f"faces need one list, {' or '.join(INDEX_NAMES)}; found {names}")
@@ -146,69 +151,63 @@ def _face_list(element: _Element) -> tuple[str, str, str, int]:
 def _read_binary(raw: bytes, at: int, order: str, elements: list[_Element]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
     for element in elements:
-        fields = [(name, order + kind) for name, kind in element.scalars]
+        fields: list[Any] = [(name, order + kind) for name, kind in element.scalars]
         if element.name == "face":
             _, count, item, place = _face_list(element)
-            fields[place:place] = [("#corners", order + count), ("#indices", order + item, (3,))]  # type: ignore[list-item]
-        elif element.lists:
-            raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
+            fields[place:place] = [("#corners", order + count), ("#indices", order + item, (3,))]
+        else:
+            _refuse_lists(element)
         record = np.dtype(fields)
-        needed, there = element.count * record.itemsize, len(raw) - at
-        if needed > there and not (element.name == "face" and there > record.itemsize):
-            raise _truncated(element, there // max(record.itemsize, 1))
-        whole = min(element.count, there // max(record.itemsize, 1))
-        table = np.frombuffer(raw, record, whole, at)
+        there = min(element.count, (len(raw) - at) // max(record.itemsize, 1))
+        table = np.frombuffer(raw, record, there, at)
         if element.name == "face":
-            odd = np.flatnonzero(table["#corners"] != 3)
-            if len(odd):  # from here on the records have another length, so the rest of the table means nothing
-                table = table[: odd[0] + 1]
-            elif whole < element.count:
-                raise _truncated(element, whole)
+            _check_triangles(table["#corners"])
+        if there < element.count:
+            raise _truncated(element, there)
         tables[element.name] = {name: table[name] for name in record.names or ()}
-        at += needed
+        at += element.count * record.itemsize
         if {"vertex", "face"} <= set(tables):
             break  # what follows is of no use here
     return tables
 
 
-def _truncated(element: _Element, found: int) -> PlyError:
-    return PlyError(
-        "truncated_ply",
-        f"the file breaks off: {element.count} entries of element {element.name} declared, {found} there",
-    )
-
-
 def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
-    words = np.array(raw[at:].split(), dtype="S32")
-    used = 0
+    split = raw[at:].split()
+    if max(map(len, split), default=0) > MAX_WORD:
+        raise PlyError("bad_ply_number", f"a word of {max(map(len, split))} characters stands among the numbers")
+    words, used = np.array(split, dtype=f"S{MAX_WORD}"), 0
     for element in elements:
-        columns = len(element.scalars)
         names = [name for name, _ in element.scalars]
         if element.name == "face":
             place = _face_list(element)[3]
-            columns += 4
             names[place:place] = ["#corners", "#0", "#1", "#2"]
-        elif element.lists:
-            raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
-        there = min(element.count, (len(words) - used) // max(columns, 1))
+        else:
+            _refuse_lists(element)
+        there = min(element.count, (len(words) - used) // max(len(names), 1))
         try:
-            block = words[used : used + there * columns].reshape(there, columns).astype(np.float64)
+            block = words[used : used + there * len(names)].reshape(there, len(names)).astype(np.float64)
         except ValueError as error:
             raise PlyError("bad_ply_number", f"element {element.name}: {error}") from error
         table: dict[str, Any] = dict(zip(names, block.T, strict=True))
         if element.name == "face":
-            odd = np.flatnonzero(table["#corners"] != 3)
-            whole = block[: odd[0] + 1] if len(odd) else block
-            if not len(odd) and there < element.count:
-                raise _truncated(element, there)
-            table = dict(zip(names, whole.T, strict=True))
-            corners = np.nan_to_num(np.stack([table["#0"], table["#1"], table["#2"]], axis=1), nan=-1.0)
-            table["#indices"] = np.clip(corners, -1, np.iinfo(np.int64).max // 2).astype(np.int64)
-        elif there < element.count:
+            _check_triangles(table["#corners"])
+            corners = np.stack([table.pop(f"#{i}") for i in range(3)], axis=1)
+            table["#indices"] = np.nan_to_num(corners, nan=-1.0).clip(-1, np.iinfo(np.int32).max).astype(np.int64)
+        if there < element.count:
             raise _truncated(element, there)
         tables[element.name] = table
-        used += element.count * columns
+        used += element.count * len(names)
         if {"vertex", "face"} <= set(tables):
             break
     return tables
+
+
+def _refuse_lists(element: _Element) -> None:
+    if element.lists:
+        raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
+
+
+def _truncated(element: _Element, found: int) -> PlyError:
+    message = f"the file breaks off: {element.count} entries of element {element.name} declared, {found} there"
+    return PlyError("truncated_ply", message)

@@ -41,6 +41,10 @@ class VsiMeta:
     name = "vsi_meta"
     version = 1
 
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A file that breaks off still gives the scenes before the break."""
         if not root.is_dir():

@@ -1,0 +1,106 @@
+"""Video files: their facts from the container's header, and single pictures by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import av
+import av.error
+import numpy as np
+import numpy.typing as npt
+from av.container import InputContainer
+
+SEEK_FRAMES: Final = 300  # frames ahead up to which decoding all of them beats a jump
+
+
+class VideoError(Exception):
+    """The file is no readable video."""
+
+
+@dataclass(frozen=True)
+class VideoFacts:
+    """What the header of a video says; ``frames`` is counted without decoding where it does not say."""
+
+    fps: float | None
+    frames: int
+    width: int
+    height: int
+
+
+def video_facts(path: Path) -> VideoFacts:
+    """Facts of the first video stream. Raises VideoError."""
+    try:
+        with av.open(str(path)) as container:
+            if not container.streams.video:
+                raise VideoError("the file holds no video stream")
+            stream = container.streams.video[0]
+            rate = stream.average_rate or stream.base_rate
+            frames = stream.frames or sum(packet.pts is not None for packet in container.demux(stream))
+            width, height = stream.width, stream.height
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        raise VideoError(f"not a readable video: {error}") from error
+    if not frames or not width or not height:
+        raise VideoError(f"the video has {frames} frames of {width}x{height} pixels")
+    return VideoFacts(float(rate) if rate else None, frames, width, height)
+
+
+class VideoPictures:
+    """Pictures of a video by number. Going forward is cheap; going back starts again at the key frame before."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._times: list[int] = []
+        self._container: InputContainer | None = None
+        self._following: Iterator[av.VideoFrame] = iter(())
+        self._next = 0
+
+    def __call__(self, number: int) -> npt.NDArray[np.uint8] | None:
+        """Picture (h, w, 3) RGB as stored, whatever turn the container asks for; None where it cannot be decoded."""
+        try:
+            return self._picture(number)
+        except (av.error.FFmpegError, OSError, ValueError):
+            self.close()
+            return None
+
+    def close(self) -> None:
+        """Lets go of the file; the next picture opens it again."""
+        if self._container is not None:
+            self._container.close()
+        self._container = None
+
+    def _picture(self, number: int) -> npt.NDArray[np.uint8] | None:
+        if not self._times:
+            with av.open(str(self._path)) as container:
+                packets = container.demux(container.streams.video[0])
+                self._times = sorted(packet.pts for packet in packets if packet.pts is not None)
+        if not 0 <= number < len(self._times):
+            return None
+        time = self._times[number]
+        if self._container is None or not self._next <= number <= self._next + SEEK_FRAMES:
+            if self._container is None:
+                self._container = av.open(str(self._path))
+            stream = self._container.streams.video[0]
+            self._container.seek(time, stream=stream)
+            self._following = self._container.decode(stream)
+        for frame in self._following:
+            if frame.pts is not None and frame.pts >= time:
+                self._next = number + 1
+                return np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+        self.close()
+        return None
+
+
+def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
+    """All pictures (h, w, 3) RGB in order, as stored. Raises VideoError where the file breaks off."""
+    count = 0
+    try:
+        with av.open(str(path)) as container:
+            for frame in container.decode(video=0):
+                picture: npt.NDArray[np.uint8] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+                count += 1
+                yield picture
+    except (av.error.FFmpegError, OSError, ValueError, IndexError) as error:
+        raise VideoError(f"the video cannot be read beyond frame {count}: {error}") from error
