@@ -21,13 +21,16 @@ from pipeline.questions.ambiguity import PROFILES, Rules
 from pipeline.readers import READERS, configured
 from pipeline.readers.doctor import inspect
 from pipeline.samples.metadata import write_sample_metadata
+from pipeline.samples.write import write_samples
 from pipeline.schema import Scene
-from pipeline.stages import quarantine_of
+from pipeline.stages import code_digest, quarantine_of
 from pipeline.store import table_bytes, write_atomically
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
+SAMPLE_READERS: Final = ("scannet", "scannetpp", "arkitscenes")
+SAMPLES_CODE: Final = ("samples", "rng.py", "geometry")
 EXIT_USAGE: Final = 2
 EXIT_QUARANTINED: Final = 3
 
@@ -91,7 +94,7 @@ def stage(
     settings: Settings = [],
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
-    config, folder = _prepare(name, root, out, settings, write=stage == STAGES[0])
+    config, folder = _prepare(name, root, out, settings, write=True)
     chosen = scenes.replace(",", " ").split()
     _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
     if stage != STAGES[-1]:
@@ -136,9 +139,11 @@ def doctor(
 
 @app.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
-    """Writes small procedural scenes in the raw formats, to try things on."""
-    write_sample_metadata(folder)
-    show.console.print(f"Try: scan2qa build vsi --root vsi_meta={folder}")
+    """Writes small procedural scans in the raw formats, and the truth that was planted in them."""
+    write_sample_metadata(folder / "vsi_meta")
+    write_samples(folder)
+    roots = " ".join(f"--root {name}={folder / name}" for name in SAMPLE_READERS)
+    show.console.print(f"Try: scan2qa build vsi {roots}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -162,10 +167,22 @@ def _prepare(
     given = dict(config.roots)
     given |= _roots(roots)
     if not given:
-        given["vsi_meta"] = folder / "samples"
-        if write or not given["vsi_meta"].exists():
-            write_sample_metadata(given["vsi_meta"])
+        given = _sample_roots(folder / "samples", write)
     return config.model_copy(update={"roots": given}), folder
+
+
+def _sample_roots(folder: Path, write: bool) -> dict[str, Path]:
+    """Roots of the sample scans, which are written where this version of them is not there yet."""
+    version, mark = code_digest(SAMPLES_CODE), folder / ".version"
+    if not mark.exists() or mark.read_text(encoding="utf-8") != version:
+        if not write:
+            raise ConfigError(
+                "no --root was given and the sample scans are not written yet: build once, or give a root"
+            )
+        with show.errors.status("writing sample scans (no --root given)"):
+            write_samples(folder)
+        write_atomically(mark, version.encode())
+    return {name: folder / name for name in SAMPLE_READERS}
 
 
 def _roots(roots: list[str]) -> dict[str, Path]:

@@ -20,6 +20,7 @@ Image = npt.NDArray[np.uint8]
 SIZE: Final = (640, 480)  # width, height (VSI-Bench, appendix B.1)
 FRAMES_PER_SECOND: Final = {"scannet": 24, "scannetpp": 30, "arkitscenes": 30}  # appendix B.1
 DEFAULT_FRAMES_PER_SECOND: Final = 30
+_INSTANT_S: Final = 1e-9
 _OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1", "x264-params": "threads=1:sliced-threads=0"}
 
 
@@ -64,13 +65,10 @@ def fit(image: Image) -> Image:
 
 
 def at_pace(frames: Iterator[Image], source_fps: float, fps: int) -> Iterator[Image]:
-    """Frames of a faster video thinned to ``fps``: the frame on screen at each tick. Slower ones stay."""
-    if source_fps <= fps:
-        yield from frames
-        return
-    due = 0
+    """The frame on screen at each tick of ``fps``: a faster video is thinned, a slower one repeats frames."""
+    tick = 0
     for number, image in enumerate(frames):
         # The frame is on screen from number / source_fps until the next one.
-        if (number + 1) / source_fps > due / fps + 1e-9:
+        while tick / fps < (number + 1) / source_fps - _INSTANT_S:
             yield image
-            due += 1
+            tick += 1

@@ -145,7 +145,8 @@ class SceneView:
         )
         self.category_of = np.array([self.index[o.category] for o in objects], dtype=np.intp)
         self.boxed = np.bincount(self.category_of, minlength=len(names))
-        self.first = np.searchsorted(self.category_of, np.arange(len(names)))
+        first = np.searchsorted(self.category_of, np.arange(len(names)))
+        self.first = np.minimum(first, max(len(objects) - 1, 0))
         self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
 
     def problem(self, category: int, slot: Slot) -> Rejection | None:

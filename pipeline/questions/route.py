@@ -69,7 +69,9 @@ class RoutePlanning:
         turn_first = np.stack([start, facing, passed, none, none], axis=1)[differ]
         straight_first = np.stack([start, facing, facing, passed, none], axis=1)[differ]
         short = np.concatenate([turn_first, straight_first])
-        found = np.concatenate([self._written_operands(view), short, self._one_further(view, short, unique)])
+        found = np.concatenate(
+            [self._written_operands(view, len(self.roles)), short, self._one_further(view, short, unique)]
+        )
         _, first = np.unique(found, axis=0, return_index=True)
         return found[np.sort(first)]
 
@@ -84,7 +86,9 @@ class RoutePlanning:
         return longer[(np.repeat(sound, len(unique), axis=0) != further[:, None]).all(1)]
 
     def answer(self, view: SceneView, operands: IntArray) -> Answers:
-        """The turns; evidence is every turn's angle and every leg's length."""
+        """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
+        missing = max(0, len(self.roles) - operands.shape[1])
+        operands = np.pad(operands, ((0, 0), (0, missing)), constant_values=-1)
         parts = [self._walk(view, operands[i : i + _CHUNK]) for i in range(0, max(len(operands), 1), _CHUNK)]
         turns, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         size = np.abs(turns)
@@ -178,20 +182,22 @@ class RoutePlanning:
         routes = {route_operands(route): route for route in view.scene.routes}
         return {n: r for n, r in routes.items() if usable.issuperset(n) and len(n) <= len(self.roles)}
 
-    def _written_operands(self, view: SceneView) -> IntArray:
-        rows = np.full((len(self._written(view)), len(self.roles)), -1, dtype=np.intp)
+    def _written_operands(self, view: SceneView, width: int) -> IntArray:
+        rows = np.full((len(self._written(view)), width), -1, dtype=np.intp)
         for row, names in zip(rows, self._written(view), strict=True):
             row[: len(names)] = [view.index[name] for name in names]
         return rows
 
     def _is_written(self, view: SceneView, operands: IntArray) -> BoolArray:
-        written = self._written_operands(view)
+        written = self._written_operands(view, operands.shape[1])
         return (operands[:, None] == written[None]).all(2).any(1)
 
     def _agreement(self, view: SceneView, operands: IntArray, truth: StrArray) -> FloatArray:
         """1 where no person wrote the route, or wrote the same turns; else 0."""
         agreed = np.ones(len(operands))
-        for row, route in zip(self._written_operands(view), self._written(view).values(), strict=True):
+        for row, route in zip(
+            self._written_operands(view, operands.shape[1]), self._written(view).values(), strict=True
+        ):
             same = (operands == row).all(1)
             agreed[same] = (truth[same] == LIST_SEPARATOR.join(route.turns)).astype(float)
         return agreed

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.errors import ConfigError
 from pipeline.geometry.scans import Footage, SceneGeometry
 from pipeline.readers.arkit_film import movie_path, open_film
 from pipeline.readers.base import Listing, SceneRef
@@ -64,14 +63,16 @@ class ARKitScenes:
     name = "arkitscenes"
     version = 1
 
+    def __post_init__(self) -> None:
+        if self.split is not None and self.split not in FOLDS:
+            raise ValueError(f"split is {self.split!r}; there are {', '.join(FOLDS)}")
+
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code."""
         return {"categories": load_curation(self.name).sha256}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
-        if self.split is not None and self.split not in FOLDS:
-            raise ConfigError(f"ARKitScenes has no split {self.split!r}; there are {', '.join(FOLDS)}")
         return list_scenes(
             root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _beside(root, folder)
         )

@@ -55,7 +55,7 @@ class FrameTable:
         kept = np.flatnonzero(self.usable)[checked.good]
         skipped = {reason: n for reason, n in {**self.skipped, **checked.skipped}.items() if n}
         return Frames(
-            time_s=self.time_s[kept],
+            time_s=self.time_s[kept].round(6),
             number=self.number[kept],
             world_T_camera=self.world_T_camera[kept],
             intrinsics=self.intrinsics[kept],
@@ -152,9 +152,9 @@ def check_frames(files: SceneFiles, path: Path, frames: Frames, vertices: FloatA
 
 
 def frame_rate(time_s: FloatArray) -> float | None:
-    """Frames per second from the median gap of times in order; None where they do not tell."""
+    """Frames per second from the median gap of times in order, to three decimals; None where they do not tell."""
     gaps = np.diff(time_s)
     if not len(gaps) or not np.isfinite(gaps).all() or (gaps < 0).any() or np.median(gaps) <= 0:
         return None
-    rate = float(1.0 / np.median(gaps))
+    rate = round(float(1.0 / np.median(gaps)), 3)
     return rate if FPS_MIN <= rate <= FPS_MAX else None

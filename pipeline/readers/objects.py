@@ -19,6 +19,7 @@ GROWN_M: Final = 0.05  # how far outside an annotated box its vertices may lie
 INSIDE_MIN: Final = 0.8  # share of an instance's vertices that its annotated box must hold
 SPANNED_MIN: Final = 0.5  # share of each side of an annotated box that the mesh within it must reach over
 SAME_BOX_M: Final = 1e-3  # two boxes that agree to this are the same one
+SLACK_M: Final = 1e-3  # a vertex this far outside a box counts as in it: meshes are rounded to float32
 FLOOR_SLAB_M: Final = 0.03  # above the bottom of a box; vertices there are the floor's, not the object's
 FLAT_BOX_M: Final = 0.15  # a box lower than this has no such slab: it would be a good part of the object
 NAMED_LABELS: Final = 20  # labels that one message names
@@ -138,7 +139,7 @@ def label_vertices(
     unclaimed = np.flatnonzero(owner < 0)
     for number in sorted(by_box, key=lambda n: -float(np.prod(objects[n].box.lengths))):
         box = objects[number].box
-        mine = in_box(vertices[unclaimed], box)
+        mine = in_box(vertices[unclaimed], box, SLACK_M)
         height = float(np.abs(np.array(box.axes)[:, 2]) @ np.array(box.lengths))
         if height >= FLAT_BOX_M:
             mine &= vertices[unclaimed, 2] > box.center[2] - height / 2 + FLOOR_SLAB_M

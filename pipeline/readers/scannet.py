@@ -83,6 +83,10 @@ class ScanNet:
     name = "scannet"
     version = 1
 
+    def __post_init__(self) -> None:
+        if self.box_fit not in BOX_FITS:
+            raise ValueError(f"box_fit is {self.box_fit!r}; there are {', '.join(BOX_FITS)}")
+
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code."""
         return {"box_fit": self.box_fit, "categories": load_curation(self.name).sha256}

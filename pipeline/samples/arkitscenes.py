@@ -92,7 +92,7 @@ def _trajectory(made: Scan, stamps: list[str]) -> list[str]:
 
 
 def _annotation(name: str, room: Furnished) -> dict[str, Any]:
-    data = []
+    data: list[dict[str, Any]] = []
     for i, label in enumerate(room.labels):
         box = _box(room.boxes.center[i], 2 * room.boxes.half[i], room.boxes.axes[i])
         data.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def join(parts: list[tuple[trimesh.Trimesh, int, ColorArray]]) -> Mesh:
     """One mesh of parts, each with its owner and the colours (V, 3) of its vertices."""
     counts = [len(mesh.vertices) for mesh, _, _ in parts]
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    whole = trimesh.util.concatenate([mesh for mesh, _, _ in parts])
+    whole = cast(trimesh.Trimesh, trimesh.util.concatenate([mesh for mesh, _, _ in parts]))
     return Mesh(
         vertices=np.asarray(whole.vertices, dtype=np.float64),
         faces=np.asarray(whole.faces, dtype=np.int32),

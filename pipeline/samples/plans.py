@@ -317,6 +317,7 @@ L_APARTMENT: Final = Plan(
         Piece("washer", (0, 4.95), "west", room=1, unseen=True),
     ),
     views=(
+        View(3.3, 1.5, 208, -14),
         View(3.3, 1.6, 180, -12),
         View(3.3, 1.6, 130, -12),
         View(3.3, 1.6, 150, -12),

@@ -37,7 +37,8 @@ class Renderer:
     def __init__(self, mesh: Mesh) -> None:
         self._scene = o3d.t.geometry.RaycastingScene()
         self._scene.add_triangles(
-            o3d.core.Tensor(mesh.vertices.astype(np.float32)), o3d.core.Tensor(mesh.faces.astype(np.uint32))
+            o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+            o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
         )
         self._owner = mesh.face_owner()
         self._corner_colors = _lit_corners(mesh)
@@ -66,7 +67,7 @@ class Renderer:
         rays[..., :3] = pose[:3, 3]
         for axis in range(3):
             rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y + turn[axis, 2])[:, None]
-        hits = self._scene.cast_rays(o3d.core.Tensor(rays.reshape(-1, 6)))
+        hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays.reshape(-1, 6)))
         depth = hits["t_hit"].numpy()
         hit = np.isfinite(depth)
         face = np.where(hit, hits["primitive_ids"].numpy(), 0).astype(np.intp)
@@ -74,7 +75,7 @@ class Renderer:
 
 
 def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """x (w,) and y (h,) of the pixels' rays in camera axes, of length 1 along z."""
+    """Rays of the pixels in camera axes, of length 1 along z: x (w,) of the columns and y (h,) of the rows."""
     x, y = (np.arange(lens.width) - lens.cx) / lens.fx, (np.arange(lens.height) - lens.cy) / lens.fy
     return x.astype(np.float32), y.astype(np.float32)
 

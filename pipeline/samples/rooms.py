@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -201,14 +202,15 @@ def _structure(plan: Plan, floor: BaseGeometry) -> list[tuple[trimesh.Trimesh, i
         corner = np.array([x0, y0, 0.0])
         panels.append((0, corner, (x1 - x0) * x, (y1 - y0) * y))
         panels.append((2, corner + height * z, (y1 - y0) * y, (x1 - x0) * x))
+    # A wall faces the floor to its left, so it is spanned from its end back to its start.
     for start, end in _sides(floor):
         middle = shapely.Point((start + end) / 2)
         in_doorway = any(shapely.box(*way).distance(middle) < 1e-9 for way in plan.doorways)
-        u = np.append(end - start, 0.0)
-        panels.append((1, np.append(start, 0.0), u, (DOORWAY_HEIGHT_M if in_doorway else plan.height_m) * z))
+        height = DOORWAY_HEIGHT_M if in_doorway else plan.height_m
+        panels.append((1, np.append(end, 0.0), np.append(start - end, 0.0), height * z))
     for start, end in _lintels(plan, floor):
-        corner = np.append(start, DOORWAY_HEIGHT_M)
-        panels.append((1, corner, np.append(end - start, 0.0), (plan.height_m - DOORWAY_HEIGHT_M) * z))
+        up = (plan.height_m - DOORWAY_HEIGHT_M) * z
+        panels.append((1, np.append(end, DOORWAY_HEIGHT_M), np.append(start - end, 0.0), up))
     parts = []
     for kind, corner, u, v in panels:
         mesh = panel_mesh(corner, u, v, STRUCTURE_STEP_M)
@@ -218,8 +220,8 @@ def _structure(plan: Plan, floor: BaseGeometry) -> list[tuple[trimesh.Trimesh, i
 
 def _sides(floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:
     """Sides of the floor's outline, the floor to their left."""
-    outline = shapely.get_coordinates(shapely.geometry.polygon.orient(floor).exterior)
-    return list(zip(outline[:-1], outline[1:], strict=True))
+    outline = shapely.get_coordinates(shapely.orient_polygons(floor).exterior)
+    return list(pairwise(outline))
 
 
 def _lintels(plan: Plan, floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:

@@ -29,7 +29,7 @@ SAME_CATEGORY: Final = {"desk": "table", "office chair": "chair", "recycling bin
 
 
 class Route(Model):
-    """A walk: start at one object facing the first of ``stops``, go forward to it, turn, go forward to the next, …"""
+    """A walk: start at one object facing the first of ``stops``, go forward to it, turn, go on to the next."""
 
     start: str
     stops: tuple[str, ...] = Field(description="labels in order; the first is faced, the last is the destination")
@@ -65,9 +65,7 @@ def find_routes(
     often = Counter(categories)
     low = boxes.center[:, 2] - boxes.half[:, 2]
     ground = low.min()
-    ends = [
-        i for i, c in enumerate(categories) if often[c] == 1 and seen[i] and low[i] - ground < _STANDS_BELOW_M
-    ]
+    ends = [i for i, c in enumerate(categories) if often[c] == 1 and seen[i] and low[i] - ground < _STANDS_BELOW_M]
     footprints = np.array([shapely.MultiPoint(corners[:, :2]).convex_hull for corners in boxes.corners()])
     high = boxes.center[:, 2] + boxes.half[:, 2]
     blocks = (low - ground < _BODY_M[1]) & (high - ground > _BODY_M[0])
@@ -157,7 +155,7 @@ def _border(footprint: BaseGeometry, outside: FloatArray, center: FloatArray) ->
 
 
 def _clear_turn(scene: _Floor, walk: _Walk, target: int) -> float | None:
-    """The turn to the next object, if it has a name beyond doubt whether seen from where one stands or between centres."""
+    """The turn to the next object, if its name is beyond doubt, from where one stands and between centres."""
     before, here = walk.visited[-2:]
     stand = _turn_deg(walk.points[-2], walk.points[-1], walk.points[-1], scene.centers[target])
     between = _turn_deg(scene.centers[before], scene.centers[here], scene.centers[here], scene.centers[target])

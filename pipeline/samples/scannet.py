@@ -45,9 +45,10 @@ _ALIGNMENT: Final = {
 }
 
 _LABEL_COLUMNS: Final = (
-    "id raw_category category count nyu40id eigen13id nyuClass nyu40class eigen13class ModelNet40 ModelNet10 "
-    "ShapeNetCore55 synsetoffset wnsynsetid wnsynsetkey mpcat40 mpcat40index"
-).split()
+    *("id", "raw_category", "category", "count", "nyu40id", "eigen13id", "nyuClass", "nyu40class", "eigen13class"),
+    *("ModelNet40", "ModelNet10", "ShapeNetCore55", "synsetoffset", "wnsynsetid", "wnsynsetkey"),
+    *("mpcat40", "mpcat40index"),
+)
 # Raw category: id, category, nyu40id, eigen13id, nyuClass, nyu40class, eigen13class, mpcat40, mpcat40index of the
 # public table, for the labels that the samples use.
 _LABELS: Final = {

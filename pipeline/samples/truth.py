@@ -47,7 +47,9 @@ class SceneTruth(Model):
     distances_m: tuple[tuple[float, ...], ...] = Field(description="closest-point distance of boxes i and j")
     floor: tuple[Outline, ...] = Field(description="outline of the floor, doorways included, world frame")
     floor_area_m2: float = Field(description="of the floor: what lies under walls is not part of it")
-    outline_area_m2: float = Field(description="of the floor with the walls between its rooms: what an alpha shape sees")
+    outline_area_m2: float = Field(
+        description="of the floor with the walls between its rooms: what an alpha shape sees"
+    )
     frame_time_s: tuple[float, ...] = Field(description="from the first frame, as the files tell it")
     frame_names: tuple[str, ...] = Field(description="what the files call each frame")
     lost_frames: tuple[int, ...] = Field(description="frames whose pose was lost (-inf)")
@@ -107,7 +109,7 @@ def truth_of(
         lost_frames=lost,
         image_pixels=image_pixels,
         turn_deg=TURN_BY_SKY[plan.sky],
-        routes=find_routes(labels, boxes, room.floor, passes.any(0)),
+        routes=find_routes(labels, boxes, room.floor, np.asarray(passes.any(0))),
     )
 
 
@@ -130,5 +132,5 @@ def _distances(boxes: Boxes) -> tuple[tuple[float, ...], ...]:
 
 def _outline(floor: BaseGeometry) -> Outline:
     """The closed outline, counter-clockwise, beginning at its smallest corner."""
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(shapely.normalize(floor)).exterior)
+    ring = shapely.get_coordinates(shapely.orient_polygons(shapely.normalize(floor)).exterior)
     return tuple((x, y) for x, y in ring.round(DECIMALS).tolist())
