@@ -20,8 +20,10 @@ _LINE: Final = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 def scan_info(files: SceneFiles) -> dict[str, str]:
-    """The entries of the scan's .txt."""
+    """The entries of the scan's .txt; none where there is no such file."""
     path = files.folder / INFO.format(files.name)
+    if not path.exists():
+        return {}
     return dict(_LINE.findall(files.text(path, "fetch the scan's .txt, which holds its alignment")))
 
 
@@ -35,10 +37,12 @@ def alignment(files: SceneFiles, info: dict[str, str], mesh: Mesh, findings: Fin
     if "axisAlignment" not in info:
         tilt = tilt_deg(mesh)
         found = "nothing in the scan is level" if tilt is None else f"the scan leans by {tilt:.2f} degrees"
-        remedy = "fetch the .txt of a train or validation scan; test scans have no alignment"
+        remedy = f"fetch {path.name} of a train or validation scan; test scans have no alignment"
         if tilt is None or tilt > TILT_MAX_DEG:
-            raise files.fault(path, "missing_alignment", f"there is no axisAlignment, and {found}", remedy)
-        message = f"{path.name} has no axisAlignment; the scan's own frame is used ({found})"
+            raise files.fault(
+                path, "missing_alignment", f"there is no axisAlignment, and {found} (limit {TILT_MAX_DEG:g})", remedy
+            )
+        message = f"there is no axisAlignment in {path.name}; the scan's own frame is used ({found})"
         findings.note("missing_alignment", "axisAlignment", message, remedy, (tilt, TILT_MAX_DEG, "deg"))
         return np.eye(4)
     words = info["axisAlignment"].split()

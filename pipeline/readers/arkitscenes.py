@@ -9,6 +9,7 @@ theirs. Frames may also lie in the scene's folder itself, as in the dataset's ra
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,12 +32,13 @@ from pipeline.schema import Scene, Video
 
 ANNOTATION: Final = "{}_3dod_annotation.json"
 MESH: Final = "{}_3dod_mesh.ply"
+SCENE_NAME: Final = re.compile(r"\d{8}", re.ASCII)  # a video even where its files are not here
 FOLDS: Final = {"train": "Training", "val": "Validation"}
 
 
 def _is_scene(folder: Path) -> bool:
-    name = folder.name
-    return any((folder / part.format(name)).exists() for part in (ANNOTATION, MESH, "{}_frames"))
+    name, parts = folder.name, (ANNOTATION, MESH, "{}_frames")
+    return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).exists() for part in parts)
 
 
 LAYOUT: Final = Layout(

@@ -81,6 +81,10 @@ def list_scenes(
                 message = f"{error.filename}: {error.strerror}"
                 remedy = "make the scene's folder and files readable"
                 broken.append(RawDataError(places[0], "unreadable_file", message, remedy, scene))
+    if not refs and not broken:
+        raise ConfigError(
+            f"{root}: none of the {len(folders)} scenes here is of the split asked for; take another or all"
+        )
     return Listing(tuple(refs), tuple(broken))
 
 

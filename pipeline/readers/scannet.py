@@ -8,6 +8,7 @@ as 30 per second.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,12 +43,14 @@ AGGREGATION: Final = "{}.aggregation.json"
 SENS: Final = "{}.sens"
 LABELS: Final = "{}_2d-instance-filt.zip"
 EXPORTS: Final = ("", "exported/")
+SCENE_NAME: Final = re.compile(r"scene\d{4}_\d{2}", re.ASCII)  # a scan even where its files are not here
 MIN_VERTICES: Final = 4  # fewer do not span a box
 
 
 def _is_scene(folder: Path) -> bool:
     name = folder.name
-    return any((folder / pattern.format(name)).is_file() for pattern in (AGGREGATION, MESH, SEGMENTS, SENS))
+    parts = (AGGREGATION, MESH, SEGMENTS, SENS)
+    return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).is_file() for part in parts)
 
 
 LAYOUT: Final = Layout(

@@ -45,15 +45,22 @@ VIDEOS: Final = ("iphone/rgb.mp4", "iphone/rgb.mkv")
 PICTURES: Final = "iphone/rgb"
 DEPTH: Final = "iphone/depth.bin"
 DEPTH_IMAGES: Final = "iphone/depth"
+SCENE_NAME: Final = re.compile(r"[0-9a-f]{10}", re.ASCII)  # a scene even where its files are not here
 FPS: Final = 60.0  # of the dataset's app
 OPENGL_UP: Final = 0.3  # mean upward part of the cameras' y axis beyond which it points up, not down
 CLOCK_TOLERANCE_S: Final = 0.5  # between the length of the video and that of the poses
 _FRAME: Final = re.compile(r"frame_(\d{1,9})", re.ASCII)
 
+
+def _is_scene(folder: Path) -> bool:
+    parts = (ANNOTATION, MESH, SEGMENTS, POSES)
+    return bool(SCENE_NAME.fullmatch(folder.name)) or any((folder / part).is_file() for part in parts)
+
+
 LAYOUT: Final = Layout(
     dataset="scannetpp",
     tops=(("", "data"),),
-    is_scene=lambda folder: any((folder / name).is_file() for name in (ANNOTATION, MESH, SEGMENTS, POSES)),
+    is_scene=_is_scene,
     main_files=lambda name: (ANNOTATION, MESH, SEGMENTS, POSES, *VIDEOS, DEPTH),
     expected="ScanNet++'s folder data/, with one folder per scene, or the folder above it",
 )

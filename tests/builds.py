@@ -1,0 +1,114 @@
+"""Builds in a temporary folder, without an orchestrator and through the command line."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flows import cli
+from pipeline.builder import Builder, Outcome
+from pipeline.config import BuildConfig
+from pipeline.store import read_table
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def config_of(root: Path, **sections: Any) -> BuildConfig:
+    """A configuration that builds unified metadata; ``sections`` as in a YAML file."""
+    return BuildConfig.model_validate({"build": "vsi", "roots": {"vsi_meta": root}} | sections)
+
+
+def build(root: Path, out: Path, **sections: Any) -> Outcome:
+    """A whole build in this process."""
+    return Builder(config_of(root, **sections), out).build()
+
+
+def release_of(out: Path) -> dict[str, bytes]:
+    """Every file of a release."""
+    folder = out / "release"
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a Parquet file."""
+    rows: list[dict[str, Any]] = read_table(path.read_bytes()).to_pylist()
+    return rows
+
+
+def whys(outcome: Outcome) -> dict[str, set[str]]:
+    """Stage -> the reasons for which its units ran or did not."""
+    return {stage: set(row) for stage, row in outcome.counts().items()}
+
+
+def perturbed(scenes: dict[str, Any], n: int) -> dict[str, Any]:
+    """N scenes from given ones in turn, each box moved by some centimetres and its sides changed by some percent."""
+    names = sorted(scenes)
+    copies: dict[str, Any] = {}
+    for number in range(n):
+        name = names[number % len(names)]
+        copy, rng = json.loads(json.dumps(scenes[name])), np.random.default_rng(number)
+        for box in (b for boxes in copy["object_bbox"].values() for b in boxes):
+            box["centroid"] = (np.array(box["centroid"]) + rng.normal(0.0, 0.05, 3)).round(6).tolist()
+            box["axesLengths"] = (np.array(box["axesLengths"]) * rng.uniform(0.97, 1.03, 3)).round(6).tolist()
+            box.pop("min", None)
+            box.pop("max", None)
+        copies[f"{name}_{number:04}"] = copy
+    return copies
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command ended with."""
+
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Run]
+
+
+def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs `scan2qa` in this process, builds without Prefect: it takes seconds to start, and it decides nothing."""
+
+    def orchestrate(
+        config: BuildConfig, out: Path, workers: int, action: str, progress: Any, **options: Any
+    ) -> Outcome:
+        outcome: Outcome = getattr(Builder(config, out, progress=progress), action)(**options)
+        return outcome
+
+    def run(*arguments: object) -> Run:
+        monkeypatch.setitem(sys.modules, "flows.orchestrate", SimpleNamespace(orchestrate=orchestrate))
+        monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments)])
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main() sets it
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return Run(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+def prefect_environment() -> dict[str, str]:
+    """The environment of a real command: Prefect's database is made once per session, in the temporary folder."""
+    return os.environ | {"PREFECT_HOME": str(_prefect_home()), "PYTHONPATH": str(REPOSITORY)}
+
+
+@cache
+def _prefect_home() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="scan2qa-prefect-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)

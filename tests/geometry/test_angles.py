@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.geometry.angles import bearing_deg, margin_below_deg, margin_deg
+
+HALVES = (0.0, 135.0, 225.0)
+QUADRANTS = (0.0, 90.0, 180.0, 270.0)
+BOUNDARY_BEARINGS = [0.0, 1.0, 89.0, 90.0, 91.0, 134.0, 136.0, 179.0, 180.0, 181.0, 269.0, 271.0, 359.0]
+
+
+def _towards(bearing: float, facing: float, distance_m: float = 2.0) -> np.ndarray:
+    turned = np.radians(bearing + facing)
+    return np.array([distance_m * np.cos(turned), distance_m * np.sin(turned)])
+
+
+@pytest.mark.parametrize("facing", [0.0, 37.0, 90.0, 180.0, 270.0, 333.3])
+@pytest.mark.parametrize("bearing", BOUNDARY_BEARINGS)
+def test_bearing_is_counter_clockwise_from_the_facing_direction(bearing: float, facing: float) -> None:
+    origin = np.array([3.0, -2.0])
+    found = bearing_deg(origin, origin + _towards(0.0, facing), origin + _towards(bearing, facing))
+    assert abs((found - bearing + 180.0) % 360.0 - 180.0) < 1e-9
+    assert 0.0 <= found < 360.0
+
+
+@pytest.mark.parametrize(
+    ("target", "bearing"),
+    [((1, 0), 0.0), ((1, 1), 45.0), ((0, 1), 90.0), ((-1, 0), 180.0), ((0, -1), 270.0), ((1, -1), 315.0)],
+)
+def test_left_is_ninety_degrees(target: tuple[float, float], bearing: float) -> None:
+    found = bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array(target, dtype=float))
+    assert found == bearing
+
+
+def test_height_does_not_count() -> None:
+    origin, facing, target = np.array([0.0, 0.0, 9.0]), np.array([1.0, 0.0, -4.0]), np.array([0.0, 1.0, 77.0])
+    assert bearing_deg(origin, facing, target) == 90.0
+
+
+@pytest.mark.parametrize("y", [-1e-17, -1e-300, -5e-324, -0.0, 0.0])
+def test_just_right_of_ahead_wraps_to_zero_and_never_to_360(y: float) -> None:
+    assert bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, y])) == 0.0
+
+
+def test_a_visible_turn_to_the_right_stays_below_360() -> None:
+    found = bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, -1e-12]))
+    assert 359.9999 < found < 360.0
+
+
+def test_shapes_broadcast() -> None:
+    here, there = np.zeros((5, 1, 3)), np.ones((5, 1, 3))
+    assert bearing_deg(here, there, np.ones((5, 8, 3))).shape == (5, 8)
+
+
+@pytest.mark.parametrize(
+    ("bearing", "edges", "margin"),
+    [
+        (89.0, QUADRANTS, 1.0),
+        (91.0, QUADRANTS, 1.0),
+        (359.0, QUADRANTS, 1.0),
+        (1.0, QUADRANTS, 1.0),
+        (179.0, QUADRANTS, 1.0),
+        (181.0, QUADRANTS, 1.0),
+        (269.0, QUADRANTS, 1.0),
+        (271.0, QUADRANTS, 1.0),
+        (0.0, QUADRANTS, 0.0),
+        (360.0, QUADRANTS, 0.0),
+        (90.0, QUADRANTS, 0.0),
+        (45.0, QUADRANTS, 45.0),
+        (134.0, HALVES, 1.0),
+        (136.0, HALVES, 1.0),
+        (224.0, HALVES, 1.0),
+        (226.0, HALVES, 1.0),
+        (180.0, HALVES, 45.0),
+        (359.0, HALVES, 1.0),
+        (1.0, HALVES, 1.0),
+        (90.0, HALVES, 45.0),
+        (292.5, HALVES, 67.5),
+        (181.0, (0.0,), 179.0),
+        (180.0, (0.0,), 180.0),
+    ],
+)
+def test_margin_is_the_angle_to_the_nearest_edge_on_either_side(
+    bearing: float, edges: tuple[float, ...], margin: float
+) -> None:
+    assert margin_deg(np.array([bearing]), edges).tolist() == [margin]
+
+
+@pytest.mark.parametrize(
+    ("bearing", "margin"),
+    [
+        *(
+            (89.0, 1.0),
+            (91.0, 89.0),
+            (359.0, 1.0),
+            (1.0, 89.0),
+            (179.0, 1.0),
+            (181.0, 89.0),
+            (269.0, 1.0),
+            (271.0, 89.0),
+        ),
+        *((0.0, 0.0), (360.0, 0.0), (90.0, 0.0), (180.0, 0.0), (270.0, 0.0)),
+    ],
+)
+def test_margin_below_sees_the_next_edge_alone(bearing: float, margin: float) -> None:
+    assert margin_below_deg(np.array([bearing]), QUADRANTS).tolist() == [margin]
+
+
+degrees = st.floats(0.0, 360.0, exclude_max=True, allow_nan=False)
+
+
+@given(degrees, st.sampled_from([HALVES, QUADRANTS]))
+def test_margin_is_symmetric_and_wraps(bearing: float, edges: tuple[float, ...]) -> None:
+    """Both sets of edges are their own mirror image."""
+    here = margin_deg(np.array([bearing]), edges)
+    for same in (-bearing, bearing + 360.0, bearing - 720.0):
+        assert margin_deg(np.array([same]), edges) == pytest.approx(here, abs=1e-9)
+    nearest = min(min((bearing - e) % 360.0, (e - bearing) % 360.0) for e in edges)
+    assert here == pytest.approx(nearest, abs=1e-9)
+
+
+@given(degrees)
+def test_two_sided_margin_is_the_smaller_of_both_one_sided_ones(bearing: float) -> None:
+    up = margin_below_deg(np.array([bearing]), QUADRANTS)[0]
+    down = margin_below_deg(np.array([-bearing % 360.0]), QUADRANTS)[0]
+    assert margin_deg(np.array([bearing]), QUADRANTS)[0] == pytest.approx(min(up, down), abs=1e-9)
+    assert 0.0 <= up < 90.0 + 1e-9
+
+
+@given(degrees, degrees, st.floats(-50, 50), st.floats(-50, 50), st.floats(0.3, 5.0))
+def test_turning_and_moving_the_world_changes_no_bearing(
+    bearing: float, turn: float, x: float, y: float, distance_m: float
+) -> None:
+    origin = np.array([x, y])
+    found = bearing_deg(origin, origin + _towards(0.0, turn), origin + _towards(bearing, turn, distance_m))
+    assert abs((found - bearing + 180.0) % 360.0 - 180.0) < 1e-6
+    mirrored = bearing_deg(
+        origin * [-1, 1],
+        (origin + _towards(0.0, turn)) * [-1, 1],
+        (origin + _towards(bearing, turn, distance_m)) * [-1, 1],
+    )
+    assert abs((found + mirrored + 180.0) % 360.0 - 180.0) < 1e-6

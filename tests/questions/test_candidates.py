@@ -1,0 +1,269 @@
+"""Properties of the world, on random scenes: what may and what must not change the questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, permutations
+from math import comb, perm
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.questions.base import SceneView
+from pipeline.questions.candidates import candidates
+from pipeline.questions.rel_direction import LEVELS
+from pipeline.questions.selection import select
+from pipeline.rng import question_ids
+from pipeline.schema import Scene
+from pipeline.store import table_bytes
+from pipeline.tables import CANDIDATES
+from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
+
+STRICT = PROFILES["strict"]
+few = settings(max_examples=30)  # whole scenes, some hundred candidates each
+seeds = st.integers(0, 2**32 - 1)
+SWAP = {"left": "right", "front-left": "front-right", "back-left": "back-right"}
+SWAP |= {right: left for left, right in SWAP.items()}
+# Reason -> where its measured value lies, seen from the limit.
+BEYOND = {
+    "too_few_instances": "<",
+    "objects_too_close": "<",
+    "objects_too_far_apart": ">",
+    "nearest_too_close": "<",
+    "distances_too_similar": "<=",
+    "no_direction_on_the_floor": "<",
+    "behind_the_observer": ">=",
+    "near_sector_boundary": "<",
+    "box_reaches_into_another_sector": ">",
+    "category_without_box": "<",
+    "not_unique": "!=",
+}
+HOLDS = {
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "!=": lambda a, b: a != b,
+}
+
+
+def table_of(scene: Scene, rules: Rules, tasks: tuple[str, ...] = METADATA_TASKS) -> pa.Table:
+    return candidates(SceneView(scene, rules), [TASKS[name] for name in tasks])
+
+
+def random_scene(seed: int, categories: int = 7, repeated: int = 2, area: float | None = 20.0) -> Scene:
+    return make_scene(random_objects(seed, categories, repeated), area=area)
+
+
+def moved(scene: Scene, turn: np.ndarray, shift: np.ndarray) -> Scene:
+    """The scene turned (or mirrored) by a matrix (3, 3), then shifted."""
+    objects = []
+    for item in scene.objects:
+        center, axes = np.array(item.box.center) @ turn.T + shift, np.array(item.box.axes) @ turn.T
+        box = item.box.model_copy(update={"center": tuple(center.tolist()), "axes": tuple(map(tuple, axes.tolist()))})
+        objects.append(item.model_copy(update={"box": box}))
+    return scene.model_copy(update={"objects": tuple(objects)})
+
+
+def verdicts(table: pa.Table) -> list[tuple[Any, ...]]:
+    columns = (table[name].to_pylist() for name in ("id", "role", "operands", "answer", "reason", "limit", "unit"))
+    return [(i, role, tuple(o), *rest) for i, role, o, *rest in zip(*columns, strict=True)]
+
+
+@BOTH
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_turning_and_shifting_the_scene_changes_no_id_and_no_answer(task: str, rules: Rules) -> None:
+    @few
+    @given(seeds, st.floats(0.0, 360.0), st.tuples(*[st.floats(-20.0, 20.0)] * 3))
+    def same(seed: int, turn_deg: float, shift: tuple[float, float, float]) -> None:
+        scene = random_scene(seed)
+        here, there = (
+            table_of(s, rules, (task,)) for s in (scene, moved(scene, yaw_axes(turn_deg).T, np.array(shift)))
+        )
+        assert verdicts(here) == verdicts(there)
+        measured = (np.array(t["measured"].to_numpy(zero_copy_only=False), dtype=float) for t in (here, there))
+        np.testing.assert_allclose(*measured, rtol=0, atol=2e-6)
+
+    same()
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_mirroring_the_scene_swaps_left_and_right_and_nothing_else(task: str) -> None:
+    @few
+    @given(seeds)
+    def swapped(seed: int) -> None:
+        scene = random_scene(seed)
+        mirror = moved(scene, np.diag([-1.0, 1.0, 1.0]), np.zeros(3))
+        here, there = (verdicts(table_of(s, STRICT, (task,))) for s in (scene, mirror))
+        if task in DIRECTIONS:
+            here = [(*row[:3], SWAP.get(row[3], row[3]), *row[4:]) for row in here]
+        assert here == there
+
+    swapped()
+
+
+def test_mirroring_is_no_formality() -> None:
+    """Random scenes do ask for every answer that there is."""
+    for task in DIRECTIONS:
+        answers = {a for seed in range(8) for a in table_of(random_scene(seed), STRICT, (task,))["answer"].to_pylist()}
+        assert answers - {None} == set(LEVELS[task.rpartition("_")[2]].offered)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
+    @few
+    @given(seeds)
+    def same(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        scene = random_scene(seed, categories=6)
+        names = list(scene.counts)
+        again = scene.model_copy(
+            update={
+                "objects": tuple(scene.objects[i] for i in rng.permutation(len(scene.objects))),
+                "counts": {names[i]: scene.counts[names[i]] for i in rng.permutation(len(names))},
+            }
+        )
+        here, there = (table_of(s, PROFILES[profile]) for s in (scene, again))
+        assert here.equals(there)
+        assert table_bytes(select(here, TASKS, 6)) == table_bytes(select(there, TASKS, 6))
+
+    same()
+
+
+@given(seeds, st.sampled_from([STRICT, OFFICIAL_EXACT]), st.sampled_from([20.0, 60.0, None]))
+@few
+def test_every_row_has_an_answer_or_a_reason_measured_beyond_its_limit(
+    seed: int, rules: Rules, area: float | None
+) -> None:
+    scene = random_scene(seed, area=area)
+    scene = scene.model_copy(update={"counts": scene.counts | {"ghost": 1, "thing b": 1}})
+    for row in table_of(scene, rules).to_pylist():
+        assert (row["answer"] is None) == (row["reason"] is not None)
+        assert (row["evidence"] is None) == (row["answer"] is None)
+        if row["reason"] is None:
+            assert (row["role"], row["measured"], row["limit"], row["unit"]) == (None, None, None, None)
+            for entry in row["evidence"]:
+                if entry["limit"] is not None:
+                    assert HOLDS[entry["relation"]](entry["value"], entry["limit"]) or entry["value"] == entry["limit"]
+        elif row["reason"] == "room_not_measured":
+            assert area is None
+        else:
+            # Numbers in tables have six decimals: what is within a millionth of its limit may be written as equal.
+            beyond = HOLDS[BEYOND[row["reason"]]](row["measured"], row["limit"])
+            assert beyond or abs(row["measured"] - row["limit"]) < 1e-6
+            assert row["unit"]
+
+
+@given(seeds)
+@few
+def test_answers_follow_from_their_evidence(seed: int) -> None:
+    for row in table_of(random_scene(seed), STRICT).to_pylist():
+        if row["answer"] is None:
+            continue
+        facts = [(e["name"], e["subject"], e["value"]) for e in row["evidence"] if e["relation"] is None]
+        name, _, value = facts[0]
+        if row["task"] in DIRECTIONS:
+            level = LEVELS[row["task"].rpartition("_")[2]]
+            assert name == "bearing"
+            assert row["answer"] == level.sectors[sum(value >= edge for edge in level.edges) - 1]
+        elif row["task"] == "object_rel_distance":
+            nearest = min(facts, key=lambda fact: fact[2])[1]
+            assert nearest == f"{row['operands'][0]} - {row['answer']}"
+        elif row["task"] == "object_size_estimation":
+            assert float(row["answer"]) == pytest.approx(value * 100, abs=0.5 + 1e-3)
+        else:
+            assert float(row["answer"]) == pytest.approx(value, abs=0.05 + 1e-5)
+
+
+@BOTH
+@given(st.integers(0, 7), st.integers(0, 3), seeds)
+@few
+def test_every_full_set_of_operands_is_there_once(rules: Rules, categories: int, repeated: int, seed: int) -> None:
+    scene = random_scene(seed, categories, min(repeated, categories))
+    names = sorted(scene.counts)
+    unique = [n for n in names if scene.counts[n] == 1]
+    expected = {
+        "object_counting": [(n,) for n in names],
+        "object_size_estimation": [(n,) for n in unique],
+        "room_size_estimation": [()],
+        "object_abs_distance": list(combinations(unique, 2)),
+        "object_rel_distance": [(p, *c) for p in unique for c in combinations([n for n in names if n != p], 4)],
+        **{task: list(permutations(unique, 3)) for task in DIRECTIONS},
+    }
+    counts = {"object_abs_distance": comb(len(unique), 2), "object_rel_direction_hard": perm(len(unique), 3)}
+    found: dict[str, list[tuple[str, ...]]] = {task: [] for task in METADATA_TASKS}
+    table = table_of(scene, rules)
+    for task, role, operands in zip(*(table[c].to_pylist() for c in ("task", "role", "operands")), strict=True):
+        if role is None:
+            found[task].append(tuple(operands))
+    assert {task: sorted(rows) for task, rows in found.items()} == {t: sorted(rows) for t, rows in expected.items()}
+    assert {task: len(found[task]) for task in counts} == counts
+
+
+@given(seeds, st.sampled_from(list(PROFILES)))
+@few
+def test_ids_are_unique_and_come_from_the_operands_alone(seed: int, profile: str) -> None:
+    scene = random_scene(seed, categories=6)
+    rows = table_of(scene, PROFILES[profile]).to_pylist()
+    assert max(Counter(r["id"] for r in rows).values()) == 1
+    for row in rows:
+        task = TASKS[row["task"]]
+        operands = (row["role"], *row["operands"]) if row["role"] else tuple(row["operands"])
+        assert question_ids(scene.id, task.name, task.template, [operands]) == [row["id"]]
+
+
+@given(seeds)
+@few
+def test_correcting_an_answer_keeps_every_id(seed: int) -> None:
+    """Another room area, and one object grown by 10 cm."""
+    scene = random_scene(seed)
+    first = scene.objects[0]
+    grown = first.box.model_copy(update={"lengths": tuple(length + 0.1 for length in first.box.lengths)})
+    corrected = scene.model_copy(
+        update={
+            "objects": (first.model_copy(update={"box": grown}), *scene.objects[1:]),
+            "room": scene.room.model_copy(update={"area_m2": 33.3}),
+        }
+    )
+    before, after = (table_of(s, STRICT) for s in (scene, corrected))
+    assert before["id"].equals(after["id"])
+    assert not before["answer"].equals(after["answer"])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("objects", range(5))
+def test_scenes_with_next_to_nothing(objects: int, profile: str) -> None:
+    scene = make_scene([cube(f"thing {i}", i, i * i) for i in range(objects)], area=None)
+    table = table_of(scene, PROFILES[profile])
+    assert table.schema == CANDIDATES
+    selected = select(table, TASKS, 6)
+    assert selected.num_rows == table.num_rows
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_one_object_under_two_names(profile: str) -> None:
+    """A small thing annotated twice: both are too close to one another, and the rest of the scene is asked about."""
+    where = ((1.1, 2.3, 0.7), (0.04, 0.03, 0.02), 33.0)
+    scene = make_scene([("mouse", *where), ("computer mouse", *where), cube("bed", 3, 3)])
+    rows = {tuple(r["operands"]): r for r in table_of(scene, PROFILES[profile], ("object_abs_distance",)).to_pylist()}
+    assert (rows["computer mouse", "mouse"]["reason"], rows["computer mouse", "mouse"]["measured"]) == (
+        "objects_too_close",
+        0.0,
+    )
+    assert rows["bed", "mouse"]["answer"] == rows["bed", "computer mouse"]["answer"] is not None
+
+
+def test_unseen_objects_and_missing_areas_are_reported_once_per_role() -> None:
+    scene = make_scene([cube("a", 0, 0)], counts={"a": 1, "ghost": 1}, area=None)
+    rows = table_of(scene, STRICT).to_pylist()
+    reported = Counter((r["task"], r["role"], r["reason"]) for r in rows if "ghost" in r["operands"])
+    assert set(reported.values()) == {1}
+    roles = {(t, role) for t, role, reason in reported if reason == "category_without_box"}
+    expected = {(t, role) for t in METADATA_TASKS if t != "object_counting" for role in TASKS[t].roles}
+    assert roles == expected

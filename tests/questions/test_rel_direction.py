@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.schema import OrientedBox, Scene
+from tests.conftest import BOTH, OFFICIAL_EXACT, Vec3, cube, make_scene, refusal_of, row_of, rows_of
+
+STRICT = PROFILES["strict"]
+TRIPLE = ["door", "sofa", "tv"]  # standing by the door, facing the sofa, asked for the tv
+
+
+def task(level: str) -> str:
+    return f"object_rel_direction_{level}"
+
+
+def seen_at(bearing: float, turn: float = 90.0) -> Scene:
+    """Door at the origin, sofa 1.5 m ahead, tv 3 m away at this bearing; ahead is +y unless turned."""
+    tv, ahead = np.radians(bearing + turn), np.radians(turn)
+    return make_scene(
+        [
+            cube("door", 0, 0, side=0.1),
+            cube("sofa", 1.5 * np.cos(ahead), 1.5 * np.sin(ahead), side=0.1),
+            cube("tv", 3 * np.cos(tv), 3 * np.sin(tv), side=0.1),
+        ]
+    )
+
+
+def asked(level: str, scene: Scene, rules: Rules) -> dict[str, Any]:
+    return row_of(scene, task(level), TRIPLE, rules)
+
+
+@BOTH
+@pytest.mark.parametrize("turn", [0.0, 90.0, 200.0])
+@pytest.mark.parametrize(
+    ("level", "bearing", "answer"),
+    [
+        ("easy", 45, "left"),
+        ("easy", 90, "left"),
+        ("easy", 270, "right"),
+        ("easy", 315, "right"),
+        ("medium", 45, "left"),
+        ("medium", 120, "left"),
+        ("medium", 150, "back"),
+        ("medium", 180, "back"),
+        ("medium", 210, "back"),
+        ("medium", 240, "right"),
+        ("medium", 315, "right"),
+        ("hard", 45, "front-left"),
+        ("hard", 135, "back-left"),
+        ("hard", 225, "back-right"),
+        ("hard", 315, "front-right"),
+    ],
+)
+def test_counter_clockwise_is_left(level: str, bearing: float, answer: str, turn: float, rules: Rules) -> None:
+    row = asked(level, seen_at(bearing, turn=turn), rules)
+    assert row["answer"] == answer
+    assert (row["evidence"][0]["name"], row["evidence"][0]["subject"]) == ("bearing", "tv")
+    assert row["evidence"][0]["value"] == pytest.approx(bearing, abs=1e-6)
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_a_mirrored_scene_swaps_left_and_right(level: str) -> None:
+    swap = {"left": "right", "front-left": "front-right", "back-left": "back-right", "back": "back"}
+    swap |= {right: left for left, right in swap.items()}
+    for bearing in (45, 60, 150, 170) if level == "medium" else (30, 45, 60):
+        row, mirrored = (asked(level, seen_at(sign * bearing), STRICT) for sign in (1, -1))
+        assert mirrored["answer"] == swap[row["answer"]]
+
+
+EDGES = {"easy": (0, 135, 225), "medium": (0, 135, 225), "hard": (0, 90, 180, 270)}
+
+
+@pytest.mark.parametrize(("level", "edge"), [(level, edge) for level, edges in EDGES.items() for edge in edges])
+@pytest.mark.parametrize("side", [1, -1])
+def test_strict_wants_10_degrees_on_both_sides_of_every_boundary(level: str, edge: int, side: int) -> None:
+    near, clear = (asked(level, seen_at(edge + side * off), STRICT) for off in (9.9, 10.1))
+    behind = level == "easy" and side == (1 if edge == 135 else -1) and edge != 0
+    if behind:
+        assert near["reason"] == clear["reason"] == "behind_the_observer"
+        return
+    assert refusal_of(near) == ("near_sector_boundary", pytest.approx(9.9, abs=1e-6), 10.0, "deg")
+    assert refusal_of(clear) is None
+
+
+@pytest.mark.parametrize("edge", EDGES["hard"])
+def test_official_hard_does_not_look_back_at_the_boundary_just_passed(edge: int) -> None:
+    above = {0: "front-left", 90: "back-left", 180: "back-right", 270: "front-right"}[edge]
+    for off in (9.9, 5.0, 2.0):  # at 2 degrees the whole box is still past the boundary
+        row = asked("hard", seen_at(edge + off), OFFICIAL_EXACT)
+        assert (row["answer"], row["reason"]) == (above, None)
+    below = asked("hard", seen_at(edge - 9.9), OFFICIAL_EXACT)
+    assert refusal_of(below) == ("near_sector_boundary", pytest.approx(9.9, abs=1e-6), 10.0, "deg")
+    assert refusal_of(asked("hard", seen_at(edge - 10.1), OFFICIAL_EXACT)) is None
+
+
+@pytest.mark.parametrize("level", ["easy", "medium"])
+@pytest.mark.parametrize("bearing", [9.9, 350.1, 125.1, 234.9])
+def test_official_is_two_sided_where_it_is_not_hard(level: str, bearing: float) -> None:
+    row = asked(level, seen_at(bearing), OFFICIAL_EXACT)
+    assert refusal_of(row) == ("near_sector_boundary", pytest.approx(9.9, abs=1e-6), 10.0, "deg")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("bearing", "refusal"),
+    [
+        (134.0, ("near_sector_boundary", 1.0, 10.0, "deg")),
+        (226.0, ("near_sector_boundary", 1.0, 10.0, "deg")),
+        (136.0, ("behind_the_observer", 136.0, 135.0, "deg")),
+        (224.0, ("behind_the_observer", 136.0, 135.0, "deg")),
+        (180.0, ("behind_the_observer", 180.0, 135.0, "deg")),
+    ],
+)
+def test_easy_has_no_back(bearing: float, refusal: tuple[str, float, float, str], rules: Rules) -> None:
+    reason, measured, limit, unit = refusal
+    row = asked("easy", seen_at(bearing), rules)
+    assert refusal_of(row) == (reason, pytest.approx(measured, abs=1e-6), limit, unit)
+
+
+@BOTH
+@pytest.mark.parametrize("bearing", [134.0, 136.0])
+def test_medium_is_refused_on_both_sides_of_135(bearing: float, rules: Rules) -> None:
+    row = asked("medium", seen_at(bearing), rules)
+    assert refusal_of(row) == ("near_sector_boundary", pytest.approx(1.0, abs=1e-6), 10.0, "deg")
+
+
+# Three cubes of 20 cm; each function puts one pair at the gap, and the other two pairs 1 to 3 m apart.
+def _standing_facing(gap_m: float) -> list[tuple[float, float, float]]:
+    return [(0, 0, 0), (0, gap_m + 0.2, 0), (-1.5, 1.5, 0)]
+
+
+def _standing_asked(gap_m: float) -> list[tuple[float, float, float]]:
+    return [(0, 0, 0), (2, 2, 0), (0, gap_m + 0.2, 0)]
+
+
+def _facing_asked(gap_m: float) -> list[tuple[float, float, float]]:
+    half = (gap_m + 0.2) / 2
+    return [(0, -half, 0), (half, 0, 0), (-half, 0, 0)]
+
+
+@BOTH
+@pytest.mark.parametrize("place", [_standing_facing, _standing_asked, _facing_asked])
+@pytest.mark.parametrize(
+    ("gap_m", "reason", "limit"),
+    [
+        (0.299, "objects_too_close", 0.30),
+        (0.301, None, None),
+        (4.999, None, None),
+        (5.001, "objects_too_far_apart", 5.0),
+    ],
+)
+def test_any_two_of_the_three_are_30_cm_to_5_m_apart(
+    place: Callable[[float], list[Vec3]], gap_m: float, reason: str | None, limit: float | None, rules: Rules
+) -> None:
+    centers = place(gap_m)
+    if place is _facing_asked and gap_m < 1:  # seen from 0.3 m the three would be too close to one another
+        centers[0] = (0, -1.5, 0)
+    scene = make_scene([(name, c, (0.2, 0.2, 0.2), 0.0) for name, c in zip(TRIPLE, centers, strict=True)])
+    row = row_of(scene, task("medium"), TRIPLE, rules)
+    if reason is None:
+        assert row["reason"] not in ("objects_too_close", "objects_too_far_apart")
+        distances = [e["value"] for e in row["evidence"] or () if e["name"] == "distance"]
+        assert not distances or any(d == pytest.approx(gap_m, abs=1e-6) for d in distances)
+    else:
+        assert refusal_of(row) == (reason, pytest.approx(gap_m, abs=1e-6), limit, "m")
+
+
+def above(offset_m: float, who: str) -> Scene:
+    """The sofa or the tv hangs 1.5 m above the door, this far to the side."""
+    centers = {"door": (0.0, 0.0, 0.0), "sofa": (0.0, 2.0, 0.0), "tv": (-2.0, 0.5, 0.0)}
+    centers[who] = (offset_m, 0.0, 1.5) if who == "sofa" else (-offset_m, 0.0, 1.5)
+    return make_scene([(name, center, (0.02, 0.02, 0.02), 0.0) for name, center in centers.items()])
+
+
+@pytest.mark.parametrize("who", ["sofa", "tv"])
+@pytest.mark.parametrize(("offset_m", "asked_by_strict"), [(0.299, False), (0.301, True)])
+def test_strict_wants_30_cm_on_the_floor_plane(who: str, offset_m: float, asked_by_strict: bool) -> None:
+    scene = above(offset_m, who)
+    expected = ("no_direction_on_the_floor", pytest.approx(offset_m, abs=1e-6), 0.30, "m")
+    assert refusal_of(asked("medium", scene, STRICT)) == (None if asked_by_strict else expected)
+    assert refusal_of(asked("medium", scene, OFFICIAL_EXACT)) is None
+
+
+@pytest.mark.parametrize("who", ["sofa", "tv"])
+def test_straight_above_there_is_no_direction_at_all(who: str) -> None:
+    row = asked("medium", above(0.0, who), OFFICIAL_EXACT)
+    assert refusal_of(row) == ("no_direction_on_the_floor", 0.0, pytest.approx(1e-6), "m")
+
+
+def with_tv(box: OrientedBox) -> Scene:
+    """The door at the origin, the sofa straight ahead and 3.5 m up, out of the way; the tv is this box."""
+    scene = make_scene([cube("door", 0, 0, z=0.0), cube("sofa", 0, 1.5, z=3.5), cube("tv", 0, 3)])
+    *others, tv = scene.objects
+    return scene.model_copy(update={"objects": (*others, tv.model_copy(update={"box": box}))})
+
+
+@BOTH
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+@pytest.mark.parametrize(("x", "stray"), [(-1.05, 0), (-0.79, 1), (-0.52, 2), (-0.40, 2), (-0.38, 3)])
+def test_at_most_two_corners_lie_in_another_sector(level: str, x: float, stray: int, rules: Rules) -> None:
+    """A cube of 1.2 m, tilted so that its corners reach 0.917, 0.655, 0.393 and 0.131 m to the right of its centre."""
+    axes = Rotation.align_vectors([[4.0, 2.0, 1.0]], [[1.0, 0.0, 0.0]])[0].as_matrix()
+    box = OrientedBox.model_validate(
+        {"center": (x, 2.0, 0.0), "lengths": (1.2, 1.2, 1.2), "axes": tuple(map(tuple, axes.tolist()))}
+    )
+    row = asked(level, with_tv(box), rules)
+    if stray > 2:
+        assert refusal_of(row) == ("box_reaches_into_another_sector", float(stray), 2.0, "corners")
+    else:
+        assert refusal_of(row) is None
+        assert row["evidence"][-1]["value"] == stray
+
+
+@BOTH
+def test_every_ordered_triple_of_unique_objects_once(rules: Rules) -> None:
+    unique = ["sofa", "bed", "lamp", "tv"]
+    scene = make_scene([cube(n, i, i * i) for i, n in enumerate(unique)] + [cube("chair", 7, 0), cube("chair", 8, 0)])
+    for level in ("easy", "medium", "hard"):
+        rows = rows_of(scene, task(level), rules)
+        triples = [tuple(r["operands"]) for r in rows if r["role"] is None]
+        assert sorted(triples) == sorted(permutations(sorted(unique), 3))
+        assert {(r["role"], *r["operands"], r["reason"]) for r in rows if r["role"]} == {
+            (role, "chair", "not_unique") for role in ("standing", "facing", "asked")
+        }

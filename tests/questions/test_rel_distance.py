@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+
+from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.questions.base import SceneView
+from pipeline.questions.candidates import candidates
+from pipeline.questions.rel_distance import RelDistance
+from pipeline.schema import Scene
+from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
+
+TASK = "object_rel_distance"
+WAYS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 0))
+NAMES = ("chair", "door", "lamp", "sofa", "tv")
+
+
+def around(gaps_m: Sequence[float], area: float | None = 20.0, more: Sequence[Placed] = ()) -> Scene:
+    """A table of 20 cm at the origin and cubes of 20 cm straight in front of its faces, at these gaps."""
+    placed = [
+        cube(name, (gap + 0.2) * x, (gap + 0.2) * y) for name, gap, (x, y) in zip(NAMES, gaps_m, WAYS, strict=False)
+    ]
+    return make_scene([cube("table", 0, 0), *placed, *more], area=area)
+
+
+OPERANDS = ["table", "chair", "door", "lamp", "sofa"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("gaps_m", "nearest"),
+    [((1.0, 1.5, 2.2, 3.1), "chair"), ((3.1, 1.5, 2.2, 1.0), "sofa"), ((2.0, 0.4, 1.2, 1.6), "door")],
+)
+def test_answer_is_the_nearest(gaps_m: tuple[float, ...], nearest: str, rules: Rules) -> None:
+    row = row_of(around(gaps_m), TASK, OPERANDS, rules)
+    assert row["answer"] == nearest
+    distances = {e["subject"]: e["value"] for e in row["evidence"] if e["name"] == "distance"}
+    assert distances == {
+        f"table - {name}": pytest.approx(gap, abs=1e-6) for name, gap in zip(NAMES, gaps_m, strict=False)
+    }
+    assert [(e["name"], e["relation"], e["limit"]) for e in row["evidence"] if e["subject"] == "rule"] == [
+        ("nearest_too_close", ">=", 0.15),
+        ("distances_too_similar", ">", 0.15),
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize(("nearest_m", "asked"), [(0.149, False), (0.151, True)])
+def test_the_nearest_is_at_least_15_cm_away(nearest_m: float, asked: bool, rules: Rules) -> None:
+    row = row_of(around((nearest_m, 1.5, 2.2, 3.1)), TASK, OPERANDS, rules)
+    expected = None if asked else ("nearest_too_close", pytest.approx(nearest_m, abs=1e-6), 0.15, "m")
+    assert refusal_of(row) == expected
+
+
+@BOTH
+@pytest.mark.parametrize(("gap_m", "asked"), [(0.149, False), (0.151, True)])
+@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (2, 3)])
+def test_any_two_distances_differ_by_more_than_15_cm(
+    pair: tuple[int, int], gap_m: float, asked: bool, rules: Rules
+) -> None:
+    gaps_m = [1.0, 2.0, 3.0, 4.0]
+    gaps_m[pair[1]] = gaps_m[pair[0]] + gap_m
+    row = row_of(around(gaps_m), TASK, OPERANDS, rules)
+    expected = None if asked else ("distances_too_similar", pytest.approx(gap_m, abs=1e-6), 0.15, "m")
+    assert refusal_of(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("area", "gap_m", "strict_limit"),
+    [
+        (39.9, 0.2, None),
+        (40.0, 0.2, None),
+        (40.1, 0.2, 0.30),
+        (40.1, 0.299, 0.30),
+        (40.1, 0.301, None),
+        (None, 0.2, 0.30),
+        (None, 0.301, None),
+    ],
+)
+def test_large_rooms_need_twice_the_gap_in_strict_alone(
+    area: float | None, gap_m: float, strict_limit: float | None
+) -> None:
+    scene = around((1.0, 1.0 + gap_m, 2.2, 3.1), area=area)
+    expected = strict_limit and ("distances_too_similar", pytest.approx(gap_m, abs=1e-6), strict_limit, "m")
+    assert refusal_of(row_of(scene, TASK, OPERANDS, "strict")) == expected
+    assert refusal_of(row_of(scene, TASK, OPERANDS, OFFICIAL_EXACT)) is None
+    rule = row_of(scene, TASK, OPERANDS, OFFICIAL_EXACT)["evidence"][-1]
+    assert (rule["name"], rule["limit"]) == ("distances_too_similar", 0.15)
+
+
+@BOTH
+def test_of_several_instances_the_nearest_counts(rules: Rules) -> None:
+    """The chairs are at 3.1 and at 0.5 m; the lamp alone at 1.0 m."""
+    scene = around((3.1, 1.5, 1.0, 2.2), more=[cube("chair", 0.7, 0)])
+    row = row_of(scene, TASK, OPERANDS, rules)
+    assert row["answer"] == "chair"
+    assert row["evidence"][0]["value"] == pytest.approx(0.5, abs=1e-6)
+
+
+@BOTH
+def test_every_unique_primary_with_every_four_others_once(rules: Rules) -> None:
+    scene = around((1.0, 1.5, 2.2, 3.1, 4.0), more=[cube("chair", 0.7, 0), cube("bed", 5, 5)])
+    rows = rows_of(scene, TASK, rules)
+    categories = sorted(["table", "bed", *NAMES])
+    expected = [
+        (primary, *four)
+        for primary in categories
+        if primary != "chair"
+        for four in combinations([c for c in categories if c != primary], 4)
+    ]
+    assert sorted(tuple(r["operands"]) for r in rows if r["role"] is None) == sorted(expected)
+    assert [(r["role"], r["operands"], refusal_of(r)) for r in rows if r["role"]] == [
+        ("primary", ["chair"], ("not_unique", 2.0, 1.0, "objects"))
+    ]
+
+
+def test_a_doubted_category_is_neither_primary_nor_choice_in_strict() -> None:
+    scene = around((1.0, 1.5, 2.2, 3.1, 4.0))
+    doubted = scene.model_copy(update={"findings": (make_doubt("doubled_box", "tv", 0.0, 0.001, "m"),)})
+    strict = rows_of(doubted, TASK, "strict")
+    assert not any("tv" in r["operands"] for r in strict if r["role"] is None)
+    assert {(r["role"], r["operands"][0], r["reason"]) for r in strict if r["role"]} == {
+        ("primary", "tv", "doubled_box"),
+        ("choice", "tv", "doubled_box"),
+    }
+    assert any("tv" in r["operands"] for r in rows_of(doubted, TASK, OFFICIAL_EXACT) if r["role"] is None)
+
+
+@pytest.mark.parametrize("choices", [2, 3])
+def test_the_number_of_choices_is_an_argument(choices: int) -> None:
+    scene = around((1.0, 1.5, 2.2, 3.1))
+    table = candidates(SceneView(scene, PROFILES["strict"]), [RelDistance(choices)])
+    found = [r["operands"] for r in table.to_pylist()]
+    names = sorted(["table", *NAMES[:4]])
+    assert found == [[p, *c] for p in names for c in combinations([n for n in names if n != p], choices)]
+
+
+def test_too_few_categories_make_no_question() -> None:
+    assert rows_of(around((1.0, 1.5, 2.2)), TASK) == []

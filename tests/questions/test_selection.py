@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import PROFILES
+from pipeline.questions.base import WRITTEN, SceneView
+from pipeline.questions.candidates import candidates
+from pipeline.questions.choices import LETTERS
+from pipeline.questions.selection import OVER_CAP, select
+from pipeline.store import table_bytes
+from pipeline.tables import CANDIDATES, asked_in, rejected_in
+from pipeline.templates import load_template
+from tests.conftest import METADATA_TASKS, make_scene, random_objects
+
+MEDIUM = "object_rel_direction_medium"
+CAP = 6
+answers = st.sampled_from(["left", "right", "back"])
+few = settings(max_examples=25)  # whole scenes
+some = settings(max_examples=50)
+entries = st.dictionaries(st.integers(0, 2**53 - 1), answers, max_size=30)
+
+
+def row(number: int, answer: str | None, **more: Any) -> dict[str, Any]:
+    operands = [f"door {number}", "sofa", "tv"]
+    return {"id": number, "scene": "made/room1", "task": MEDIUM, "operands": operands, "answer": answer} | more
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=CANDIDATES)
+
+
+def chosen(given_entries: dict[int, str], cap: int = CAP) -> dict[int, str]:
+    asked = asked_in(select(table([row(*e) for e in given_entries.items()]), TASKS, cap))
+    return dict(zip(asked["id"].to_pylist(), asked["answer"].to_pylist(), strict=True))
+
+
+def of_random_scene(seed: int, profile: str = "strict") -> pa.Table:
+    scene = make_scene(random_objects(seed, categories=8, repeated=2))
+    return candidates(SceneView(scene, PROFILES[profile]), [TASKS[t] for t in METADATA_TASKS])
+
+
+@some
+@given(entries, st.integers(1, 12))
+def test_the_cap_is_kept_and_reached(offered: dict[int, str], cap: int) -> None:
+    found = chosen(offered, cap)
+    assert len(found) == min(cap, len(offered))
+    assert found.items() <= offered.items()
+
+
+@some
+@given(entries, st.integers(1, 12))
+def test_answers_take_turns(offered: dict[int, str], cap: int) -> None:
+    """No answer gets a second question while another could have its first, and so on; lowest ids go first."""
+    found, available = Counter(chosen(offered, cap).values()), Counter(offered.values())
+    for answer, n in found.items():
+        assert all(found[other] >= min(available[other], n - 1) for other in available)
+        mine = sorted(i for i, a in offered.items() if a == answer)
+        assert sorted(i for i, a in chosen(offered, cap).items() if a == answer) == mine[:n]
+
+
+@some
+@given(entries, st.integers(0, 2**53 - 1), answers, st.integers(1, 12))
+def test_one_more_candidate_displaces_at_most_one(offered: dict[int, str], number: int, answer: str, cap: int) -> None:
+    if number in offered:
+        return
+    before, after = set(chosen(offered, cap)), set(chosen(offered | {number: answer}, cap))
+    assert len(before - after) <= 1
+    assert after - before <= {number}
+    assert not before - after or after - before
+
+
+@few
+@given(st.integers(0, 2**32 - 1))
+def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
+    """Of one task as many are displaced as get in; a task without new candidates keeps its questions."""
+    full = of_random_scene(seed)
+    dropped = full.filter(pa.array([r["task"] != MEDIUM or r["id"] % 7 > 0 for r in full.to_pylist()]))
+    before, after = (asked_in(select(t, TASKS, CAP)).to_pylist() for t in (dropped, full))
+    assert [r for r in before if r["task"] != MEDIUM] == [r for r in after if r["task"] != MEDIUM]
+
+
+@some
+@given(entries, st.integers(1, 12))
+def test_what_the_cap_displaced_carries_its_place(offered: dict[int, str], cap: int) -> None:
+    selected = select(table([row(*e) for e in offered.items()]), TASKS, cap)
+    displaced = rejected_in(selected).to_pylist()
+    assert all((r["reason"], r["limit"], r["unit"]) == (OVER_CAP, cap, "place") for r in displaced)
+    assert sorted(r["measured"] for r in displaced) == list(range(cap + 1, len(offered) + 1))
+    assert {r["id"] for r in displaced} | set(chosen(offered, cap)) == set(offered)
+    assert selected.num_rows == len(offered)
+    kept_at_the_next_cap = set(chosen(offered, cap + 1)) - set(chosen(offered, cap))
+    assert {r["id"] for r in displaced if r["measured"] == cap + 1} == kept_at_the_next_cap
+
+
+@few
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(PROFILES)))
+def test_row_order_of_the_candidates_means_nothing(seed: int, profile: str) -> None:
+    rows = of_random_scene(seed, profile)
+    shuffled = rows.take(pa.array(np.random.default_rng(seed).permutation(rows.num_rows)))
+    assert table_bytes(select(rows, TASKS, CAP)) == table_bytes(select(shuffled, TASKS, CAP))
+
+
+@few
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8))
+def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int) -> None:
+    rows = of_random_scene(seed)
+    selected = select(rows, TASKS, cap)
+    assert sorted(selected["id"].to_pylist()) == sorted(rows["id"].to_pylist())
+    refused = {r["id"]: r for r in rows.to_pylist() if r["reason"]}
+    asked, rejected = asked_in(selected).to_pylist(), rejected_in(selected).to_pylist()
+    assert not refused.keys() & {q["id"] for q in asked}
+    for r in rejected:
+        if r["reason"] != OVER_CAP:
+            before = refused[r["id"]]
+            assert all(r[key] == before[key] for key in ("role", "operands", "reason", "measured", "limit", "unit"))
+    per_task = Counter(q["task"] for q in asked)
+    could = Counter(r["task"] for r in rows.to_pylist() if r["reason"] is None)
+    assert per_task == {task: min(cap, n) for task, n in could.items()}
+    keys = [(q["task"], q["id"]) for q in asked]
+    assert keys == sorted(keys)
+
+
+@few
+@given(st.integers(0, 2**32 - 1))
+def test_options_text_and_truth_agree(seed: int) -> None:
+    """Whatever is offered contains the truth once, at the letter that is given; numbers get choices of their own."""
+    for question in asked_in(select(of_random_scene(seed), TASKS, CAP)).to_pylist():
+        task = TASKS[question["task"]]
+        numeric = task.number is not None
+        offered, letter = (
+            (question["choices"], question["choice"]) if numeric else (question["options"], question["ground_truth"])
+        )
+        assert [o[:3] for o in offered] == [f"{x}. " for x in LETTERS[: len(offered)]]
+        texts = [o[3:] for o in offered]
+        assert len(set(texts)) == len(texts)
+        assert texts.count(question["answer"]) == 1
+        assert texts[LETTERS.index(letter)] == question["answer"]
+        if numeric:
+            assert (question["options"], question["ground_truth"]) == (None, question["answer"])
+        else:
+            assert (question["choices"], question["choice"]) == (None, None)
+        fields = load_template(task.template).parse(question["text"])
+        assert fields is not None
+        assert task.canonical(fields) == tuple(question["operands"])
+        if question["task"] == "object_rel_distance":
+            assert list(fields["choices"]) == texts  # in the text in the order of the options
+
+
+@few
+@given(st.integers(0, 2**32 - 1))
+def test_letters_of_a_task_are_balanced(seed: int) -> None:
+    questions = asked_in(select(of_random_scene(seed), TASKS, 8)).to_pylist()
+    for task in METADATA_TASKS:
+        mine = [q for q in questions if q["task"] == task]
+        letters = Counter(q["choice"] or q["ground_truth"] for q in mine)
+        options = len(mine[0]["options"] or mine[0]["choices"]) if mine else 1
+        counts = [letters[letter] for letter in LETTERS[:options]]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_golden_question() -> None:
+    """A whole row, written out."""
+    (question,) = asked_in(select(table([row(123, "left", flags=["open_plan"])]), TASKS, CAP)).to_pylist()
+    assert question.pop("text") == (
+        "If I am standing by the door 123 and facing the sofa, is the tv to my left, right, or back?\n"
+        "An object is to my back if I would have to turn at least 135 degrees in order to face it."
+    )
+    assert question == {
+        "id": 123,
+        "scene": "made/room1",
+        "task": MEDIUM,
+        "task_version": 1,
+        "template": "vsi.object_rel_direction_medium",
+        "template_version": 1,
+        "operands": ["door 123", "sofa", "tv"],
+        "options": ["A. back", "B. right", "C. left"],
+        "ground_truth": "C",
+        "answer": "left",
+        "choices": None,
+        "choice": None,
+        "visible_in": None,
+        "evidence": None,
+        "flags": ["open_plan"],
+    }
+
+
+def test_what_people_wrote_goes_first() -> None:
+    """Ids 900 and 901 come last by rank, and yet are kept."""
+    rows = [row(number, "left") for number in range(10)] + [row(n, "left", flags=[WRITTEN]) for n in (900, 901)]
+    asked = asked_in(select(table(rows), TASKS, 4))
+    assert asked["id"].to_pylist() == [0, 1, 900, 901]
+
+
+def test_refused_candidates_keep_their_reasons() -> None:
+    refused = row(5, None, reason="near_sector_boundary", measured=9.9, limit=10.0, unit="deg")
+    role = row(6, None, role="facing", reason="not_unique", measured=2.0, limit=1.0, unit="objects")
+    selected = select(table([refused, role, row(7, "left")]), TASKS, CAP)
+    assert [(r["id"], r["role"], r["reason"], r["measured"]) for r in rejected_in(selected).to_pylist()] == [
+        (5, None, "near_sector_boundary", 9.9),
+        (6, "facing", "not_unique", 2.0),
+    ]
+    assert asked_in(selected)["id"].to_pylist() == [7]
+
+
+@pytest.mark.parametrize("rows", [[], [row(5, None, reason="not_unique", measured=2.0, limit=1.0, unit="objects")]])
+def test_nothing_to_ask(rows: list[dict[str, Any]]) -> None:
+    selected = select(table(rows), TASKS, CAP)
+    assert asked_in(selected).num_rows == 0
+    assert rejected_in(selected).num_rows == len(rows)

@@ -1,0 +1,133 @@
+"""Build configurations: what is not known is refused, in words that say what is."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from flows.cli import BUILDS
+from pipeline.config import BuildConfig, load_config
+from pipeline.errors import ConfigError
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.store import digest_of
+
+VSI = BUILDS / "vsi.yaml"
+
+
+def refusal(*settings: str, path: Path = VSI) -> str:
+    """The error of a configuration with these settings."""
+    with pytest.raises(ConfigError) as error:
+        load_config(path, settings)
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize("path", sorted(BUILDS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_build_that_is_shipped_loads_under_its_name(path: Path) -> None:
+    assert load_config(path).build == path.stem
+
+
+def test_a_setting_replaces_one_key() -> None:
+    plain, changed = load_config(VSI), load_config(VSI, ["select.per_scene_and_task=10"])
+    assert changed.select.per_scene_and_task == 10
+    assert changed.model_copy(update={"select": plain.select}) == plain
+
+
+def test_settings_are_yaml_and_the_last_one_holds() -> None:
+    given = ["generate.rules.margin_min_deg=15", "generate.tasks=[object_counting]", "generate.profile=official"]
+    config = load_config(VSI, [*given, "generate.profile=strict", "roots.vsi_meta=/data"])
+    assert config.generate.rules == {"margin_min_deg": 15}
+    assert config.generate.tasks == ("object_counting",)
+    assert config.generate.profile == "strict"
+    assert config.roots == {"vsi_meta": Path("/data")}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("cap=3", ["unknown configuration key cap", "known here: build,", "select"]),
+        ("select.cap=3", ["unknown configuration key select.cap", "known here: per_scene_and_task"]),
+        ("generate.rule=3", ["unknown configuration key generate.rule", "known here: profile, rules, tasks"]),
+        ("generate.rules.margin=3", ["unknown rule margin", "margin_min_deg"]),
+        ("generate.rules.margin_min_deg=wide", ["generate", "rule margin_min_deg", "number"]),
+        ("generate.rules.margin_min_deg=.nan", ["generate", "rule margin_min_deg", "finite"]),
+        ("generate.rules.distance=manhattan", ["generate", "rule distance", "'exact' or 'grid_5cm'"]),
+        ("generate.profile=lax", ["unknown profile 'lax'", "official, strict"]),
+        ("generate.tasks=[counting]", ["generate.tasks", "unknown task counting", "object_counting, "]),
+        ("generate.tasks=[object_counting, object_counting]", ["generate.tasks", "named twice"]),
+        ("generate.tasks=[]", ["generate.tasks", "no task is named"]),
+        ("generate.tasks=object_counting", ["generate.tasks"]),
+        ("select.per_scene_and_task=0", ["select.per_scene_and_task", "greater than or equal to 1"]),
+        ("select.per_scene_and_task=many", ["select.per_scene_and_task", "integer"]),
+        ("select=6", ["select", "dictionary"]),
+        ("export.split=../../x", ["export.split", "pattern"]),
+        ('export.split="test\\n"', ["export.split", "pattern"]),
+        ("build=../../x", ["build", "pattern"]),
+        ("select.per_scene_and_task", ["--set select.per_scene_and_task", "write it as key=value"]),
+        ("=3", ["--set =3", "write it as key=value"]),
+        ("select..x=3", ["--set select..x=3", "write it as key=value"]),
+        ("select.per_scene_and_task=[", ["--set select.per_scene_and_task=[", "not YAML"]),
+        ("build.name.x=3", ["--set build.name.x=3", "build is a value and has no keys below it"]),
+    ],
+)
+def test_what_is_not_known_is_refused_with_what_is(setting: str, said: list[str]) -> None:
+    text = refusal(setting)
+    assert all(part in text for part in said), text
+
+
+def test_every_fault_is_told_at_once() -> None:
+    text = refusal("cap=3", "select.cap=3", "export.split=A")
+    assert all(part in text for part in ("key cap", "key select.cap", "export.split"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "a build configuration is a mapping, not NoneType"),
+        (b"- vsi", "a build configuration is a mapping, not list"),
+        (b"build: [", "cannot be read as YAML: while parsing"),
+        (b"build: \xff", "cannot be read as YAML: 'utf-8' codec"),
+        (b"build: !!python/object/apply:os.getcwd []", "cannot be read as YAML: could not determine a constructor"),
+        (b"roots: {}", "configuration build: Field required"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_refused(raw: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(raw)
+    assert said in refusal(path=path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert "No such file" in refusal(path=tmp_path / "none.yaml")
+
+
+def test_the_order_of_tasks_changes_nothing() -> None:
+    names = list(TASKS)[:3]
+    configs = [
+        BuildConfig.model_validate({"build": "vsi", "generate": {"tasks": order}})
+        for order in itertools.permutations(names)
+    ]
+    assert all(config == configs[0] for config in configs)
+    assert configs[0].generate.tasks == tuple(names)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_configured_rules_lie_over_the_profile(profile: str) -> None:
+    config = load_config(VSI, [f"generate.profile={profile}", "generate.rules.margin_min_deg=15"])
+    rules, plain = config.generate.resolved_rules(), PROFILES[profile]
+    assert rules.margin_min_deg == 15
+    assert rules.model_copy(update={"margin_min_deg": plain.margin_min_deg}) == plain
+
+
+def test_profiles_say_every_rule() -> None:
+    assert all(set(rules.model_dump()) == set(Rules.model_fields) for rules in PROFILES.values())
+
+
+def test_the_digest_of_a_configuration_follows_its_values() -> None:
+    first, second = load_config(VSI), load_config(VSI, ["select.per_scene_and_task=7"])
+    assert digest_of(first.model_dump(mode="json")) == digest_of(load_config(VSI).model_dump(mode="json"))
+    assert digest_of(first.model_dump(mode="json")) != digest_of(second.model_dump(mode="json"))

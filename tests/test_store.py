@@ -1,0 +1,293 @@
+"""The store: whole files or none, damage is noticed, and a disk that refuses is one clear error."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import pipeline.store
+from pipeline.builder import Builder
+from pipeline.errors import StoreError
+from pipeline.samples.metadata import write_sample_metadata
+from pipeline.stages import SCENE_STAGES
+from pipeline.store import DIGEST_CHARS, Store, digest_of, read_table, table_bytes, write_atomically
+from tests.builds import build, config_of, release_of, whys
+
+KEY = "0" * DIGEST_CHARS
+HOLDS_LOCK = """
+import fcntl, sys
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    write_sample_metadata(tmp_path / "meta")
+    return tmp_path / "meta"
+
+
+@contextmanager
+def lock_elsewhere(path: Path) -> Iterator[None]:
+    """Another process holds the lock of a build."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS_LOCK, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        yield
+        holder.communicate()
+
+
+def disk_full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the given write on, half of the bytes arrive and then the disk is full."""
+    real, done = pipeline.store._write, 0
+
+    def write(descriptor: int, raw: bytes) -> None:
+        nonlocal done
+        done += 1
+        if done > writes:
+            os.write(descriptor, raw[: len(raw) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor, raw)
+
+    monkeypatch.setattr(pipeline.store, "_write", write)
+
+
+def files_below(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file() and p.name != ".lock")
+
+
+# ---- one result
+
+
+def test_what_is_put_is_found_and_read(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    put = store.put("generate", "made/room.1", KEY, b"numbers", ".parquet")
+    assert store.index("generate") == {("made/room.1", KEY): put}
+    assert store.get(put) == b"numbers"
+    assert put.digest == digest_of(b"numbers")
+    assert store.index("select") == {}
+
+
+def test_putting_it_again_changes_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    first = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
+    assert store.put("generate", "made/room", KEY, b"numbers", ".parquet") == first
+    assert files_below(tmp_path) == [first.path]
+
+
+def test_files_of_a_build_can_be_read_by_others(tmp_path: Path) -> None:
+    assert Store(tmp_path).put("generate", "made/room", KEY, b"numbers", ".json").path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("damage", [b"", b"number", b"numbers!", b"NUMBERS"])
+def test_damage_is_noticed_and_left_for_the_build_to_mend(tmp_path: Path, damage: bytes) -> None:
+    store = Store(tmp_path)
+    result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
+    assert store.is_sound(result)
+    result.path.write_bytes(damage)
+    assert not store.is_sound(result)
+    with pytest.raises(StoreError, match="damaged since it was written; remove it and run the build again"):
+        store.get(result)
+    assert store.put("generate", "made/room", KEY, b"numbers", ".parquet") == result
+    assert store.get(result) == b"numbers"
+
+
+def test_a_result_that_is_gone_is_one_clear_error(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
+    result.path.unlink()
+    assert not store.is_sound(result)
+    with pytest.raises(StoreError, match=r"cannot be read \(No such file or directory\); run the build again"):
+        store.get(result)
+
+
+def test_foreign_and_temporary_files_are_no_results(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
+    folder = result.path.parent
+    for name in ("notes.txt", ".tmp-abc", f".tmp-room.{KEY}.{KEY}.json", f"room.{KEY}.json", f".{KEY}.{KEY}.json", "x"):
+        (folder / name).write_bytes(b"?")
+    (folder / "folder").mkdir()
+    (folder.parent / "loose.txt").write_bytes(b"?")
+    assert store.index("generate") == {("made/room", KEY): result}
+
+
+def test_pruning_keeps_what_is_named_and_spares_folders(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    kept = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
+    old = store.put("generate", "made/room", "1" * DIGEST_CHARS, b"numbers", ".parquet")
+    for foreign in (kept.path.parent / ".tmp-abc", kept.path.parent / "notes.txt", tmp_path / "loose.txt"):
+        foreign.write_bytes(b"?")
+    (kept.path.parent / "folder").mkdir()
+    store.prune([kept.path])
+    assert not old.path.exists()
+    assert files_below(tmp_path) == [kept.path]
+
+
+# ---- one file
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    write_atomically(path, b"before")
+    write_atomically(path, b"after")
+    assert path.read_bytes() == b"after"
+    assert files_below(tmp_path) == [path]
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_half_of_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"before")
+    disk_full_after(0, monkeypatch)
+    with pytest.raises(StoreError) as error:
+        write_atomically(path, b"after")
+    assert str(error.value) == f"{tmp_path}: cannot write (No space left on device): free some space"
+    assert path.read_bytes() == b"before"
+    assert files_below(tmp_path) == [path]
+
+
+def test_a_folder_below_a_file_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError) as error:
+        write_atomically(tmp_path / "file" / "folder" / "x", b"")
+    expected = f"{tmp_path}/file/folder: cannot write (Not a directory): give a folder that can be written with --out"
+    assert str(error.value) == expected
+
+
+def test_digests_follow_the_value_alone() -> None:
+    assert digest_of({"a": 1, "b": [2, "ä"]}) == digest_of({"b": [2, "ä"], "a": 1})
+    assert digest_of({"a": 1}) != digest_of({"a": 2})
+    assert digest_of(b"x") != digest_of("x")
+
+
+def test_a_table_has_the_same_bytes_however_it_is_chunked() -> None:
+    whole = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
+    parts = pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
+    assert table_bytes(whole) == table_bytes(whole)
+    assert table_bytes(parts.combine_chunks()) == table_bytes(whole)
+    assert read_table(table_bytes(parts)).equals(whole)
+
+
+# ---- a whole build
+
+
+@pytest.mark.parametrize("stage", [*SCENE_STAGES, "export"])
+def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = build(meta, out)
+    released = release_of(out)
+    entries = [e for e in first.manifest if e.stage == stage and e.output]
+    assert entries[0].output is not None
+    assert entries[-1].output is not None
+    entries[0].output.path.write_bytes(b"damaged")
+    entries[-1].output.path.unlink(missing_ok=True)
+    again = build(meta, out)
+    expected = dict.fromkeys(e.unit for e in (entries[0], entries[-1]))
+    assert [(e.stage, e.unit, e.why) for e in again.manifest if e.why != "reused"] == [
+        (stage, unit, "missing") for unit in expected
+    ]
+    assert release_of(out) == released
+    assert [e.output.digest for e in again.manifest if e.output] == [
+        e.output.digest for e in first.manifest if e.output
+    ]
+
+
+def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(meta, out)
+    before = files_below(out)
+    places = [
+        out,
+        out / "store",
+        *(out / "store" / stage / "samples" for stage in SCENE_STAGES),
+        out / "store/export/build",
+    ]
+    for place in places:
+        (place / ".tmp-left").write_bytes(b"half a fi")
+    (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")
+    (out / "store" / "generate" / "samples" / "notes.txt").write_bytes(b"mine")
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*SCENE_STAGES, "export")}
+    assert files_below(out) == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None])
+def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(meta, out)
+    released = release_of(out)
+    if damage is None:
+        (out / "manifest.parquet").unlink()
+    else:
+        (out / "manifest.parquet").write_bytes(damage)
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*SCENE_STAGES, "export")}
+    assert release_of(out) == released
+
+
+def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
+    meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    build(meta, undisturbed)
+    n_files = len(files_below(undisturbed))
+    out = tmp_path / "out"
+    for writes in range(0, n_files, 3):
+        with monkeypatch.context() as patch:
+            disk_full_after(writes, patch)
+            with pytest.raises(StoreError) as error:
+                build(meta, out / str(writes))
+        text = str(error.value)
+        assert text.startswith(str(out / str(writes)))
+        assert text.endswith("cannot write (No space left on device): free some space")
+        assert len(files_below(out / str(writes))) == writes, "what was written is whole, and there is nothing else"
+        assert not list((out / str(writes)).rglob(".tmp-*"))
+    for writes in range(0, n_files, 3):
+        build(meta, out / str(writes))
+        assert release_of(out / str(writes)) == release_of(undisturbed)
+
+
+@pytest.mark.parametrize("inner", ["", "deeper/still"])
+def test_an_unwritable_folder_is_one_clear_error(inner: str, meta: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    out = tmp_path / "file" / inner
+    for attempt in (Builder.check, Builder.build):
+        with pytest.raises(StoreError) as error:
+            attempt(Builder(config_of(meta), out))
+        assert str(error.value).startswith(f"{out}: cannot write (")
+        assert str(error.value).endswith("): give a folder that can be written with --out")
+
+
+def test_a_second_build_into_the_same_folder_is_refused(meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(meta, out)
+    released = release_of(out)
+    with lock_elsewhere(out / ".lock"):
+        for attempt in (Builder.check, Builder.build, lambda b: b.stage("generate")):
+            with pytest.raises(StoreError, match="another build is running in this folder; wait for it or give --out"):
+                attempt(Builder(config_of(meta), out))
+        assert whys(Builder(config_of(meta), out).dry_run())["export"] == {"reused"}, "looking is allowed"
+    assert release_of(out) == released
+    build(meta, out)
+
+
+def test_the_lock_is_given_back_when_a_build_fails(meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        disk_full_after(3, patch)
+        with pytest.raises(StoreError):
+            build(meta, tmp_path / "out")
+    with (tmp_path / "out" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

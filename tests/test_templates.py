@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.audit import Published
+from pipeline.errors import TemplateError
+from pipeline.questions import TASKS
+from pipeline.templates import Operands, Template, load_template
+from tests.conftest import METADATA_TASKS
+
+# Text as it stands in the released file, and what it asks about.
+RELEASED: dict[str, tuple[str, Operands]] = {
+    "object_counting": ("How many table(s) are in this room?", {"category": "table"}),
+    "object_size_estimation": (
+        "What is the length of the longest dimension (length, width, or height) of the stove, measured in centimeters?",
+        {"category": "stove"},
+    ),
+    "room_size_estimation": (
+        "What is the size of this room (in square meters)? \n"
+        "If multiple rooms are shown, estimate the size of the combined space.",
+        {},
+    ),
+    "object_abs_distance": (
+        "Measuring from the closest point of each object, what is the distance between the sofa and the stove "
+        "(in meters)?",
+        {"first": "sofa", "second": "stove"},
+    ),
+    "object_rel_distance": (
+        "Measuring from the closest point of each object, which of these objects (tv, table, chair, sofa) is the "
+        "closest to the washer?",
+        {"choices": ("tv", "table", "chair", "sofa"), "primary": "washer"},
+    ),
+    "object_rel_direction_easy": (
+        "If I am standing by the stove and facing the sofa, is the tv to the left or the right of the sofa?",
+        {"standing": "stove", "facing": "sofa", "asked": "tv"},
+    ),
+    "object_rel_direction_medium": (
+        "If I am standing by the stove and facing the sofa, is the tv to my left, right, or back?\n"
+        "An object is to my back if I would have to turn at least 135 degrees in order to face it.",
+        {"standing": "stove", "facing": "sofa", "asked": "tv"},
+    ),
+    "object_rel_direction_hard": (
+        "If I am standing by the stove and facing the sofa, is the tv to my front-left, front-right, back-left, or "
+        "back-right?\nThe directions refer to the quadrants of a Cartesian plane (if I am standing at the origin and "
+        "facing along the positive y-axis).",
+        {"standing": "stove", "facing": "sofa", "asked": "tv"},
+    ),
+}
+PAPER: dict[str, tuple[str, Operands]] = {
+    "object_abs_distance": (
+        "Measuring from the closest point of each object, what is the direct distance between the sofa and the stove "
+        "(in meters)?",
+        {"first": "sofa", "second": "stove"},
+    ),
+    "object_rel_direction_hard": (
+        "If I am standing by the stove and facing the sofa, is the tv to my front-left, front-right, back-left, or "
+        "back-right? Directions refer to the quadrants of a Cartesian plane (assuming I am at the origin and facing "
+        "the positive y-axis).",
+        {"standing": "stove", "facing": "sofa", "asked": "tv"},
+    ),
+}
+
+
+def template_of(task: str) -> Template:
+    return load_template(TASKS[task].template)
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_golden_wording(task: str) -> None:
+    text, operands = RELEASED[task]
+    assert template_of(task).render(operands) == text
+    assert template_of(task).parse(text) == operands
+
+
+@pytest.mark.parametrize("task", PAPER)
+def test_paper_wording_is_parsed_but_never_written(task: str) -> None:
+    text, operands = PAPER[task]
+    assert template_of(task).parse(text) == operands
+    assert template_of(task).render(operands) == RELEASED[task][0]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_every_released_question_is_written_again_to_the_letter(task: str, real_questions: list[Published]) -> None:
+    texts = [q.question for q in real_questions if q.question_type == task]
+    assert len(texts) > 50
+    template = template_of(task)
+    for text in texts:
+        operands = template.parse(text)
+        assert operands is not None
+        assert template.render(operands) == text
+
+
+def test_a_text_belongs_to_one_task_alone() -> None:
+    for task, (text, _) in (*RELEASED.items(), *PAPER.items()):
+        assert [name for name in METADATA_TASKS if template_of(name).parse(text) is not None] == [task]
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_white_space_is_free_when_parsing(task: str) -> None:
+    text, operands = RELEASED[task]
+    for spaced in (
+        f"  {text}\n",
+        text.replace("\n", " "),
+        text.replace("\n", "\r\n"),
+        text.replace(" \n", "\n"),
+        text.replace(" ", "  "),
+        text.replace(" ", "\t"),
+        text.replace(" ", "\u00a0"),
+    ):
+        assert template_of(task).parse(spaced) == operands
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_other_texts_are_not_parsed(task: str) -> None:
+    text = RELEASED[task][0]
+    for other in ("", "  ", "How tall are you?", text[:-1], text + " Thanks.", text.upper(), "Please: " + text):
+        assert template_of(task).parse(other) is None
+
+
+word = st.text("abcdefghijklmnopqrstuvwxyzäß0123456789-'&./+", min_size=1, max_size=8)
+connective = st.sampled_from(
+    ["and", "the", "is", "facing", "by", "to", "my", "left", "or", "right", "of", "closest", "between"]
+)
+plain_name = st.lists(word.filter(lambda w: w != "the"), min_size=1, max_size=4).map(" ".join)
+hostile_name = st.lists(word | connective, min_size=1, max_size=6).map(" ".join)
+
+
+def operands_from(task: str, name: st.SearchStrategy[str]) -> st.SearchStrategy[Operands]:
+    template = template_of(task)
+    four = st.lists(name, min_size=1, max_size=5).map(tuple)
+    return st.fixed_dictionaries({f: four if f in template.lists else name for f in template.fields})
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_plausible_names_are_rendered_and_parsed_back(task: str) -> None:
+    @given(operands_from(task, plain_name))
+    def round_trip(operands: Operands) -> None:
+        text = template_of(task).render(operands)
+        assert template_of(task).parse(text) == operands
+
+    round_trip()
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+def test_any_name_is_parsed_back_or_refused(task: str) -> None:
+    """Every wording puts "the" before a name, so that only a name with that word can be read in two ways."""
+
+    @given(operands_from(task, hostile_name))
+    def parsed_back_or_refused(operands: Operands) -> None:
+        template = template_of(task)
+        try:
+            text = template.render(operands)
+        except TemplateError:
+            names = [n for v in operands.values() for n in ((v,) if isinstance(v, str) else v)]
+            assert any("the" in name.split() for name in names)
+        else:
+            assert template.parse(text) == operands
+
+    parsed_back_or_refused()
+
+
+@pytest.mark.parametrize(
+    ("task", "operands"),
+    [
+        ("object_abs_distance", {"first": "bed and the lamp", "second": "sofa"}),
+        ("object_abs_distance", {"first": "bed", "second": "lamp and the sofa"}),
+        ("object_rel_direction_medium", {"standing": "bed and facing the wall", "facing": "sofa", "asked": "tv"}),
+        ("object_rel_direction_hard", {"standing": "bed", "facing": "sofa, is the lamp", "asked": "tv"}),
+        ("object_rel_direction_hard", {"standing": "bed", "facing": "sofa", "asked": "lamp, is the tv"}),
+        ("object_rel_distance", {"primary": "bed", "choices": ("tv, lamp", "sofa", "table", "door")}),
+        ("object_counting", {"category": ""}),
+        ("object_counting", {"category": " table"}),
+        ("object_counting", {"category": "coffee  table"}),
+        ("object_counting", {"category": "coffee\ntable"}),
+    ],
+)
+def test_a_question_that_reads_in_two_ways_is_refused(task: str, operands: Operands) -> None:
+    with pytest.raises(TemplateError, match=r"reads in two ways"):
+        template_of(task).render(operands)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Measuring from the closest point of each object, what is the distance between the bed and the lamp and the "
+        "sofa (in meters)?",
+        "If I am standing by the bed and facing the wall and facing the sofa, is the tv to my left, right, or back?\n"
+        "An object is to my back if I would have to turn at least 135 degrees in order to face it.",
+    ],
+)
+def test_a_published_question_that_reads_in_two_ways_is_not_parsed(text: str) -> None:
+    assert all(template_of(task).parse(text) is None for task in METADATA_TASKS)
+
+
+def test_a_field_given_twice_settles_how_a_question_reads() -> None:
+    operands: Operands = {"standing": "bed and facing the wall", "facing": "sofa", "asked": "tv"}
+    easy = template_of("object_rel_direction_easy")
+    assert easy.parse(easy.render(operands)) == operands
+
+
+def test_a_field_given_twice_reads_the_same_both_times() -> None:
+    text = "If I am standing by the stove and facing the sofa, is the tv to the left or the right of the bed?"
+    assert template_of("object_rel_direction_easy").parse(text) is None
+
+
+@pytest.mark.parametrize("operands", [{}, {"category": "bed", "other": "sofa"}, {"object": "bed"}])
+def test_fields_must_be_those_of_the_template(operands: Operands) -> None:
+    with pytest.raises(TemplateError, match=r"has fields \('category',\)"):
+        template_of("object_counting").render(operands)
+
+
+def test_braces_in_a_name_are_no_field() -> None:
+    assert template_of("object_counting").render({"category": "{0} {x}"}) == "How many {0} {x}(s) are in this room?"
+
+
+def test_the_digest_covers_everything() -> None:
+    base = Template(id="t", version=1, text="Where is the {a}?")
+    changes = ({"id": "u"}, {"version": 2}, {"text": "Where's the {a}?"}, {"lists": ("a",)}, {"also_parsed": ("{a}?",)})
+    assert len({base.digest, *(base.model_copy(update=change).digest for change in changes)}) == 1 + len(changes)
+    assert base.digest == Template(id="t", version=1, text="Where is the {a}?").digest
+
+
+@pytest.mark.parametrize("content", [None, "id: t\n", "id: t\nversion: 1\ntext: x\nother: 1\n", "id: [\n", "- 1\n"])
+def test_a_broken_template_is_named(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "t.yaml").write_text(content)
+    with pytest.raises(TemplateError, match=r"t\.yaml"):
+        load_template("t", tmp_path)
