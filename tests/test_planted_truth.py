@@ -13,12 +13,12 @@ from pipeline.builder import Builder, Outcome
 from pipeline.config import BuildConfig
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.questions import TASKS
-from pipeline.samples.truth import SceneTruth, Truth
+from pipeline.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from pipeline.samples.write import write_samples
 from pipeline.schema import Scene
 from pipeline.store import read_table
 
-PIXELS = 48  # SEEN_SHARE of 160 x 120
+PIXELS = round(SEEN_SHARE * 160 * 120)
 EXAMINED_EVERY_S = 1 / 3  # the samples' own pace
 
 

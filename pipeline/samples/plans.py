@@ -32,7 +32,7 @@ BEDROOM_AND_STUDY: Final = Plan(
         Piece("chair", (0.55, 0.95), turn_deg=110),
         Piece("desk", (0, 2.6), "east", room=1),
         Piece("monitor", (8.3, 2.6), turn_deg=270, on=12),
-        Piece("keyboard", (8.0, 2.6), turn_deg=270, on=12),
+        Piece("keyboard", (3.2, 0.38), turn_deg=180, on=8),
         Piece("chair", (7.3, 2.6), turn_deg=90),
         Piece("chair", (6.0, 3.55), turn_deg=10),
         Piece("bookshelf", (7.4, 0), "north", room=1),

@@ -1,0 +1,132 @@
+"""Furnished rooms: boxes are what the mesh says, nothing overlaps, everything is inside, walls face the room."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import open3d as o3d
+import pytest
+import shapely
+
+from pipeline.geometry.boxes import closest_distance_m
+from pipeline.samples.meshes import box_mesh, panel_mesh
+from pipeline.samples.plans import PLANS
+from pipeline.samples.rooms import FURNITURE_STEP_M, STRUCTURE, STRUCTURE_STEP_M, Plan, furnish, world_T_plan
+from pipeline.samples.transforms import inverse, moved, product
+
+every_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
+
+
+def edges_m(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    corners = vertices[faces]
+    return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+
+
+@every_plan
+def test_the_parts_of_every_piece_fill_its_box(plan: Plan) -> None:
+    room = furnish(plan)
+    for i in range(len(plan.pieces)):
+        local = (room.mesh.vertices[room.mesh.owner == i] - room.boxes.center[i]) @ room.boxes.axes[i].T
+        np.testing.assert_allclose(local.max(0), room.boxes.half[i], atol=1e-9)
+        np.testing.assert_allclose(local.min(0), -room.boxes.half[i], atol=1e-9)
+
+
+@every_plan
+def test_axes_are_right_handed_unit_rows_and_upright(plan: Plan) -> None:
+    axes = furnish(plan).boxes.axes
+    np.testing.assert_allclose(axes @ axes.transpose(0, 2, 1), np.broadcast_to(np.eye(3), axes.shape), atol=1e-9)
+    np.testing.assert_allclose(np.linalg.det(axes), 1.0, atol=1e-9)
+    np.testing.assert_allclose(axes[:, 2], np.broadcast_to([0, 0, 1], (len(axes), 3)), atol=1e-12)
+
+
+@every_plan
+def test_nothing_overlaps_but_pillows_in_beds(plan: Plan) -> None:
+    room = furnish(plan)
+    i, j = np.triu_indices(len(room.labels), 1)
+    distance = closest_distance_m(room.boxes.take(i), room.boxes.take(j))
+    touching = {
+        frozenset((room.labels[a], room.labels[b])) for a, b, d in zip(i, j, distance, strict=True) if d < 0.003
+    }
+    assert touching <= {frozenset(("bed", "pillow"))}
+
+
+@every_plan
+def test_everything_stands_inside_the_rooms(plan: Plan) -> None:
+    room = furnish(plan)
+    corners = room.boxes.corners()
+    for label, points in zip(room.labels, corners, strict=True):
+        assert room.floor.contains(shapely.MultiPoint(points[:, :2])), label
+    height = corners[..., 2] - plan.world_shift_m[2]
+    assert height.min() > -1e-9
+    assert height.max() < plan.height_m
+
+
+@every_plan
+def test_the_floor_is_the_rooms_and_the_doorways(plan: Plan) -> None:
+    floor = furnish(plan).floor
+    rectangles = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in (*plan.rooms, *plan.doorways))
+    assert floor.area == pytest.approx(rectangles, abs=1e-9)
+    assert floor.geom_type == "Polygon", "the rooms are joined"
+
+
+@every_plan
+def test_vertices_are_close_enough_to_stand_for_what_they_belong_to(plan: Plan) -> None:
+    mesh = furnish(plan).mesh
+    furniture = mesh.face_owner() < len(plan.pieces)
+    edges = edges_m(mesh.vertices, mesh.faces)
+    assert edges[furniture].max() <= math.sqrt(2) * FURNITURE_STEP_M + 1e-9
+    assert edges[~furniture].max() <= math.sqrt(2) * STRUCTURE_STEP_M + 1e-9
+    assert (mesh.owner[mesh.faces] == mesh.face_owner()[:, None]).all()
+    assert (mesh.segment[mesh.faces] == mesh.segment[mesh.faces[:, :1]]).all()
+    assert len(np.unique(mesh.faces)) == len(mesh.vertices), "every vertex is used"
+
+
+@every_plan
+def test_walls_floor_and_ceiling_face_the_room(plan: Plan) -> None:
+    room = furnish(plan)
+    structure = room.mesh.face_owner() - len(plan.pieces)
+    a, b, c = (room.mesh.vertices[room.mesh.faces[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    for kind, up in (("floor", 1.0), ("ceiling", -1.0)):
+        assert normal[structure == STRUCTURE.index(kind), 2] == pytest.approx(up)
+    wall = structure == STRUCTURE.index("wall")
+    before = ((a + b + c) / 3 + 0.01 * normal)[wall, :2]
+    assert shapely.contains_xy(room.floor, before).all()
+
+
+@pytest.mark.parametrize("plan", [plan for plan in PLANS if plan.dataset == "scannet"], ids=lambda plan: plan.name)
+def test_minimal_boxes_of_the_vertices_are_the_planted_ones(plan: Plan) -> None:
+    """ScanNet has no boxes: what a reader fits to the vertices must be what was planted."""
+    room = furnish(plan)
+    for i, label in enumerate(room.labels):
+        points = o3d.utility.Vector3dVector(room.mesh.vertices[room.mesh.owner == i])
+        fitted = o3d.geometry.PointCloud(points).get_minimal_oriented_bounding_box()
+        np.testing.assert_allclose(np.sort(fitted.extent), np.sort(2 * room.boxes.half[i]), atol=1e-4, err_msg=label)
+        np.testing.assert_allclose(fitted.center, room.boxes.center[i], atol=1e-4, err_msg=label)
+
+
+def test_a_box_mesh_is_closed_and_faces_outward() -> None:
+    low, high = np.array([0.1, -0.2, 0.0]), np.array([0.5, 0.1, 0.03])
+    mesh = box_mesh(low, high, 0.06)
+    assert mesh.is_watertight
+    assert mesh.is_winding_consistent
+    assert mesh.volume == pytest.approx(0.4 * 0.3 * 0.03)  # negative if it faced inward
+    assert len(mesh.vertices) == 8 * 6 * 2  # 7 x 5 cells above and below, none between
+
+
+def test_a_panel_faces_along_u_cross_v() -> None:
+    mesh = panel_mesh(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 0.5, 0]), 0.2)
+    assert mesh.area == pytest.approx(0.5)
+    assert mesh.face_normals == pytest.approx(np.broadcast_to([0, 0, 1.0], (len(mesh.faces), 3)))
+    assert len(mesh.vertices) == 6 * 4
+
+
+def test_transforms_are_those_of_linear_algebra() -> None:
+    transform = world_T_plan(PLANS[-1]).round(6)
+    other = world_T_plan(PLANS[-2])
+    points = np.random.default_rng(1).normal(size=(5, 3))
+    np.testing.assert_allclose(inverse(transform), np.linalg.inv(transform), atol=1e-12)
+    np.testing.assert_allclose(product(transform, other), transform @ other, atol=1e-12)
+    np.testing.assert_allclose(moved(transform, points), points @ transform[:3, :3].T + transform[:3, 3], atol=1e-12)
