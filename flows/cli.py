@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.traceback import install as pretty_tracebacks
@@ -195,8 +195,8 @@ def _roots(roots: list[str]) -> dict[str, Path]:
     return given
 
 
-def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, object]) -> None:
-    Builder(config, folder).check()  # before Prefect, which takes seconds to start
+def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, Any]) -> None:
+    Builder(config, folder).check(options.get("name"))  # before Prefect, which takes seconds to start
     from flows.orchestrate import orchestrate
 
     with show.progress_bars() as progress:

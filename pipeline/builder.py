@@ -123,9 +123,12 @@ class Builder:
         self._progress = progress
         self._previous = _read_manifest(out / "manifest.parquet")
 
-    def check(self) -> None:
-        """Raises at once what a build would raise after its start: a root that is missing, no place to write."""
-        self._check_roots()
+    def check(self, stage: str | None = None) -> None:
+        """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write."""
+        if stage is not None and stage not in STAGES:
+            raise ConfigError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
+        if stage is None or (stage in SCENE_STAGES and SCENE_STAGES[stage].reads_raw):
+            self._check_roots()
         with self._locked():
             pass
 
@@ -166,8 +169,7 @@ class Builder:
 
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
         """One stage again, for all scenes or those that match, from the last results of the stage before it."""
-        if name not in STAGES:
-            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(STAGES)}")
+        self.check(name)
         with self._locked():
             outcome = Outcome()
             if name == EXPORT:

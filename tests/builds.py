@@ -75,6 +75,7 @@ class Run:
     code: int
     out: str
     err: str
+    started: bool = True  # whether it got as far as the orchestrator
 
 
 Cli = Callable[..., Run]
@@ -83,9 +84,12 @@ Cli = Callable[..., Run]
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Runs `scan2qa` in this process, builds without Prefect: it takes seconds to start, and it decides nothing."""
 
+    started: list[str] = []
+
     def orchestrate(
         config: BuildConfig, out: Path, workers: int, action: str, progress: Any, **options: Any
     ) -> Outcome:
+        started.append(action)
         outcome: Outcome = getattr(Builder(config, out, progress=progress), action)(**options)
         return outcome
 
@@ -93,11 +97,12 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         monkeypatch.setitem(sys.modules, "flows.orchestrate", SimpleNamespace(orchestrate=orchestrate))
         monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments)])
         monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main() sets it
+        started.clear()
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
         captured = capsys.readouterr()
-        return Run(int(ended.value.code or 0), captured.out, captured.err)
+        return Run(int(ended.value.code or 0), captured.out, captured.err, bool(started))
 
     return run
 

@@ -53,7 +53,7 @@ def _header(tables: dict[str, pa.Table], settings: dict[str, Any]) -> dict[str, 
             {
                 "config_name": _CONFIG_NAMES[folder],
                 "features": [_feature(field) for field in table.schema],
-                "splits": [{"name": split, "num_examples": table.num_rows}],
+                "splits": [{"name": split, "num_bytes": table.nbytes, "num_examples": table.num_rows}],
             }
             for folder, table in tables.items()
         ],

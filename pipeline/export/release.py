@@ -70,7 +70,7 @@ def write_release(
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.relative_to(folder).as_posix() not in files:
             path.unlink()
-    write_atomically(folder / CHECKSUMS, "".join(f"{s}  {name}\n" for name, s in sums.items()).encode())
+    write_atomically(folder / CHECKSUMS, _checksums(sums))
     return json.dumps(summary | {"files": sums}, sort_keys=True, indent=1).encode()
 
 
@@ -78,12 +78,15 @@ def release_is_whole(folder: Path, summary: bytes) -> bool:
     """Whether every file of the release is there with the bytes that the summary names."""
     files = Released.model_validate_json(summary).files
     try:
-        return (
-            all(hashlib.sha256((folder / f).read_bytes()).hexdigest() == s for f, s in files.items())
-            and (folder / CHECKSUMS).exists()
-        )
+        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+        return found == files and (folder / CHECKSUMS).read_bytes() == _checksums(files)
     except OSError:
         return False
+
+
+def _checksums(sums: dict[str, str]) -> bytes:
+    """In the form that ``sha256sum --check`` reads."""
+    return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 
 
 def _summary(tables: dict[str, pa.Table], scenes: Sequence[Scene]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from pipeline.rng import question_ids
 from pipeline.tables import CANDIDATES, EVIDENCE
 
 DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what processors round differently
+# A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
+WRITTEN_ZEROS: Final = frozenset({"0", "0.0"})
 
 
 def candidates(view: SceneView, tasks: Sequence[Task]) -> pa.Table:
@@ -61,6 +63,8 @@ def verdicts(answers: Answers, n: int) -> tuple[IntArray, dict[str, pa.Array]]:
         failed[hit] = number
         reason[hit], unit[hit] = check.reason, check.unit
         measured[hit], limit[hit] = check.measured[hit], check.limit[hit]
+    zero = (failed < 0) & np.array([truth in WRITTEN_ZEROS for truth in answers.truth], dtype=bool)
+    failed[zero], reason[zero], measured[zero] = len(answers.checks), "answer_is_zero", 0.0
     return failed, {
         "reason": pa.array(reason, pa.string()),
         "measured": _numbers(measured),

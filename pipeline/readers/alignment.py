@@ -12,7 +12,7 @@ from pipeline.readers.inputs import SceneFiles
 from pipeline.readers.meshes import tilt_deg
 from pipeline.readers.metadata_checks import Findings
 from pipeline.readers.ply import Mesh
-from pipeline.readers.poses import RIGID_TOLERANCE
+from pipeline.readers.poses import POSITION_MAX_M, RIGID_TOLERANCE
 
 INFO: Final = "{}.txt"
 TILT_MAX_DEG: Final = 1.0  # of floors and table tops in a scan without alignment; a box leans by as much
@@ -55,6 +55,8 @@ def alignment(files: SceneFiles, info: dict[str, str], mesh: Mesh, findings: Fin
         problem = f"it has {len(words)} numbers, not 16"
     elif not np.isfinite(matrix).all():
         problem = "it is not finite"
+    elif np.abs(matrix).max() > POSITION_MAX_M:
+        problem = f"it moves the scan by {np.abs(matrix).max():.3g} m"
     else:
         matrix = matrix.reshape(4, 4)
         off = float(np.abs(matrix[:3, :3] @ matrix[:3, :3].T - np.eye(3)).max())

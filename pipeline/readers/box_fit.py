@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -15,6 +15,7 @@ BoxFit = Literal["gravity", "minimal"]
 # Rectangles whose areas agree to this are equally good, and the one turned least from the axes is taken: or the
 # rounding of the last digit would choose among the sides of a square.
 _SAME_AREA: Final = 1e-9
+_OUTSIDE_M: Final = 1e-6  # a point this far outside a box is in it
 
 
 def fit_gravity(points: FloatArray) -> OrientedBox:
@@ -39,18 +40,37 @@ def fit_gravity(points: FloatArray) -> OrientedBox:
 
 
 def fit_minimal(points: FloatArray) -> OrientedBox:
-    """Open3D's minimal box of points (N, 3), N >= 1; `fit_gravity` where they lie in a plane and have none."""
-    import open3d  # takes half a second, which who fits upright boxes need not wait for
+    """Open3D's minimal box of points (N, 3), N >= 1; `fit_gravity` where they lie in a plane and have none.
 
-    cloud = open3d.utility.Vector3dVector(np.ascontiguousarray(points))
-    try:
-        box = open3d.geometry.OrientedBoundingBox.create_from_points_minimal(cloud)
-    except RuntimeError:
-        return fit_gravity(points)
-    axes = np.asarray(box.R).T
-    if np.linalg.det(axes) < 0:
-        axes[2] = -axes[2]
-    return _box(np.asarray(box.center), np.asarray(box.extent), axes)
+    The plain method is the one that VSI-Bench used. It tries every triangle of the convex hull, and one without area
+    among them makes it give a box of no size; then the method for tensors is asked.
+    """
+    import open3d as o3d  # takes half a second, which who fits upright boxes need not wait for
+
+    plain, tensors = o3d.geometry.OrientedBoundingBox, o3d.t.geometry.OrientedBoundingBox
+    cloud = np.ascontiguousarray(points)
+    attempts: tuple[Callable[[], Any], ...] = (
+        lambda: plain.create_from_points_minimal(o3d.utility.Vector3dVector(cloud)),
+        lambda: tensors.create_from_points(
+            o3d.core.Tensor.from_numpy(cloud), method=o3d.t.geometry.MINIMAL_APPROX
+        ).to_legacy(),
+    )
+    for attempt in attempts:
+        try:
+            found = attempt()
+        except RuntimeError:  # no convex hull: fewer than four points, or all in a plane
+            continue
+        axes = np.array(found.R).T
+        axes[2] *= np.sign(np.linalg.det(axes))
+        box = _box(np.asarray(found.center), np.asarray(found.extent), axes)
+        if _holds(box, cloud):
+            return box
+    return fit_gravity(points)
+
+
+def _holds(box: OrientedBox, points: FloatArray) -> bool:
+    offset = np.abs((points - np.array(box.center)) @ np.array(box.axes).T)
+    return bool((offset <= np.array(box.lengths) / 2 + _OUTSIDE_M).all())
 
 
 BOX_FITS: Final[dict[str, Callable[[FloatArray], OrientedBox]]] = {"gravity": fit_gravity, "minimal": fit_minimal}

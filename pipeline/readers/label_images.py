@@ -19,7 +19,10 @@ from pipeline.readers.metadata_checks import Findings
 MEMBER: Final = re.compile(r"(?:instance|instance-filt)/(\d{1,7})\.png", re.ASCII)
 MAX_MEMBERS: Final = 200_000
 MAX_MEMBER_BYTES: Final = 16 * 2**20  # 1296 x 968 pixels of 16 bits are 2.5 MB before they are packed
+MAX_OBJECT_ID: Final = 65_534  # images of 16 bits hold objectId + 1
 ENCRYPTED: Final = 0x1
+# What zipfile raises on broken archives; ValueError includes names that are no UTF-8.
+_UNREADABLE: Final = (OSError, RuntimeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class LabelZipError(Exception):
@@ -48,7 +51,7 @@ class LabelImages:
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
                 raw = member.read(MAX_MEMBER_BYTES + 1)
-        except (OSError, RuntimeError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
+        except _UNREADABLE:
             return None
         pixels = decode_numbers(raw) if len(raw) <= MAX_MEMBER_BYTES else None
         return None if pixels is None else pixels.astype(np.int32) - 1  # 0 is none, else objectId + 1
@@ -59,7 +62,7 @@ def open_labels(path: Path) -> LabelImages:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+    except _UNREADABLE as error:
         raise LabelZipError(f"this is no readable zip: {error}") from error
     if len(entries) > MAX_MEMBERS:
         raise LabelZipError(f"{len(entries)} members, over {MAX_MEMBERS}")
@@ -94,9 +97,10 @@ class ObjectImages:
         ids = self.labels.object_ids(number)
         if ids is None:
             return None
-        table = np.full(max(int(ids.max()), *self.object_of, 0) + 2, -1, dtype=np.int32)
+        table = np.full(MAX_OBJECT_ID + 2, -1, dtype=np.int32)
         for object_id, index in self.object_of.items():
-            table[object_id] = index
+            if 0 <= object_id <= MAX_OBJECT_ID:
+                table[object_id] = index
         return table[ids]  # the id -1 takes the last entry, which is -1
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.geometry.boxes import IntArray
 from pipeline.readers.metadata_checks import Findings
 
+MAX_NUMBER: Final = 2**31 - 1  # of a group
 SHARED_MAX: Final = 0.2  # share of an instance's vertices that may belong to another one too
 
 
@@ -72,7 +73,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
             continue
         number, label = entry.get(id_key, entry.get("id")), entry.get("label")
         segments = _whole_numbers(entry.get("segments"))
-        if isinstance(number, bool) or not isinstance(number, int):
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_NUMBER:
             findings.fault("wrong_type", f"segGroups[{place}]", f"{id_key} of segGroups[{place}] is {number!r}")
         elif not isinstance(label, str) or not label.strip():
             findings.fault("wrong_type", f"segGroups[{place}]", f"the label of segGroups[{place}] is {label!r}")

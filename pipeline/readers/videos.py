@@ -40,7 +40,12 @@ def video_facts(path: Path) -> VideoFacts:
             rate = stream.average_rate or stream.base_rate
             frames = stream.frames or sum(packet.pts is not None for packet in container.demux(stream))
             width, height = stream.width, stream.height
-    except (av.error.FFmpegError, OSError, ValueError) as error:
+    except (
+        av.error.FFmpegError,
+        OSError,
+        ValueError,
+        AttributeError,
+    ) as error:  # a stream without a codec has no width
         raise VideoError(f"not a readable video: {error}") from error
     if not frames or not width or not height:
         raise VideoError(f"the video has {frames} frames of {width}x{height} pixels")
@@ -61,7 +66,7 @@ class VideoPictures:
         """Picture (h, w, 3) RGB as stored, whatever turn the container asks for; None where it cannot be decoded."""
         try:
             return self._picture(number)
-        except (av.error.FFmpegError, OSError, ValueError):
+        except (av.error.FFmpegError, OSError, ValueError, AttributeError):
             self.close()
             return None
 
@@ -102,5 +107,5 @@ def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
                 picture: npt.NDArray[np.uint8] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
                 count += 1
                 yield picture
-    except (av.error.FFmpegError, OSError, ValueError, IndexError) as error:
+    except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError) as error:
         raise VideoError(f"the video cannot be read beyond frame {count}: {error}") from error

@@ -44,6 +44,19 @@ def test_fused_multiply_add_at_ties(m: int, n: int, shift: int, sign: int) -> No
     assert fused_multiply_add(np.array([x]), np.array([-y]), np.array([z]))[0] == exact(x, -y, z)
 
 
+@given(st.integers(2**51, 2**52 - 1), st.integers(-60, 60), st.sampled_from([-1.0, 1.0]))
+def test_fused_multiply_add_a_hair_beside_a_midpoint(half_mantissa: int, exponent: int, sign: float) -> None:
+    """The product is half a unit in the last place of an odd summand, but for 2**-104 of itself.
+
+    Rounded in two steps, that hair is lost first and the tie then goes to the even neighbour.
+    """
+    z = float(2 * half_mantissa + 1) * 2.0**exponent
+    x, y = sign * 2.0 ** (exponent - 1) * (1 + 2.0**-52), 1 - 2.0**-52
+    assert z + sign * 2.0 ** (exponent - 1) != z
+    assert exact(x, y, z) == z
+    assert fused_multiply_add(np.array([x]), np.array([y]), np.array([z]))[0] == z
+
+
 def test_fused_multiply_add_on_many_numbers_of_a_scan() -> None:
     """Coordinates of grid points and axes: where rounding twice would differ is common enough to be seen."""
     rng = np.random.default_rng(5)

@@ -1,0 +1,131 @@
+"""Fitted boxes: hand-computed ones, properties of the world, and Open3D and brute force as oracles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.geometry.boxes import FloatArray
+from pipeline.readers.box_fit import BOX_FITS, BOX_METHODS, fit_gravity, fit_minimal, smallest_rectangle
+from pipeline.schema import OrientedBox
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def turned(points: FloatArray, yaw_deg: float) -> FloatArray:
+    c, s = np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg))
+    return points @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def solid(lengths: tuple[float, float, float], seed: int = 0) -> FloatArray:
+    """Corners of a box about the origin and points within."""
+    signs = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+    inner = np.random.default_rng(seed).uniform(-1, 1, (50, 3))
+    return np.concatenate([signs, inner]) * np.array(lengths) / 2
+
+
+def holds(box: OrientedBox, points: FloatArray, slack: float = 1e-9) -> bool:
+    local = (points - np.array(box.center)) @ np.array(box.axes).T
+    return bool((np.abs(local) <= np.array(box.lengths) / 2 + slack).all())
+
+
+def volume(box: OrientedBox) -> float:
+    return float(np.prod(box.lengths))
+
+
+@pytest.mark.parametrize("yaw_deg", [0.0, 1.0, 30.0, 45.0, 89.0, 90.0, 91.0, 179.0, -37.0])
+@pytest.mark.parametrize("fit", sorted(BOX_FITS))
+def test_a_turned_box_is_found_again(fit: str, yaw_deg: float) -> None:
+    lengths = (1.6, 0.7, 0.9)
+    box = BOX_FITS[fit](turned(solid(lengths), yaw_deg) + np.array([2.0, -3.0, 0.5]))
+    assert sorted(box.lengths) == pytest.approx(sorted(lengths), abs=1e-6)
+    assert box.center == pytest.approx((2.0, -3.0, 0.5), abs=1e-6)
+    longest = np.array(box.axes[int(np.argmax(box.lengths))])
+    expected = turned(np.array([[1.0, 0.0, 0.0]]), yaw_deg)[0]
+    assert abs(float(longest @ expected)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_axes_of_upright_boxes_are_long_short_up() -> None:
+    box = fit_gravity(turned(solid((0.4, 1.5, 3.0)), 20.0))
+    assert box.lengths == pytest.approx((1.5, 0.4, 3.0))
+    assert box.axes[2] == (0.0, 0.0, 1.0)
+    assert np.linalg.det(np.array(box.axes)) == pytest.approx(1.0)
+
+
+@given(SEEDS)
+def test_upright_box_is_the_smallest_of_all_turns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(int(rng.integers(3, 60)), 3)) * [1.0, 0.5, 2.0]
+    box = fit_gravity(points)
+    assert holds(box, points)
+    angle = np.radians(np.arange(0.0, 90.0, 0.25))
+    along = np.outer(np.cos(angle), points[:, 0]) + np.outer(np.sin(angle), points[:, 1])
+    across = np.outer(np.cos(angle), points[:, 1]) - np.outer(np.sin(angle), points[:, 0])
+    brute = (np.ptp(along, axis=1) * np.ptp(across, axis=1)).min()
+    assert box.lengths[0] * box.lengths[1] <= brute * (1 + 1e-9)
+    assert box.lengths[0] * box.lengths[1] >= 0.97 * brute  # a quarter of a degree off at most
+
+
+@given(SEEDS, st.floats(-180, 180))
+def test_turning_and_moving_the_points_turns_and_moves_the_box(seed: int, yaw_deg: float) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-1, 1, (30, 3)) * [2.0, 0.6, 0.8]
+    here, there = fit_gravity(points), fit_gravity(turned(points, yaw_deg) + np.array([3.0, 4.0, 5.0]))
+    assert there.lengths == pytest.approx(here.lengths, abs=1e-9)
+    np.testing.assert_allclose(there.center, turned(np.array([here.center]), yaw_deg)[0] + [3, 4, 5], atol=1e-9)
+
+
+@given(SEEDS)
+def test_minimal_boxes_hold_all_and_are_no_larger_than_upright_ones(seed: int) -> None:
+    points = np.random.default_rng(seed).normal(size=(40, 3)) * [1.0, 0.5, 0.3]
+    box = fit_minimal(points)
+    assert holds(box, points, 1e-6)
+    assert np.linalg.det(np.array(box.axes)) == pytest.approx(1.0)
+    assert volume(box) <= volume(fit_gravity(points)) * 1.02  # Open3D's is "not necessarily smallest"
+
+
+def test_a_leaning_board_shows_the_difference() -> None:
+    c, s = np.cos(np.radians(20.0)), np.sin(np.radians(20.0))
+    lean = np.array([[1.0, 0.0, 0.0], [0.0, c, s], [0.0, -s, c]])
+    points = solid((1.0, 0.05, 2.0)) @ lean
+    assert sorted(fit_minimal(points).lengths) == pytest.approx([0.05, 1.0, 2.0], abs=1e-6)
+    assert sorted(fit_gravity(points).lengths)[0] == pytest.approx(2.0 * s + 0.05 * c)
+
+
+@pytest.mark.parametrize("fit", sorted(BOX_FITS))
+@pytest.mark.parametrize(
+    ("points", "lengths"),
+    [
+        ([[1.0, 2.0, 3.0]], (0.0, 0.0, 0.0)),
+        ([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0]], (0.0, 0.0, 5.0)),
+        ([[0.0, 0.0, z] for z in (0.0, 1.0, 2.0)], (0.0, 0.0, 2.0)),
+        ([[x, 2 * x, z] for x in (0.0, 0.5, 1.0) for z in (0.0, 1.0)], (0.0, 1.0, 5**0.5)),
+        ([[1.0, 2.0, 3.0]] * 5, (0.0, 0.0, 0.0)),
+        ([[x, y, 1.0] for x in (0.0, 2.0) for y in (0.0, 1.0)], (0.0, 1.0, 2.0)),
+    ],
+)
+def test_flat_things_have_boxes_without_volume(
+    fit: str, points: list[list[float]], lengths: tuple[float, float, float]
+) -> None:
+    box = BOX_FITS[fit](np.array(points))
+    assert sorted(box.lengths) == pytest.approx(lengths, abs=1e-9)
+    assert holds(box, np.array(points))
+
+
+def test_a_square_takes_the_direction_nearest_to_the_axes() -> None:
+    corners = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]])
+    direction, low, high = smallest_rectangle(corners)
+    np.testing.assert_array_equal(direction, [1.0, 0.0])
+    np.testing.assert_array_equal((low, high), ([0.0, 0.0], [1.0, 1.0]))
+
+
+def test_the_order_of_the_points_changes_nothing() -> None:
+    points = np.random.default_rng(5).normal(size=(200, 3))
+    shuffled = np.random.default_rng(6).permutation(points)
+    assert fit_gravity(points) == fit_gravity(shuffled)
+
+
+def test_every_fit_has_a_name_for_the_provenance() -> None:
+    assert set(BOX_FITS) == set(BOX_METHODS)
