@@ -16,7 +16,7 @@ from pipeline.geometry.scans import Footage, Frames
 from pipeline.readers.images import color_file
 from pipeline.readers.inputs import SceneFiles
 from pipeline.readers.metadata_checks import Findings
-from pipeline.readers.poses import check_poses
+from pipeline.readers.poses import check_poses, upright_turn
 
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
 OFF_MESH_MAX: Final = 0.5  # share of such cameras; beyond it poses and mesh do not belong together
@@ -149,6 +149,15 @@ def check_frames(files: SceneFiles, path: Path, frames: Frames, vertices: FloatA
         message += "from the origin)"
         remedy = "fetch poses and mesh of one scan; positions must be metres, in the mesh's frame"
         raise files.fault(path, "camera_off_mesh", message, remedy)
+
+
+def check_upright(where: str, frames: Frames, findings: Findings) -> None:
+    """Reports a video that has to be turned although its dataset has no such videos."""
+    turn = upright_turn(frames.world_T_camera)
+    if turn is not None and turn[0] != 0:
+        message = f"{where}: {turn[1]:.0%} of the frames are upright only after a turn of {turn[0]} degrees clockwise"
+        remedy = "look at the video; its frames are delivered as they are"
+        findings.note("video_not_upright", "video", message, remedy, (turn[0], 0, "deg"))
 
 
 def frame_rate(time_s: FloatArray) -> float | None:

@@ -18,20 +18,19 @@ import numpy.typing as npt
 
 from pipeline.errors import RawDataError
 from pipeline.geometry.boxes import FloatArray
-from pipeline.geometry.scans import Footage, Frames, SceneGeometry
+from pipeline.geometry.scans import Footage, SceneGeometry
 from pipeline.readers.alignment import INFO, alignment, scan_info
 from pipeline.readers.base import Listing, SceneRef
 from pipeline.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.readers.categories import Curation, load_curation
 from pipeline.readers.folders import Layout, list_scenes, split_names
-from pipeline.readers.frames import check_frames, no_frames
+from pipeline.readers.frames import check_frames, check_upright, no_frames
 from pipeline.readers.inputs import SceneFiles
 from pipeline.readers.label_images import LabelZipError, ObjectImages, check_labels, open_labels
 from pipeline.readers.meshes import load_mesh, transformed
 from pipeline.readers.metadata_checks import DEGENERATE_M, Findings
 from pipeline.readers.objects import Instance, assemble, curated, label_vertices
 from pipeline.readers.ply import Mesh
-from pipeline.readers.poses import upright_turn
 from pipeline.readers.rooms import measure_room
 from pipeline.readers.scannet_frames import Film, exported_film, sens_film
 from pipeline.readers.segments import SHARED_MAX, Group, members, parse_groups, segment_indices
@@ -181,7 +180,7 @@ class ScanNet:
         table = film.table(scan.world_T_scan)
         frames = table.frames()
         check_frames(files, film.path, frames, scan.mesh.vertices, findings)
-        _check_upright(files.relative(film.path), frames, findings)
+        check_upright(files.relative(film.path), frames, findings)
         width, height = table.size
         path = files.relative(film.video_path)
         return Video(path=path, fps=film.fps, frames=len(table.number), width=width, height=height)
@@ -240,11 +239,3 @@ def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film |
             message = f"{files.relative(sens)}: {error.message}; the exported folders are read instead"
             findings.note(error.finding, "video", message, error.remedy, (None, None, None))
     return None if exported is None else exported_film(files, exported, info)
-
-
-def _check_upright(where: str, frames: Frames, findings: Findings) -> None:
-    turn = upright_turn(frames.world_T_camera)
-    if turn is not None and turn[0] != 0:
-        message = f"{where}: {turn[1]:.0%} of the frames are upright only after a turn of {turn[0]} degrees clockwise"
-        remedy = "look at the video; its frames are delivered as they are"
-        findings.note("video_not_upright", "video", message, remedy, (turn[0], 0, "deg"))

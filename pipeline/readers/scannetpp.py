@@ -23,7 +23,7 @@ from pipeline.readers.base import Listing, SceneRef
 from pipeline.readers.categories import Curation, load_curation
 from pipeline.readers.depth_stream import open_depth
 from pipeline.readers.folders import Layout, list_scenes, split_names
-from pipeline.readers.frames import FrameTable, check_frames, frame_rate, no_frames
+from pipeline.readers.frames import FrameTable, check_frames, check_upright, frame_rate, no_frames
 from pipeline.readers.images import color_file, depth_file, size_of
 from pipeline.readers.inputs import SceneFiles
 from pipeline.readers.meshes import load_mesh
@@ -108,7 +108,9 @@ class ScanNetPP:
         objects, counts = assemble(instances, findings)
         film = _film(files, findings)
         if film is not None:
-            check_frames(files, files.folder / POSES, film.table.frames(), mesh.vertices, findings)
+            frames = film.table.frames()
+            check_frames(files, files.folder / POSES, frames, mesh.vertices, findings)
+            check_upright(film.video.path, frames, findings)
         return Scene(
             id=ref.id,
             dataset=ref.dataset,

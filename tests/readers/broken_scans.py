@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import struct
 import zipfile
@@ -255,6 +256,11 @@ def each_frame(change: Callable[[int, dict[str, Any]], None]) -> Callable[[Any],
 
 def opengl(number: int, entry: dict[str, Any]) -> None:
     entry["aligned_pose"] = (np.array(entry["aligned_pose"]) @ np.diag([1.0, -1.0, -1.0, 1.0])).tolist()
+
+
+def sideways(number: int, entry: dict[str, Any]) -> None:
+    quarter = np.array([[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    entry["aligned_pose"] = (np.array(entry["aligned_pose"]) @ quarter).tolist()
 
 
 def slower(number: int, entry: dict[str, Any]) -> None:
@@ -589,6 +595,9 @@ FINDINGS: dict[str, Found] = {
         1,
     ),
     "axes of ARKit": Found("scannetpp", edit_json(IMU, each_frame(opengl)), "camera_axes_opengl", "note", IMU),
+    "phone held sideways": Found(
+        "scannetpp", edit_json(IMU, each_frame(sideways)), "video_not_upright", "note", "video", 90
+    ),
     "no poses": Found("scannetpp", remove(IMU), "no_frames", "note", "video", 0),
     "box in the air": Found(
         "arkitscenes", edit_json(DATA, box(1, centroid=[2.2, 1.6, 2.0])), "box_misses_mesh", "doubt", "chair", 0.0
@@ -636,6 +645,39 @@ FRAMES: dict[str, Lost] = {
         "scannet", exported(lambda f: put(f / "pose" / "6.txt", "1 0 0 0\n0 1 0 0\n0 0 1 0\n")), "pose_unreadable", 1
     ),
 }
+
+
+def damaged(raw: bytes, rng: random.Random) -> bytes:
+    """A file cut short, with bytes changed, or with bytes put in."""
+    at = rng.randrange(len(raw) + 1)
+    how = rng.randrange(3)
+    if how == 0:
+        return raw[:at]
+    if how == 1:
+        changed = bytearray(raw)
+        for _ in range(rng.choice([1, 3, 20])):
+            changed[rng.randrange(min(len(raw), rng.choice([100, 10_000_000])))] = rng.randrange(256)
+        return bytes(changed)
+    return raw[:at] + rng.randbytes(rng.choice([1, 4, 40])) + raw[at:]
+
+
+ODD: tuple[Any, ...] = (None, True, "x", 0, -1, float("inf"), float("nan"), 1.5, 10**30, [], {}, [[]], [None], -(2**63))
+
+
+def distorted(value: Any, rng: random.Random) -> Any:
+    """A JSON value with one of its parts taken out, or replaced by something odd."""
+    part, above = value, []
+    while isinstance(part, dict | list) and part and (not above or rng.random() < 0.8):
+        key = rng.choice(sorted(part)) if isinstance(part, dict) else rng.randrange(min(len(part), 6))
+        above.append((part, key))
+        part = part[key]
+    if above:
+        holder, key = above[-1]
+        if rng.random() < 0.2:
+            del holder[key]
+        else:
+            holder[key] = rng.choice(ODD)
+    return value
 
 
 def folder_of(root: Path, layout: str) -> Path:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import pickle
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from pipeline.errors import RawDataError
 from pipeline.readers import READERS
-from tests.readers.broken_scans import FAULTS, FINDINGS, FRAMES, every, folder_of
+from tests.readers.broken_scans import FAULTS, FINDINGS, FRAMES, damaged, distorted, every, folder_of
 from tests.readers.conftest import fault_of, only_scene, read_only
 from tests.readers.tiny_scans import NAMES, WRITERS
 
@@ -103,3 +107,27 @@ def test_a_broken_scene_leaves_its_neighbours_alone(tmp_path: Path, layout: str)
 def test_an_empty_scene_folder_is_told(tmp_path: Path, layout: str) -> None:
     (tmp_path / NAMES[layout]).mkdir()
     assert fault_of(layout, tmp_path).finding == "missing_file"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_random_damage_is_unexpected(copied: Copied, seed: int) -> None:
+    """Whatever happens to one file, the scene is read or a fault is named; nothing else is raised."""
+    rng = random.Random(seed)  # noqa: S311 (damage, no secrets)
+    layout = rng.choice(sorted(WRITERS))
+    root, reader = copied(layout), READERS[layout]
+    path = rng.choice(sorted(p for p in root.rglob("*") if p.is_file() and p.name != "metadata.csv"))
+    raw = path.read_bytes()
+    if path.suffix == ".json" and rng.random() < 0.7:
+        path.write_text(json.dumps(distorted(json.loads(raw), rng)))
+    else:
+        path.write_bytes(damaged(raw, rng))
+    ref = only_scene(reader, root)
+    with suppress(RawDataError):
+        scene = reader.read(root, ref)
+        geometry = reader.geometry(root, ref, scene)
+        assert geometry is not None
+        for i in range(len(geometry.frames.time_s)):
+            geometry.frames.color(i)
+            geometry.frames.depth_m(i)
+        footage = reader.footage(root, ref, scene)
+        assert footage is None or all(image.ndim == 3 for image in footage.frames())
