@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ _PACKAGE: Final = Path(__file__).resolve().parent
 STORE: Final = "store"  # folders of a build
 VIDEOS: Final = "videos"
 # Libraries whose version can change a result; a new one is new code.
-_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "trimesh", "av")
+_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "pillow", "av")
 
 
 @dataclass(frozen=True)
@@ -237,4 +237,12 @@ def code_digest(parts: tuple[str, ...]) -> str:
     """
     files = [f for part in parts for f in ((_PACKAGE / part).rglob("*.py") if "." not in part else [_PACKAGE / part])]
     sources = {f.relative_to(_PACKAGE).as_posix(): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
-    return digest_of([sources, {name: version(name) for name in _LIBRARIES}])
+    return digest_of([sources, {name: version(name) for name in _LIBRARIES}, _open3d_version()])
+
+
+def _open3d_version() -> str:
+    """Open3D goes by two names, one of them for Linux on x86-64 alone."""
+    try:
+        return version("open3d-cpu")
+    except PackageNotFoundError:
+        return version("open3d")

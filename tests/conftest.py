@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,6 +18,8 @@ from pipeline.questions.ambiguity import PROFILES, Rules
 from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.readers import READERS
+from pipeline.samples.truth import Truth
+from pipeline.samples.write import write_samples
 from pipeline.schema import Finding, OrientedBox, Room, Scene, SceneObject, Source
 
 # The same examples on every run: a red test stays red until its cause is mended, and no database is written.
@@ -62,6 +64,20 @@ def real_scenes(real_vsi: Path) -> list[Scene]:
 def real_questions(real_vsi: Path) -> list[Published]:
     """Every released question of these scenes."""
     return read_questions(real_vsi / "questions.jsonl")
+
+
+class Samples(NamedTuple):
+    """The sample scans and what was planted in them."""
+
+    folder: Path
+    truth: Truth
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
+    """All sample scans, written once: that takes half a minute of one core."""
+    folder = tmp_path_factory.mktemp("samples")
+    return Samples(folder, write_samples(folder))
 
 
 def yaw_axes(yaw_deg: float) -> np.ndarray:

@@ -449,6 +449,14 @@ def test_without_a_dataset_the_name_of_the_scene_must_say_which() -> None:
     assert coverage([question], [room()], STRICT)[0]["object_counting"].contained == 1
 
 
+def test_the_order_of_two_objects_in_the_text_means_nothing() -> None:
+    swapped = RELEASED["object_abs_distance"][0].replace("the sofa and the stove", "the stove and the sofa")
+    question = replace(DISTANCE, question=swapped)
+    assert operands_of(question) == operands_of(DISTANCE) == ("sofa", "stove")
+    assert finding(question).status == "reproduced"
+    assert coverage([question], [room()], STRICT)[0]["object_abs_distance"].contained == 1
+
+
 def test_findings_keep_the_order_of_the_questions() -> None:
     other = make_scene([cube("table", 0, 0), cube("table", 1, 0), cube("table", 2, 0)], name="room2")
     questions = [COUNT, EASY, replace(COUNT, scene_name="room2", ground_truth="3"), DISTANCE, replace(COUNT, id=9)]

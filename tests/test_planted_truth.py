@@ -14,9 +14,9 @@ from pipeline.config import BuildConfig
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.questions import TASKS
 from pipeline.samples.truth import SEEN_SHARE, SceneTruth, Truth
-from pipeline.samples.write import write_samples
 from pipeline.schema import Scene
 from pipeline.store import read_table
+from tests.conftest import Samples
 
 PIXELS = round(SEEN_SHARE * 160 * 120)
 EXAMINED_EVERY_S = 1 / 3  # the samples' own pace
@@ -32,13 +32,12 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("planted")
-    truth = write_samples(folder / "samples")
     config = BuildConfig.model_validate(
         {
             "build": "vsi",
-            "roots": {name: folder / "samples" / name for name in ("scannet", "scannetpp", "arkitscenes")},
+            "roots": {name: samples.folder / name for name in ("scannet", "scannetpp", "arkitscenes")},
             "observe": {"frames_per_second": 3.0, "min_pixels": PIXELS},
             "video": False,
         }
@@ -49,7 +48,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     scenes = {unit: Scene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"}
     rows = [row for (stage, _), raw in results.items() if stage == "generate" for row in read_table(raw).to_pylist()]
     table = folder / "out" / "release" / "provenance" / "test-00000-of-00001.parquet"
-    return Built(truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows)
+    return Built(samples.truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows)
 
 
 def pairs(scene: Scene, truth: SceneTruth) -> list[tuple[int, int]]:

@@ -111,6 +111,11 @@ def test_letters_are_even_over_scenes_and_at_every_place() -> None:
         assert all(abs(c - n / 4) < 5 * (n * 3 / 16) ** 0.5 for c in counts.values())
 
 
+def test_every_block_has_an_order_of_its_own() -> None:
+    positions = balanced_letters("scene", "task", [4] * 40)
+    assert len({tuple(positions[start : start + 4]) for start in range(0, 40, 4)}) > 5
+
+
 def test_letters_depend_on_scene_and_task() -> None:
     base = balanced_letters("scene", "task", [4] * 40)
     assert base != balanced_letters("other", "task", [4] * 40)

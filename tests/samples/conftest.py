@@ -1,28 +1,15 @@
-"""The samples, written once for all tests of this folder, and how to look into boxes and meshes."""
+"""How to look into boxes and meshes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import open3d as o3d
 import pytest
 
-from pipeline.samples.truth import ObjectTruth, SceneTruth, Truth
-from pipeline.samples.write import write_samples
+from pipeline.samples.truth import ObjectTruth, SceneTruth
 from tests.conftest import REAL_DATA
-
-
-class Samples(NamedTuple):
-    folder: Path
-    truth: Truth
-
-
-@pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    folder = tmp_path_factory.mktemp("samples")
-    return Samples(folder, write_samples(folder))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from pipeline.samples.truth import SceneTruth
-from tests.samples.conftest import Samples, off_mesh_m, outside_m, shown_points
+from tests.conftest import Samples
+from tests.samples.conftest import off_mesh_m, outside_m, shown_points
 from tests.samples.public_tools import (
     TenFpsDataLoader,
     backproject,

@@ -15,7 +15,8 @@ from PIL import Image
 
 from pipeline.samples.scannet import COLOR, DEPTH, LOST_FRAMES
 from pipeline.samples.truth import SceneTruth
-from tests.samples.conftest import Samples, off_mesh_m, outside_m
+from tests.conftest import Samples
+from tests.samples.conftest import off_mesh_m, outside_m
 from tests.samples.public_tools import SensorData, backproject, load_scannet_data, read_ply, xyz
 
 SENS, TREE = "scene9001_00", "scene9002_00"

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pipeline.samples.truth import SceneTruth
-from tests.samples.conftest import Samples, off_mesh_m, outside_m, shown_points
+from tests.conftest import Samples
+from tests.samples.conftest import off_mesh_m, outside_m, shown_points
 from tests.samples.public_tools import backproject, iphone_depth, read_ply, xyz
 
 every = pytest.mark.parametrize("name", ["5a3f9c0e01", "5a3f9c0e02"])

@@ -13,7 +13,7 @@ from pipeline.samples.plans import PLANS
 from pipeline.samples.routes import SAME_CATEGORY, Route, turn_name
 from pipeline.samples.truth import SEEN_SHARE, ObjectTruth, SceneTruth
 from pipeline.samples.write import read_truth
-from tests.samples.conftest import Samples
+from tests.conftest import Samples
 
 IDS = [f"{plan.dataset}/{plan.name}" for plan in PLANS]
 every_scene = pytest.mark.parametrize("scene_id", IDS)

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.samples.plans import L_APARTMENT, L_OFFICE, STUDIO
 from pipeline.samples.write import write_samples
-from tests.samples.conftest import Samples
+from tests.conftest import Samples
 
 MEGABYTE = 2**20
 
