@@ -14,7 +14,7 @@ from pipeline.rng import rng_for
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4
 MARGIN: Final = 0.2  # of the truth, between any two numeric choices (VSI-Bench B.1: a threshold; the size is ours)
-_TRIES: Final = 200
+FREEDOM: Final = 1.25  # of the room that the numeric choices on one side of the truth need at least
 
 
 def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
@@ -56,10 +56,10 @@ def lettered(options: Sequence[str]) -> tuple[str, ...]:
 def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...]:
     """Four numbers in ascending order, the truth among them, drawn from the question's id.
 
-    As in the paper the others lie between a lower and an upper factor of the truth and are drawn again while any two
-    are within a margin. How many of them lie below the truth is drawn first, evenly among what is possible: else the
-    middle options would be right most of the time. Where the rounding leaves no room (small counts), the range is
-    extended.
+    As in the paper the others lie between a lower and an upper factor of the truth, no two within a margin. How many
+    of them lie below the truth is drawn first, evenly among what is possible: else the middle options would be right
+    most of the time. Where that leaves no freedom (three below 0.4 and 1.0 of a size) or no room (small counts), the
+    range is extended.
     """
     rng = rng_for(question, "choices")
     value = float(truth)
@@ -69,10 +69,10 @@ def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...
     room_below = max(0, math.floor((value - step) / reach + 1e-9))
     n_below = int(rng.integers(0, min(room_below, NUMERIC_CHOICES - 1) + 1))
     n_above = NUMERIC_CHOICES - 1 - n_below
-    lowest = max(step, min(number.lower * value, value - reach * n_below))
-    highest = max(number.upper * value, value + reach * n_above)
-    below = _spaced(rng, _lattice(lowest, value - gap, step), n_below, gap)
-    above = _spaced(rng, _lattice(value + gap, highest, step), n_above, gap)
+    lowest = max(step, min(number.lower * value, value - FREEDOM * reach * n_below))
+    highest = max(number.upper * value, value + FREEDOM * reach * n_above)
+    below = _spaced(rng, _lattice(lowest, value - gap, step), n_below, gap, step)
+    above = _spaced(rng, _lattice(value + gap, highest, step), n_above, gap, step)
     return tuple(f"{v:.{number.decimals}f}" for v in (*below, value, *above))
 
 
@@ -82,14 +82,8 @@ def _lattice(low: float, high: float, step: float) -> np.ndarray:
     return np.arange(first, last + 1) * step
 
 
-def _spaced(rng: np.random.Generator, lattice: np.ndarray, n: int, gap: float) -> list[float]:
-    """N values of a lattice, ascending and at least ``gap`` apart: drawn again until they are, else the tightest."""
-    for _ in range(_TRIES):
-        drawn = np.sort(rng.choice(lattice, n, replace=False)) if n <= len(lattice) else lattice[:0]
-        if len(drawn) == n and (np.diff(drawn) >= gap - 1e-9).all():
-            return [float(v) for v in drawn]
-    chosen: list[float] = []
-    for v in lattice:
-        if len(chosen) < n and (not chosen or v - chosen[-1] >= gap - 1e-9):
-            chosen.append(float(v))
-    return chosen
+def _spaced(rng: np.random.Generator, lattice: np.ndarray, n: int, gap: float, step: float) -> list[float]:
+    """N values of a lattice, ascending and at least ``gap`` apart, all such choices equally likely."""
+    spare = math.ceil(gap / step - 1e-9) - 1  # lattice points that must be left out between two neighbours
+    chosen = np.sort(rng.choice(len(lattice) - spare * (n - 1), n, replace=False)) if n else np.empty(0, dtype=int)
+    return [float(v) for v in lattice[chosen + spare * np.arange(n)]]

@@ -98,9 +98,9 @@ def check_keys(raw: dict[str, Any], expected: frozenset[str], what: str, finding
 
 def check_name(category: str, findings: Findings) -> bool:
     """Whether a category can stand in a question; reports one that cannot."""
-    if len(category) <= CATEGORY_MAX_CHARS and CATEGORY.fullmatch(category):
+    if len(category) <= CATEGORY_MAX_CHARS and CATEGORY.fullmatch(category) and " the " not in category:
         return True
-    why = f"blanks, commas, brackets, control characters, or not 1 to {CATEGORY_MAX_CHARS} characters"
+    why = f"blanks, commas, brackets, control characters, the word 'the', or not 1 to {CATEGORY_MAX_CHARS} characters"
     message = f"the category {category!r} cannot stand in a question ({why})"
     findings.fault("unusable_category", category, message, "rename the category")
     return False

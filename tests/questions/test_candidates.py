@@ -117,7 +117,7 @@ def test_mirroring_is_no_formality() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
-    @few
+    @settings(few, max_examples=15)
     @given(seeds)
     def same(seed: int) -> None:
         rng = np.random.default_rng(seed)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from pipeline.questions import TASKS
 from pipeline.questions.base import Number
-from pipeline.questions.choices import MARGIN, balanced_letters, draw_options, lettered, numeric_choices, order_options
+from pipeline.questions.choices import (
+    FREEDOM,
+    MARGIN,
+    balanced_letters,
+    draw_options,
+    lettered,
+    numeric_choices,
+    order_options,
+)
 
 COUNT, CM, METRES = Number(0, "objects"), Number(0, "cm", 0.4, 1.8), Number(1, "m")
 ids = st.integers(0, 2**53 - 1)
@@ -41,12 +49,19 @@ def test_four_positive_numbers_apart_in_the_format_of_the_truth(question: int, t
 
 @given(ids, truths)
 def test_within_the_factors_of_the_truth_up_to_rounding(question: int, truth: tuple[str, Number]) -> None:
-    """Each of three choices on one side takes up at most one step more than the margin."""
+    """Each of three choices on one side takes up at most one step more than the margin, and a quarter of freedom."""
     text, number = truth
     value, step = float(text), 10.0**-number.decimals
     values = [float(c) for c in numeric_choices(question, text, number)]
-    assert min(values) > min(number.lower * value, value - 3 * (MARGIN * value + step)) - 1e-9
-    assert max(values) < max(number.upper * value, value + 3 * (MARGIN * value + step)) + 1e-9
+    reach = 3 * FREEDOM * (MARGIN * value + step)
+    assert min(values) > min(number.lower * value, value - reach) - 1e-9
+    assert max(values) < max(number.upper * value, value + reach) + 1e-9
+
+
+def test_three_choices_below_a_size_are_not_always_the_same() -> None:
+    drawn = {numeric_choices(i, "120", CM) for i in range(400)}
+    lowest = {choices[0] for choices in drawn if choices[3] == "120"}
+    assert len(lowest) > 15
 
 
 @pytest.mark.parametrize(
