@@ -1,0 +1,115 @@
+"""Turning, moving or mirroring a sample scan changes the answers exactly as it must."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.observe.visibility import ObserveConfig, observe
+from pipeline.questions import TASKS
+from pipeline.questions.ambiguity import STRICT
+from pipeline.questions.base import SceneView
+from pipeline.questions.candidates import candidates
+from pipeline.readers import READERS
+from pipeline.schema import OrientedBox, Scene
+from tests.conftest import Samples
+
+SCENE = "arkitscenes/49900002"
+MIRRORED = {"left": "right", "Left": "Right"}
+# A number within this of a limit may fall on the other side of it once the coordinates are rounded differently.
+ROUNDING = 1e-6
+
+
+@pytest.fixture(scope="module")
+def filmed(samples: Samples) -> tuple[Scene, SceneGeometry]:
+    reader, root = READERS["arkitscenes"], samples.folder / "arkitscenes"
+    ref = next(ref for ref in reader.scenes(root).scenes if ref.id == SCENE)
+    scene = reader.read(root, ref)
+    geometry = reader.geometry(root, ref, scene)
+    assert geometry is not None
+    return observe(scene, geometry, ObserveConfig()), geometry
+
+
+def moved(scene: Scene, matrix: np.ndarray, shift: np.ndarray) -> Scene:
+    """The scene with every point p at ``matrix @ p + shift``."""
+
+    def box(old: OrientedBox) -> OrientedBox:
+        axes = np.array(old.axes) @ matrix.T
+        center = matrix @ np.array(old.center) + shift
+        return OrientedBox.model_validate(
+            {"center": tuple(center.tolist()), "lengths": old.lengths, "axes": tuple(map(tuple, axes.tolist()))}
+        )
+
+    floor = tuple(
+        tuple((float(x), float(y)) for x, y in np.array(ring) @ matrix[:2, :2].T + shift[:2])
+        for ring in scene.room.floor or ()
+    )
+    objects = tuple(o.model_copy(update={"box": box(o.box)}) for o in scene.objects)
+    return scene.model_copy(update={"objects": objects, "room": scene.room.model_copy(update={"floor": floor})})
+
+
+def turned(yaw_deg: float) -> np.ndarray:
+    a = np.radians(yaw_deg)
+    return np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
+
+
+def rows(scene: Scene) -> dict[int, tuple[str | None, str | None, float | None, float | None]]:
+    table = candidates(SceneView(scene, STRICT), list(TASKS.values()))
+    columns = (table[name].to_pylist() for name in ("id", "answer", "reason", "measured", "limit"))
+    return {key: rest for key, *rest in zip(*columns, strict=True)}  # type: ignore[misc]
+
+
+def differing(before: dict, after: dict, swap: dict[str, str]) -> list[int]:
+    """Candidates whose answer or reason is not what it must be, those on a limit or on the floor's grid apart."""
+    wrong = []
+    for key in before.keys() & after.keys():
+        (answer, reason, measured, limit), (found, why, value, bound) = before[key], after[key]
+        for one, other in swap.items():
+            answer = answer and answer.replace(one, "\0").replace(other, one).replace("\0", other)
+        on_limit = any(
+            m is not None and b is not None and abs(m - b) < ROUNDING for m, b in ((measured, limit), (value, bound))
+        )
+        if (found, why) != (answer, reason) and not on_limit and "leaves_the_floor" not in (reason, why):
+            wrong.append(key)
+    return wrong
+
+
+@given(st.floats(-180, 180), st.tuples(*[st.floats(-50, 50)] * 3))
+@settings(max_examples=8)
+def test_turned_and_moved(filmed: tuple[Scene, SceneGeometry], yaw: float, shift: tuple[float, float, float]) -> None:
+    scene, _ = filmed
+    before, after = rows(scene), rows(moved(scene, turned(yaw), np.array(shift)))
+    # Routes that leave the floor by less than a cell of its grid may come or go, and with them what continues them.
+    assert len(before.keys() & after.keys()) > 0.9 * len(before)
+    assert differing(before, after, {}) == []
+
+
+@given(st.floats(-180, 180))
+@settings(max_examples=6)
+def test_mirrored(filmed: tuple[Scene, SceneGeometry], yaw: float) -> None:
+    scene, _ = filmed
+    mirror = turned(yaw) @ np.diag([-1.0, 1.0, 1.0])
+    before, after = rows(scene), rows(moved(scene, mirror, np.zeros(3)))
+    assert len(before.keys() & after.keys()) > 0.9 * len(before)
+    assert differing(before, after, MIRRORED) == []
+    assert any(answer and "left" in answer.lower() for answer, *_ in before.values())
+
+
+@pytest.mark.parametrize("yaw", [37.0, 180.0])
+def test_the_camera_sees_the_same_in_a_turned_scan(filmed: tuple[Scene, SceneGeometry], yaw: float) -> None:
+    scene, geometry = filmed
+    matrix, shift = turned(yaw), np.array([3.0, -2.0, 0.5])
+    motion = np.eye(4)
+    motion[:3, :3], motion[:3, 3] = matrix, shift
+    f = geometry.frames
+    frames = type(f)(f.time_s, f.number, motion @ f.world_T_camera, f.intrinsics, f.size, f.skipped, f.depth_m, f.color)
+    there = SceneGeometry(geometry.vertices @ matrix.T + shift, geometry.faces, geometry.vertex_object, frames)
+    seen = observe(moved(scene, matrix, shift), there, ObserveConfig())
+    for one, other in zip(scene.objects, seen.objects, strict=True):
+        assert one.visibility is not None
+        assert other.visibility is not None
+        assert one.visibility.first_seen_s == other.visibility.first_seen_s
+        assert abs(one.visibility.largest_pixels - other.visibility.largest_pixels) <= 3  # rays are float32
