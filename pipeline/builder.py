@@ -322,9 +322,9 @@ class Builder:
         entry = self._export_entry(exported)
         self._progress(EXPORT, 0, int(entry.output is None))
         if entry.output is None:
-            parts = [(e.stage, self.store.get(e.output)) for e in exported if e.output]
-            scenes = [Scene.model_validate_json(raw) for stage, raw in parts if stage == OBSERVED]
-            tables = [read_table(raw) for stage, raw in parts if stage != OBSERVED]
+            parts = [(e.stage, e.output) for e in exported if e.output]
+            scenes = [Scene.model_validate_json(self.store.get(r)) for stage, r in parts if stage == OBSERVED]
+            tables = (read_table(self.store.get(r)) for stage, r in parts if stage != OBSERVED)
             summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
             entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
             self._progress(EXPORT, 1, 1)

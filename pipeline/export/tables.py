@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -27,9 +27,15 @@ DEFAULT: Final = pa.schema(
 )
 
 
-def default_table(selected: Sequence[pa.Table]) -> tuple[pa.Table, list[int]]:
-    """The public columns (`DEFAULT`), and the ids in order. ``pruned`` is False: nothing has been pruned."""
-    asked = _sorted(pa.concat_tables([asked_in(t) for t in selected]))
+def asked_and_rejected(selected: Iterable[pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """The questions and the rejections of all scenes, sorted by id. Of the given tables one is held at a time."""
+    parts = [(asked_in(table), rejected_in(table)) for table in selected]
+    asked, rejected = (pa.concat_tables(tables) for tables in zip(*parts, strict=True))
+    return _sorted(asked), _sorted(rejected)
+
+
+def default_table(asked: pa.Table) -> pa.Table:
+    """The public columns (`DEFAULT`). ``pruned`` is False: nothing has been pruned."""
     scenes = [s.split("/", 1) for s in asked["scene"].to_pylist()]
     columns = {
         "id": asked["id"],
@@ -41,12 +47,12 @@ def default_table(selected: Sequence[pa.Table]) -> tuple[pa.Table, list[int]]:
         "ground_truth": asked["ground_truth"],
         "pruned": pa.repeat(pa.scalar(False), asked.num_rows),
     }
-    return pa.table(columns, schema=DEFAULT), asked["id"].to_pylist()
+    return pa.table(columns, schema=DEFAULT)
 
 
-def provenance_table(selected: Sequence[pa.Table], scenes: Sequence[Scene], settings: dict[str, Any]) -> pa.Table:
+def provenance_table(asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any]) -> pa.Table:
     """Everything that an answer came from, by id: operands, evidence, template, rules, source."""
-    asked = _sorted(pa.concat_tables([asked_in(t) for t in selected])).drop_columns(["text", "options", "ground_truth"])
+    asked = asked.drop_columns(["text", "options", "ground_truth"])
     sources = {scene.id: scene.source for scene in scenes}
     rows = [sources[scene] for scene in asked["scene"].to_pylist()]
     n = asked.num_rows
@@ -63,10 +69,5 @@ def provenance_table(selected: Sequence[pa.Table], scenes: Sequence[Scene], sett
     return asked
 
 
-def rejected_table(selected: Sequence[pa.Table]) -> pa.Table:
-    """Every dropped candidate with reason, measured value, limit and unit."""
-    return _sorted(pa.concat_tables([rejected_in(t) for t in selected]))
-
-
 def _sorted(table: pa.Table) -> pa.Table:
-    return table.combine_chunks().sort_by([("id", "ascending"), ("scene", "ascending")])
+    return table.sort_by([("id", "ascending"), ("scene", "ascending")]).combine_chunks()
