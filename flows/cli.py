@@ -11,6 +11,7 @@ import typer
 from rich.traceback import install as pretty_tracebacks
 
 from flows import show
+from flows.stress import stress_test
 from pipeline.audit import audit as run_audit
 from pipeline.audit import audit_table, read_questions
 from pipeline.audit import coverage as run_coverage
@@ -23,7 +24,7 @@ from pipeline.readers.doctor import inspect
 from pipeline.samples.metadata import write_sample_metadata
 from pipeline.samples.write import write_samples
 from pipeline.schema import Scene
-from pipeline.stages import code_digest, quarantine_of
+from pipeline.stages import SCENE_STAGES, code_digest, quarantine_of
 from pipeline.store import table_bytes, write_atomically
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
@@ -62,6 +63,9 @@ Questions = Annotated[Path, typer.Option("--questions", help="Published question
 Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
 
 
+app.command("stress-test")(stress_test)
+
+
 @app.command()
 def build(
     name: BuildName,
@@ -94,7 +98,8 @@ def stage(
     settings: Settings = [],
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
-    config, folder = _prepare(name, root, out, settings, write=True)
+    needs_root = stage in SCENE_STAGES and SCENE_STAGES[stage].reads_raw
+    config, folder = _prepare(name, root, out, settings, write=False, needs_root=needs_root)
     chosen = scenes.replace(",", " ").split()
     _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
     if stage != STAGES[-1]:
@@ -156,7 +161,7 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 
 
 def _prepare(
-    name: str, roots: list[str], out: Path | None, settings: list[str], write: bool
+    name: str, roots: list[str], out: Path | None, settings: list[str], write: bool, needs_root: bool = True
 ) -> tuple[BuildConfig, Path]:
     path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
     if not path.exists():
@@ -166,7 +171,7 @@ def _prepare(
     folder = out or OUTPUTS / config.build
     given = dict(config.roots)
     given |= _roots(roots)
-    if not given:
+    if not given and needs_root:
         given = _sample_roots(folder / "samples", write)
     return config.model_copy(update={"roots": given}), folder
 

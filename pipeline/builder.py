@@ -19,7 +19,18 @@ from pipeline.readers import configured
 from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
 from pipeline.schema import Quarantine, Scene
-from pipeline.stages import SCENE_STAGES, STORE, Done, Job, RawInput, Stage, code_digest, quarantine_of, run_job
+from pipeline.stages import (
+    SCENE_STAGES,
+    STORE,
+    VIDEOS,
+    Done,
+    Job,
+    RawInput,
+    Stage,
+    code_digest,
+    quarantine_of,
+    run_job,
+)
 from pipeline.store import Result, Store, digest_of, read_table, remove_temporary, table_bytes, write_atomically
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
@@ -41,6 +52,8 @@ RELEASE_UNIT: Final = "build/release"
 BATCH_UNITS: Final = 64
 EXPORT: Final = "export"
 STAGES: Final = (*SCENE_STAGES, EXPORT)
+RELEASE: Final = "release"
+OWN_FOLDERS: Final = (RELEASE, VIDEOS, "samples")  # beside the store; raw data may lie in the same folder too
 OBSERVED: Final = "observe"  # the stage whose result is the scene as the questions see it
 SELECTED: Final = "select"  # the stage whose result is the questions of a scene
 
@@ -142,7 +155,7 @@ class Builder:
             self._export(outcome, outcome.manifest)
             self._write(outcome)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
-            remove_temporary(self.out)
+            remove_temporary(self.out, OWN_FOLDERS)
             return outcome
 
     def dry_run(self) -> Outcome:
@@ -200,13 +213,21 @@ class Builder:
 
     def _given_again(self, stage: Stage, outcome: Outcome) -> dict[str, Given]:
         """What a stage was last given: raw data as they are now, and the last results of the stage before it."""
-        raw = self._raw_inputs(outcome) if stage.reads_raw else {}
         if stage.after is None:
-            return raw
-        before = {u: e.output for (s, u), e in self._previous.items() if s == stage.after and e.output}
-        if not before:
-            raise ConfigError(f"{self.out}: no results of stage {stage.after} yet; run the whole build first")
-        return {u: Given(raw[u].raw if u in raw else None, r) for u, r in before.items() if u in raw or not raw}
+            units: dict[str, Result | None] = {u: None for s, u in self._previous if s == stage.name}
+        else:
+            units = {u: e.output for (s, u), e in self._previous.items() if s == stage.after and e.output}
+        if not units:
+            raise ConfigError(
+                f"{self.out}: no results of stage {stage.after or stage.name} yet; run the whole build first"
+            )
+        if not stage.reads_raw:
+            return {unit: Given(None, result) for unit, result in units.items()}
+        raw = self._raw_inputs(outcome)
+        given = {unit: Given(raw[unit].raw, result) for unit, result in units.items() if unit in raw}
+        if not given:
+            raise ConfigError(f"{self.out}: none of its scenes are in these roots; give those that it was built from")
+        return given
 
     def _raw_inputs(self, outcome: Outcome) -> dict[str, Given]:
         self._check_roots()
@@ -310,7 +331,7 @@ class Builder:
         entry.output = self.store.index(EXPORT).get((RELEASE_UNIT, key))
         if entry.output is not None and not self.store.is_sound(entry.output):
             entry.output = None
-        if entry.output is None or not release_is_whole(self.out / "release", self.store.get(entry.output)):
+        if entry.output is None or not release_is_whole(self.out / RELEASE, self.store.get(entry.output)):
             entry.output = None
             entry.why = self._why(entry)
         return entry
@@ -325,7 +346,7 @@ class Builder:
             parts = [(e.stage, e.output) for e in exported if e.output]
             scenes = [Scene.model_validate_json(self.store.get(r)) for stage, r in parts if stage == OBSERVED]
             tables = (read_table(self.store.get(r)) for stage, r in parts if stage != OBSERVED)
-            summary = write_release(self.out / "release", tables, scenes, _export_settings(self.config))
+            summary = write_release(self.out / RELEASE, tables, scenes, _export_settings(self.config))
             entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
             self._progress(EXPORT, 1, 1)
         outcome.released = Released.model_validate_json(self.store.get(entry.output))

@@ -109,10 +109,11 @@ def write_atomically(path: Path, raw: bytes) -> None:
         raise StoreError(f"{path.parent}: cannot write ({error.strerror}): {hint}") from error
 
 
-def remove_temporary(folder: Path) -> None:
-    """Removes what killed processes left behind anywhere in a folder; nobody may be writing there."""
-    for path in sorted(folder.rglob(f"{_TEMPORARY}*")):
-        path.unlink(missing_ok=True)
+def remove_temporary(folder: Path, inner: Iterable[str]) -> None:
+    """Removes what killed processes left behind in a folder and below inner ones; nobody may be writing there."""
+    for paths in (folder.glob(f"{_TEMPORARY}*"), *((folder / name).rglob(f"{_TEMPORARY}*") for name in inner)):
+        for path in list(paths):
+            path.unlink(missing_ok=True)
 
 
 def _write(descriptor: int, raw: bytes) -> None:

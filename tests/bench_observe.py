@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import resource
+import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import trimesh
 
+from pipeline.builder import Builder
+from pipeline.config import BuildConfig
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.observe.visibility import ObserveConfig, observe
+from pipeline.samples.write import write_samples
 from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.stages import Done, Job, run_job
 
 Row = tuple[str, float, str, float | None, float | None]
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -75,6 +85,45 @@ def rows() -> list[Row]:
     ]
 
 
+def worker_rows() -> list[Row]:
+    """Eight copies of each sample scan built with one and with two processes, and what a process takes at most."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_samples(folder / "samples")
+        for scan in sorted((folder / "samples" / "arkitscenes" / "3dod" / "Validation").iterdir()):
+            for copy in range(8):
+                _copy(scan, scan.with_name(f"{copy}{scan.name}"))
+        config = BuildConfig.model_validate(
+            {"build": "vsi", "roots": {"arkitscenes": folder / "samples" / "arkitscenes"}, "video": False}
+        )
+        seconds = {}
+        for workers in (1, 2):
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                list(pool.map(abs, range(64)))  # started before the clock is
+                start = time.perf_counter()
+                Builder(config, folder / str(workers), lambda _, batches, p=pool: _spread(p, batches)).build()
+                seconds[workers] = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return [
+        ("27 scans, one worker", seconds[1], "s", None, None),
+        ("27 scans, two workers", seconds[2], "s", None, seconds[1] / seconds[2]),
+        ("largest process", peak, "MiB", 2048.0, None),
+    ]
+
+
+def _spread(pool: ProcessPoolExecutor, batches: list[list[Job]]) -> Iterator[Done]:
+    return pool.map(run_job, [job for batch in batches for job in batch])
+
+
+def _copy(scan: Path, there: Path) -> None:
+    """A copy of an ARKitScenes scan under another name, with links for files."""
+    for path in sorted(scan.rglob("*")):
+        if path.is_file():
+            target = there / str(path.relative_to(scan)).replace(scan.name, there.name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.hardlink_to(path)
+
+
 if __name__ == "__main__":
-    for row in rows():
+    for row in (*rows(), *worker_rows()):
         print(*row)

@@ -458,10 +458,31 @@ def test_a_stage_or_scene_that_is_not_known_is_refused(
     assert files_below(out) == before
 
 
-@pytest.mark.parametrize("stage", ["generate", "select"])
-def test_a_stage_alone_needs_the_one_before_it(stage: str, meta: Path, out: Path) -> None:
+@pytest.mark.parametrize("stage", SCENE_STAGES)
+def test_a_stage_alone_needs_a_build_before_it(stage: str, meta: Path, out: Path) -> None:
     with pytest.raises(ConfigError, match="run the whole build first"):
         Builder(config_of(meta), out).stage(stage)
+
+
+@pytest.mark.parametrize("stage", [name for name, stage in SCENE_STAGES.items() if stage.reads_raw])
+@pytest.mark.parametrize("scenes", [[], ["office"]])
+def test_a_stage_alone_takes_in_no_scene_of_another_build(
+    stage: str, scenes: list[str], meta: Path, out: Path, tmp_path: Path
+) -> None:
+    build(meta, out)
+    before = files_below(out)
+    other = written(tmp_path / "other", {name: s | {"dataset": "other"} for name, s in SCENES.items()})
+    with pytest.raises(ConfigError, match="none of its scenes are in these roots; give those that it was built from"):
+        Builder(config_of(other), out).stage(stage, scenes)
+    assert files_below(out) == before
+
+
+def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
+    build(meta, out)
+    config = config_of(meta).model_copy(update={"roots": {}})
+    for stage in (*(name for name, stage in SCENE_STAGES.items() if not stage.reads_raw), EXPORT):
+        Builder(config, out).check(stage)
+        Builder(config, out).stage(stage)
 
 
 # ---- what the result depends on

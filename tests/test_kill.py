@@ -229,6 +229,28 @@ def test_the_command_is_killed_and_its_workers_end(
     assert_same_build(out, expected)
 
 
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_told_in_one_line(
+    undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    """As the kernel does it when memory runs out."""
+    meta, expected = undisturbed(24)
+    out = tmp_path / "out"
+    with command(meta, out) as process:
+        workers: list[int] = []
+        while process.poll() is None and not (workers and n_files(out)):
+            workers = [pid for pid in _children(process.pid) if WORKER in _command_line(pid)]
+            time.sleep(0.002)
+        os.kill(workers[0], signal.SIGKILL)
+        _, raw = process.communicate()
+    said = raw.decode()
+    assert process.returncode == 1, said
+    assert said.startswith("scan2qa: a worker process died, most likely for lack of memory: try --workers 1;"), said
+    assert said.count("\n") == 1, said
+    build(meta, out)
+    assert_same_build(out, expected)
+
+
 @contextmanager
 def command(meta: Path, out: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The real command, with Prefect and two worker processes."""
@@ -236,6 +258,7 @@ def command(meta: Path, out: Path) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         cwd=REPOSITORY,
         env=prefect_environment(),
     ) as process:

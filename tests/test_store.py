@@ -217,6 +217,10 @@ def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path
         *(out / "store" / stage / "samples" for stage in SCENE_STAGES),
         out / "store/export/build",
     ]
+    data = out / "my data"  # may lie there too, and is not ours
+    data.mkdir()
+    (data / ".tmp-mine").write_bytes(b"mine")
+    before = sorted([*before, data / ".tmp-mine"])
     for place in places:
         (place / ".tmp-left").write_bytes(b"half a fi")
     (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")

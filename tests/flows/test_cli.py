@@ -149,7 +149,7 @@ def test_a_stage_alone(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert "Later stages were not run; scan2qa build vsi brings them up to date." in run.out
     asked = [row["unit"] for row in rows_of(out / "manifest.parquet") if row["why"] == "asked"]
     assert asked == ["samples/kitchen", "samples/office"]
-    assert scan2qa("stage", "vsi", "export", "--root", root, "--out", out).code == 0
+    assert scan2qa("stage", "vsi", "export", "--out", out).code == 0, "the stages that read no raw data need no root"
 
 
 def test_an_audit_of_ones_own_release(scan2qa: Cli, root: str, meta: Path, tmp_path: Path) -> None:
@@ -242,6 +242,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
             ["cannot write (", "give a folder that can be written with --out"],
         ),
         (["build", "vsi", "ROOT", "--out", "FILE/below"], 1, ["cannot write (Not a directory)", "--out"]),
+        (["stage", "vsi", "unify"], 2, ["no --root was given"]),
         (["stage", "vsi", "blend", "ROOT"], 2, ["unknown stage 'blend'; there are unify, "]),
         (["build", "vsi", "--dry-run", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder"]),
         (["audit", "--meta", "/no", "--questions", "/no", "--out", "x"], 2, ["/no: no such folder"]),

@@ -1,0 +1,113 @@
+"""A question as someone without the video sees it, with its answer and the group that folds keep together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cache, cached_property
+from typing import Final
+
+from pipeline.errors import ConfigError
+from pipeline.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
+
+LETTERS: Final = "ABCDEFGHIJ"
+MAX_NAME_WORDS: Final = 6  # a longer field is free text (the steps of a route), not the name of something
+_LETTERED: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question.
+
+    Attributes:
+        options: without their letters, in the order of these; empty for a number.
+        right: index of the right option; None for a number.
+        number: the right number; None for multiple choice.
+    """
+
+    id: int | str
+    task: str
+    group: str
+    text: str
+    options: tuple[str, ...]
+    right: int | None
+    number: Decimal | None
+
+    @cached_property
+    def fields(self) -> Operands | None:
+        """What its template's fields hold; None where the wording is of no template of the task's name."""
+        return next((found for t in _templates(self.task) if (found := t.parse(self.text)) is not None), None)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Field -> name of what is asked about; fields of free text and lists are left out."""
+        fields = self.fields or {}
+        return {k: v for k, v in fields.items() if isinstance(v, str) and len(v.split()) <= MAX_NAME_WORDS}
+
+    @cached_property
+    def listed(self) -> tuple[str, ...]:
+        """The names that the question lists, in its order."""
+        return next((v for v in (self.fields or {}).values() if isinstance(v, tuple)), ())
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The different words of a question of unknown wording, in alphabetical order."""
+        return _words(self.text) if self.fields is None else ()
+
+    @cached_property
+    def option_words(self) -> tuple[tuple[str, ...], ...]:
+        """The different words of each option of a question of unknown wording."""
+        return tuple(_words(option) if self.fields is None else () for option in self.options)
+
+    @cached_property
+    def elements(self) -> tuple[tuple[str, ...], ...]:
+        """Each option taken apart at its commas."""
+        return tuple(tuple(option.split(LIST_SEPARATOR)) for option in self.options)
+
+
+def make_item(
+    id: int | str, task: str, group: str, text: str, options: Sequence[str] | None, ground_truth: str
+) -> Item:
+    """An item from the columns of a released benchmark. Raises ConfigError where the answer cannot be read."""
+    truth = ground_truth.strip()
+    if not options:
+        number = _number(truth)
+        if number is None:
+            raise ConfigError(f"question {id} ({task}): it has no options, and its answer {truth!r} is no number")
+        return Item(id, task, group, text, (), None, number)
+    letters = LETTERS[: len(options)]
+    if len(options) > len(LETTERS):
+        raise ConfigError(f"question {id} ({task}): {len(options)} options; at most {len(LETTERS)} have letters")
+    if truth.upper() not in tuple(letters):
+        raise ConfigError(f"question {id} ({task}): its answer {truth!r} is none of the letters {', '.join(letters)}")
+    lettered = [match for option in options if (match := _LETTERED.fullmatch(option))]
+    texts = {match[1]: match[2] for match in lettered}
+    if len(lettered) < len(options):
+        texts = dict(zip(letters, map(str.strip, options), strict=True))
+    elif sorted(texts) != list(letters):
+        raise ConfigError(
+            f"question {id} ({task}): its options do not have the letters {', '.join(letters)}, once each"
+        )
+    return Item(id, task, group, text, tuple(texts[letter] for letter in letters), letters.index(truth.upper()), None)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(sorted(set(re.findall(r"\w+", text.lower()))))
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if math.isfinite(float(value)) else None
+
+
+@cache
+def _templates(task: str) -> tuple[Template, ...]:
+    """The question templates of a task's name, whatever the benchmark."""
+    paths = sorted(TEMPLATES_DIR.glob(f"*/{task}.yaml")) if re.fullmatch(r"\w+", task) else []
+    return tuple(load_template(f"{path.parent.name}/{path.stem}") for path in paths)

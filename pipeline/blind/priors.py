@@ -1,0 +1,130 @@
+"""What guessing earns: at random, the most frequent answer, medians, and what a name alone suggests.
+
+All are fitted on the other folds, so that with folds by scene nothing is known of the question's own scene. Every
+function takes the questions of one task with their folds (n,) and gives the score (n,) of its guess: right or not for
+options, with equal guesses sharing the point, and mean relative accuracy for numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from pipeline.blind.items import Item
+from pipeline.geometry.boxes import FloatArray, IntArray
+from pipeline.metrics.mra import mean_relative_accuracies
+
+SMOOTHING: Final = 2.0  # a pair's share of right answers counts this many of its option's, that one this many of 1/k
+
+
+def chance(items: Sequence[Item], fold: IntArray) -> FloatArray:
+    """Options: 1/k. Numbers: what the answer of a random question of the other folds earns, the mean over the task.
+
+    The mean, since per question it would be high for frequent answers, and those are the bias to be found.
+    """
+    if items[0].options:
+        return np.array([1 / len(item.options) for item in items])
+    values = _values(items)
+    earned = np.zeros(len(items))
+    for test in range(int(fold.max()) + 1):
+        guesses, count = np.unique(values[fold != test], return_counts=True)
+        if len(guesses):
+            scores = mean_relative_accuracies(guesses[:, None], values[None, fold == test])
+            earned[fold == test] = count @ scores / count.sum()
+    return np.full(len(items), earned.mean())
+
+
+def most_frequent(items: Sequence[Item], fold: IntArray) -> FloatArray:
+    """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
+    if items[0].options:
+        return _best_options(items, fold, _times_right)
+    return _guess(items, fold, lambda values: float(Counter(sorted(values)).most_common(1)[0][0]))
+
+
+def task_median(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """Numbers: the median. Options have none."""
+    return None if items[0].options else _guess(items, fold, median)
+
+
+def by_name(items: Sequence[Item], fold: IntArray) -> FloatArray:
+    """Numbers: the median for the same names (category medians). Options: how often right beside the same names.
+
+    Where the names never occur in the other folds: the median of all; how often the option is right beside any.
+    """
+    if items[0].options:
+        return _best_options(items, fold, _share_right)
+    return _guess(items, fold, median, lambda item: tuple(sorted(item.names.values())))
+
+
+def _guess(
+    items: Sequence[Item],
+    fold: IntArray,
+    guess: Callable[[list[float]], float],
+    key: Callable[[Item], Hashable] = lambda item: (),
+) -> FloatArray:
+    """Scores of one guess per key; keys without answers get the guess of all."""
+    values = _values(items)
+    guesses = np.full(len(items), np.nan)
+    for test in range(int(fold.max()) + 1):
+        known: dict[Hashable, list[float]] = defaultdict(list)
+        for index in np.flatnonzero(fold != test).tolist():
+            known[key(items[index])].append(float(values[index]))
+        everything = [value for group in known.values() for value in group]
+        if everything:
+            by_key = {k: guess(group) for k, group in known.items()}
+            rest = guess(everything)
+            for index in np.flatnonzero(fold == test).tolist():
+                guesses[index] = by_key.get(key(items[index]), rest)
+    return np.asarray(mean_relative_accuracies(guesses, values))
+
+
+class _Seen:
+    """How often options were offered and right, in the training folds."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.offered: Counter[Hashable] = Counter()
+        self.right: Counter[Hashable] = Counter()
+        for item in items:
+            for place, option in enumerate(item.options):
+                for key in (option, _beside(item, option)):
+                    self.offered[key] += 1
+                    self.right[key] += place == item.right
+
+
+def _beside(item: Item, option: str) -> Hashable:
+    return (option, *sorted(item.names.values()))
+
+
+def _times_right(seen: _Seen, item: Item, option: str) -> float:
+    return float(seen.right[option])
+
+
+def _share_right(seen: _Seen, item: Item, option: str) -> float:
+    beside = _beside(item, option)
+    alone = (seen.right[option] + SMOOTHING / len(item.options)) / (seen.offered[option] + SMOOTHING)
+    return (seen.right[beside] + SMOOTHING * alone) / (seen.offered[beside] + SMOOTHING)
+
+
+def _best_options(items: Sequence[Item], fold: IntArray, worth: Callable[[_Seen, Item, str], float]) -> FloatArray:
+    scores = np.zeros(len(items))
+    for test in range(int(fold.max()) + 1):
+        seen = _Seen([items[index] for index in np.flatnonzero(fold != test).tolist()])
+        for index in np.flatnonzero(fold == test).tolist():
+            item = items[index]
+            scores[index] = point([worth(seen, item, option) for option in item.options], item.right)
+    return scores
+
+
+def point(worth: Sequence[float], right: int | None) -> float:
+    """1 where the right option has the highest worth, shared with its equals, else 0."""
+    best = max(worth)
+    equal = [place for place, value in enumerate(worth) if value == best]
+    return (right in equal) / len(equal)
+
+
+def _values(items: Sequence[Item]) -> FloatArray:
+    return np.array([float(item.number or 0) for item in items])

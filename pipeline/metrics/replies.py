@@ -1,0 +1,70 @@
+"""What the strict parsers share: a reply brought into plain form, and a reading with its reason."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+# Words after which an answer is stated. CJK and others: a reply in another language is read as far as these go.
+ANSWER_WORDS: Final = (
+    r"\b(?:answer|ans|solution|result|respuesta|réponse|reponse|antwort|risposta|resposta|ответ)\b"
+    r"|答案|答え|回答|정답|답"
+)
+_JSON_KEYS: Final = ("answer", "final_answer", "choice", "option", "letter", "value", "prediction", "result")
+_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARKED_ANSWER: Final = re.compile(r"<\s*(?:answer|ans)\s*>|\\boxed\b", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[^<>\n]{1,40}>")
+_MARKUP: Final = re.compile(r"__|\\(?:text|mathrm|mathbf|textbf)\b|\\[()\[\],;! ]")
+THIN: Final = "\u2009"
+LATIN: Final = "A-Za-zÀ-ÖØ-öø-ɏ0-9"  # of a word or number; for character classes
+_MARKS: Final = str.maketrans(
+    dict.fromkeys('*`"“”„«»${}', " ")
+    | dict.fromkeys("²³\u200b\u200e\u200f\ufeff", "")
+    | dict.fromkeys("\u00a0\u202f\u2009", THIN)  # blanks that do not break: between groups of three digits
+    | {"−": "-", "–": "-", "—": "-", "’": "'", "٫": ".", "٬": ","}
+)
+
+
+class Reading(NamedTuple, Generic[T]):
+    """What a reply says; where ``value`` is None, ``reason`` names why."""
+
+    value: T | None
+    reason: str | None
+
+
+def plain(reply: str) -> str:
+    """A reply without thoughts, markup and quotation marks, full-width letters and foreign digits made ASCII.
+
+    Blanks that do not break become `THIN`. Of a JSON object, wherever in the reply it stands, only the answer is left.
+    """
+    text = _THOUGHT.sub(" ", reply)
+    found = _answer_of_json(text)
+    if found is not None:
+        text = f"answer: {found}"
+    text = _TAG.sub(" ", _MARKUP.sub(" ", _MARKED_ANSWER.sub(" answer: ", text)))
+    text = THIN.join(unicodedata.normalize("NFKC", part) for part in text.translate(_MARKS).split(THIN))
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text).strip()
+
+
+def _answer_of_json(text: str) -> str | None:
+    """The answer in the first JSON object of a reply: under a known key, or its only value. Numbers as written."""
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        # strict=False: replies have line breaks in strings
+        decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str, strict=False)
+        found: Any = decoder.raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    lowered = {str(key).lower(): value for key, value in found.items()}
+    values = [lowered[key] for key in _JSON_KEYS if key in lowered] or (
+        list(lowered.values()) if len(lowered) == 1 else []
+    )
+    return str(values[0]) if values and isinstance(values[0], str) else None

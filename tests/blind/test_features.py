@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from pipeline.blind.features import encode, rows_of
+from pipeline.blind.folds import folds_of
+from pipeline.blind.items import Item, make_item
+from tests.blind.made import nearest_item, nearest_items, number_item, size_items
+
+KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
+
+
+def relabelled(items: list[Item], chosen: np.ndarray) -> list[Item]:
+    """The same questions, those chosen with other answers."""
+    return [
+        item
+        if not other
+        else replace(item, right=(item.right + 1) % len(item.options))
+        if item.right is not None
+        else replace(item, number=Decimal(item.number or 0) * 3 + 1)
+        for item, other in zip(items, chosen, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("test", range(5))
+def test_answers_of_the_test_fold_change_no_feature(kind: str, test: int) -> None:
+    items = KINDS[kind]
+    fold = folds_of([item.group for item in items])
+    before = encode(rows_of(items), fold, test)
+    after = encode(rows_of(relabelled(items, fold == test)), fold, test)
+    assert before.tobytes() == after.tobytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_of_the_own_fold_change_no_feature_of_a_training_question(kind: str) -> None:
+    items = KINDS[kind]
+    fold = folds_of([item.group for item in items])
+    rows, changed = rows_of(items), rows_of(relabelled(items, fold == 1))
+    mine = fold[rows.question] == 1
+    before, after = encode(rows, fold, 0), encode(changed, fold, 0)
+    assert before[mine].tobytes() == after[mine].tobytes()
+    assert before[~mine].tobytes() != after[~mine].tobytes(), "the other folds learn from it"
+
+
+def test_a_key_is_the_share_and_the_smoothed_mean_of_other_folds() -> None:
+    fold = np.array([0, 1, 1, 2, 2])
+    lamp = [nearest_item(id, "bed", ["lamp", "sofa", "tv", "door"], "lamp") for id in range(4)]
+    items = [*lamp, nearest_item(4, "bed", ["lamp", "sofa", "tv", "door"], "tv")]
+    features = encode(rows_of(items), fold, test=0)[:, 10:12]  # after the ten plain columns: the option alone
+    # Either training fold offers the lamp twice among 8 options; it is right twice in fold 1 and once in fold 2.
+    share, in_one, in_two = np.log(3 / 9), 1.5 / (2 + 2), 0.5 / (2 + 2)
+    assert features[4] == pytest.approx([share, in_two]), "a row of fold 1 knows fold 2"
+    assert features[12] == pytest.approx([share, in_one])
+    assert features[0] == pytest.approx([share, (in_one + in_two) / 2]), "the test row knows both, one at a time"
+
+
+def test_a_name_never_seen_has_the_mean_of_all() -> None:
+    items = [number_item(id, 10, ["bed"]) for id in range(4)] + [number_item(4, 99, ["sofa"])]
+    features = encode(rows_of(items), np.array([0, 0, 2, 2, 1]), test=1)
+    assert features[4, 2:] == pytest.approx([np.log(1 / 3), np.arcsinh(500), 0], abs=1e-6)
+
+
+def test_test_rows_are_of_the_size_of_training_rows() -> None:
+    """Ten categories, equally often in every fold: nothing but the answers may differ between folds."""
+    items = [number_item(id, 10 + id % 10, [f"thing {id % 10}"]) for id in range(100)]
+    fold = np.arange(100) // 10 % 5
+    features = encode(rows_of(items), fold, test=3)
+    assert features[fold == 3] == pytest.approx(features[fold == 2])
+
+
+def test_both_orders_of_two_names_are_one_pair() -> None:
+    ends = [("bed", "sofa"), ("sofa", "bed"), ("tv", "bed")]
+    items = [number_item(id, 1, pair, task="object_abs_distance") for id, pair in enumerate(ends)]
+    _, pair = rows_of(items).keys
+    assert pair[0] == pair[1] != pair[2]
+
+
+def test_letters_and_the_order_of_questions_make_no_difference_but_the_place() -> None:
+    options = ["lamp", "sofa", "tv", "door"]
+    one, turned = (nearest_item(0, "bed", o, "lamp") for o in (options, [*options[1:], "lamp"]))
+    rows = [rows_of([item]) for item in (one, turned)]
+    assert rows[0].plain[0, 1:5].tolist() == rows[1].plain[3, 1:5].tolist()
+    assert (rows[0].plain[0, 0], rows[1].plain[3, 0]) == (0, 3)
+
+
+def test_an_option_like_the_others_is_told_from_the_odd_one_out() -> None:
+    orders = ["bed, sofa, tv", "bed, tv, sofa", "sofa, bed, tv", "bed, sofa, door"]
+    text = "What will be the first-time appearance order of the following categories in the video: bed, sofa, tv?"
+    item = make_item(0, "obj_appearance_order", "s", text, orders, "A")
+    assert rows_of([item]).plain[:, 3] == pytest.approx([4 / 9, 2 / 9, 1 / 9, 3 / 9])
+    assert rows_of([item]).plain[:, 4].tolist() == [1, 0, 0, 0], "the order in which the question lists them"
+
+
+def test_numbers_among_the_options_are_ranked() -> None:
+    item = make_item(0, "t", "s", "?", ["10", "2", "3.5", "40"], "A")
+    assert rows_of([item]).plain[:, 6].tolist() == [2, 0, 1, 3]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from pipeline.audit import Published
+from pipeline.blind.items import make_item
+from pipeline.errors import ConfigError
+from pipeline.templates import load_template
+
+OPTIONS = ["A. chair", "B. table"]
+
+
+def test_a_question_with_options() -> None:
+    item = make_item(7, "object_rel_distance", "scene1", "?", OPTIONS, " b ")
+    assert (item.options, item.right, item.number) == (("chair", "table"), 1, None)
+
+
+@pytest.mark.parametrize(
+    "options", [["chair", "table"], ["(A) chair", "(B) table"], ["A: chair", "B) table "], ["B. table", "A. chair"]]
+)
+def test_options_are_in_the_order_of_their_letters(options: list[str]) -> None:
+    assert make_item(7, "t", "s", "?", options, "B").options == ("chair", "table")
+
+
+def test_a_number() -> None:
+    item = make_item("q7", "object_counting", "scene1", "How many chair(s) are in this room?", None, "3")
+    assert (item.options, item.right, item.number) == ((), None, Decimal(3))
+    assert item.names == {"category": "chair"}
+
+
+@pytest.mark.parametrize(
+    ("options", "truth", "said"),
+    [
+        (OPTIONS, "C", "'C' is none of the letters A, B"),
+        (OPTIONS, "AB", "none of the letters"),
+        (OPTIONS, "", "none of the letters"),
+        (["A. chair", "A. table"], "A", "do not have the letters A, B, once each"),
+        (["A. chair", "C. table"], "A", "do not have the letters"),
+        ([f"option {n}" for n in range(11)], "A", "11 options; at most 10"),
+        (None, "B", "'B' is no number"),
+        ([], "", "'' is no number"),
+        (None, "NaN", "is no number"),
+        (None, "inf", "is no number"),
+        (None, "1e400", "is no number"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_an_error(options: list[str] | None, truth: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"question 7 .*{said}"):
+        make_item(7, "task", "scene1", "?", options, truth)
+
+
+def test_names_and_lists_come_from_the_wording() -> None:
+    text = "If I am standing by the bed and facing the tv, is the sofa to the left or the right of the tv?"
+    easy = make_item(1, "object_rel_direction_easy", "s", text, ["A. left", "B. right"], "A")
+    assert easy.names == {"standing": "bed", "facing": "tv", "asked": "sofa"}
+    text = load_template("vsi/object_rel_distance").render({"choices": ("chair", "table"), "primary": "tv"})
+    near = make_item(1, "object_rel_distance", "s", text, OPTIONS, "A")
+    assert (near.names, near.listed, near.words) == ({"primary": "tv"}, ("chair", "table"), ())
+
+
+def test_an_unknown_wording_or_task_is_known_by_its_words() -> None:
+    for task in ("object_rel_distance", "landmark_position", "../vsi/object_counting", "*"):
+        item = make_item(1, task, "s", "Where is the red tower?", OPTIONS, "A")
+        assert (item.fields, item.names) == (None, {})
+        assert item.words == ("is", "red", "the", "tower", "where")
+        assert item.option_words == (("chair",), ("table",))
+
+
+def test_the_steps_of_a_route_are_no_name(real_questions: list[Published]) -> None:
+    route = next(q for q in real_questions if q.question_type == "route_planning")
+    item = make_item(route.id, route.question_type, "s", route.question, route.options, route.ground_truth)
+    assert sorted(item.names) == ["destination", "facing", "start"]

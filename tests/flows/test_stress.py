@@ -1,0 +1,195 @@
+"""`scan2qa stress-test`, on made files and on the released one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from flows.stress import stress_test
+from pipeline.blind.items import Item
+from pipeline.errors import ConfigError
+from tests.blind.made import nearest_items, size_items
+
+app = typer.Typer()
+app.command()(stress_test)
+COLUMNS = ["id", "question_type", "bias_score", "chance", "fold", "removed_in_round"]
+
+Row = dict[str, Any]
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def released(items: Sequence[Item], first_id: int = 0) -> list[Row]:
+    """Rows in the released columns."""
+    return [
+        {
+            "id": first_id + number,
+            "dataset": "made",
+            "scene_name": item.group,
+            "building": f"building {number % 7}",
+            "question_type": item.task,
+            "question": item.text,
+            "options": [f"{letter}. {option}" for letter, option in zip("ABCD", item.options, strict=False)] or None,
+            "ground_truth": "ABCD"[item.right] if item.right is not None else str(item.number),
+        }
+        for number, item in enumerate(items)
+    ]
+
+
+ROWS = [*released(nearest_items(60, shortcut=True)), *released(size_items(60, spread=0.3), first_id=60)]
+
+
+def write_lines(path: Path, rows: list[Row]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_list(path: Path, rows: list[Row]) -> None:
+    path.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def write_parquet(path: Path, rows: list[Row]) -> None:
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+FORMATS: dict[str, Callable[[Path, list[Row]], None]] = {
+    ".jsonl": write_lines,
+    ".json": write_list,
+    ".parquet": write_parquet,
+}
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    write_lines(path, ROWS)
+    return path
+
+
+def test_one_row_per_question(questions: Path, tmp_path: Path) -> None:
+    result = run(questions, "--out", tmp_path / "out.parquet")
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.column_names == COLUMNS
+    rows = table.to_pylist()
+    assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
+    assert {row["removed_in_round"] for row in rows} == {None}
+    assert all(0 <= row["bias_score"] <= 1 for row in rows)
+    for words in ("folds by scene_name", "most frequent", "by name, mixed", "object_rel_distance", "1.000 ± 0.000"):
+        assert words in result.output
+    assert "pruning" not in result.output
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_formats_row_order_and_a_second_run_make_no_difference(suffix: str, questions: Path, tmp_path: Path) -> None:
+    FORMATS[suffix](tmp_path / f"again{suffix}", ROWS[::-1])
+    for arguments in ([], ["--group", "building", "--budget", 60]):
+        run(questions, "--out", tmp_path / "one.parquet", *arguments)
+        run(tmp_path / f"again{suffix}", "--out", tmp_path / "two.parquet", *arguments)
+        assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_pruning_to_a_budget(questions: Path, tmp_path: Path) -> None:
+    result = run(questions, "--out", tmp_path / "out.parquet", "--budget", 60)
+    rounds = Counter(row["removed_in_round"] for row in pq.read_table(tmp_path / "out.parquet").to_pylist())
+    assert rounds == {None: 60, 1: 50, 2: 10}
+    assert "What 2 rounds of pruning left" in result.output
+
+
+def test_pruning_to_a_limit(questions: Path, tmp_path: Path) -> None:
+    run(questions, "--out", tmp_path / "out.parquet", "--tau", 0.6)
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    first = [row for row in rows if row["removed_in_round"] == 1]
+    assert first
+    assert all(row["bias_score"] - row["chance"] >= 0.6 for row in first)
+
+
+def test_folds_keep_the_column_together_or_nothing(questions: Path, tmp_path: Path) -> None:
+    folds = {}
+    for name, arguments in {"scene_name": [], "building": ["--group", "building"], "none": ["--ungrouped"]}.items():
+        result = run(questions, "--out", tmp_path / "out.parquet", *arguments)
+        rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+        folds[name] = [row["fold"] for row in rows]
+        assert ("folds mix scenes" if name == "none" else f"folds by {name}") in result.output
+    for name in ("scene_name", "building"):
+        pairs = {(row[name], fold) for row, fold in zip(ROWS, folds[name], strict=True)}
+        assert len(pairs) == len({row[name] for row in ROWS})
+    assert len({(row["scene_name"], fold) for row, fold in zip(ROWS, folds["none"], strict=True)}) > 60
+
+
+def test_ids_may_be_texts(tmp_path: Path) -> None:
+    write_lines(tmp_path / "q.jsonl", [row | {"id": f"q{row['id']}"} for row in ROWS])
+    run(tmp_path / "q.jsonl", "--out", tmp_path / "out.parquet")
+    assert pq.read_schema(tmp_path / "out.parquet").field("id").type == pa.string()
+
+
+def test_other_tasks_are_known_by_their_words(tmp_path: Path) -> None:
+    """In a benchmark without templates here, an option that says "always" is right."""
+    rows = [
+        {
+            "id": n,
+            "scene_name": f"flight{n // 2}",
+            "question_type": "landmark",
+            "question": f"What stands beside tower {n}?",
+            "options": [
+                f"A. {'always' if n % 2 else 'never'} a tree {n}",
+                f"B. {'never' if n % 2 else 'always'} a house",
+            ],
+            "ground_truth": "A" if n % 2 else "B",
+        }
+        for n in range(60)
+    ]
+    write_lines(tmp_path / "q.jsonl", rows)
+    run(tmp_path / "q.jsonl", "--out", tmp_path / "out.parquet")
+    scores = pq.read_table(tmp_path / "out.parquet")["bias_score"].to_pylist()
+    assert min(scores) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "said"),
+    [
+        ([], [], "there is 0; name another with --group, or give --ungrouped"),
+        (ROWS[:2], [], "folds need two values of scene_name, and there is 1"),
+        (ROWS, ["--group", "street"], "question 0 has no street; name another column"),
+        (ROWS, ["--group", "building", "--ungrouped"], "exclude each other; leave one out"),
+        (
+            [ROWS[0] | {"ground_truth": "E"}, *ROWS[1:]],
+            [],
+            "q.jsonl: question 0 .*'E' is none of the letters A, B, C, D",
+        ),
+        ([ROWS[60] | {"ground_truth": "large"}, *ROWS], [], "question 60 .*'large' is no number"),
+        ([ROWS[0] | {"options": None, "ground_truth": "1"}, *ROWS[1:]], [], "question 0 and others have no options"),
+        ([ROWS[0] | {"question": None}, *ROWS[1:]], [], "question 1 has no question"),
+    ],
+)
+def test_wrong_input_is_one_line_that_says_what_to_do(
+    rows: list[Row], arguments: list[str], said: str, tmp_path: Path
+) -> None:
+    write_lines(tmp_path / "q.jsonl", rows)
+    with pytest.raises(ConfigError, match=said):
+        run(tmp_path / "q.jsonl", "--out", tmp_path / "out.parquet", *arguments)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_wrong_limits_are_refused(questions: Path, tmp_path: Path) -> None:
+    for arguments in (["--budget", -1], ["--tau", 2]):
+        assert run(questions, "--out", tmp_path / "out.parquet", *arguments).exit_code == 2
+
+
+@pytest.mark.real_data
+def test_the_released_file(real_vsi: Path, tmp_path: Path) -> None:
+    result = run(real_vsi / "questions.jsonl", "--out", tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").num_rows == 2203
+    assert "2203" in result.output

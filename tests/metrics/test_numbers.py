@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+
+import pytest
+
+from pipeline.metrics.numbers import find_number
+
+FOUND = {
+    "2.5": "2.5",
+    "2.5.": "2.5",
+    ".5": "0.5",
+    "-3": "-3",
+    "−3": "-3",  # the mathematical minus
+    "+4": "4",
+    "1e3": "1000",
+    "2.5e-1": "0.25",
+    # with words and units, which are never converted
+    "about 2.5 meters": "2.5",
+    "~2": "2",
+    "≈ 2.0 m": "2",
+    "2.5m": "2.5",
+    "250cm": "250",
+    "**12.5** square meters (m²)": "12.5",
+    "12.5 m^2": "12.5",
+    "12.5 m2": "12.5",
+    "There are 3 chairs": "3",
+    "3. There are 3 chairs.": "3",
+    "2.50 (2.5)": "2.5",
+    "A 3D scan, the 2nd, with 4 chairs": "4",
+    "two": "2",
+    "Twenty.": "20",
+    "Two chairs.": "2",
+    # stated
+    "The answer is 2.5.": "2.5",
+    "I see 3 chairs in frame 1 and 2 tables. Answer: about 4": "4",
+    "The answer is approx. 2.5 m, or 8.2 feet": "2.5",
+    r"\boxed{4} of 7": "4",
+    "<think>3</think> 4": "4",
+    # thousands and decimal marks
+    "1,234": "1234",
+    "1,234.5": "1234.5",
+    "1.234,5": "1234.5",
+    "1,5": "1.5",
+    "0,125": "0.125",
+    "12,34": "12.34",
+    "1.234": "1.234",
+    "1.234.567": "1234567",
+    "1,234,567": "1234567",
+    "1'234": "1234",
+    "1\u00a0234": "1234",
+    "1\u202f234,5 m": "1234.5",
+    # JSON, with text behind it
+    '{"answer": 2.5} since 3 steps': "2.5",
+    '```json\n{"value": "2.5 m"}\n``` 7': "2.5",
+    '{"distance": 2.5, "unit": "m"} ok': "2.5",
+    # other languages and digits
+    "大约2.5米": "2.5",
+    "約１２０センチ": "120",
+    "٢٫٥ متر": "2.5",
+}
+NOT_FOUND = {
+    "": "empty",
+    " \n": "empty",
+    "none": "no_number",
+    "None": "no_number",
+    "I cannot tell.": "no_number",
+    "很远": "no_number",
+    '{"answer": null}': "no_number",
+    "scene0025_01": "no_number",
+    "NaN": "not_finite",
+    "nan m": "not_finite",
+    "-inf": "not_finite",
+    "∞": "not_finite",
+    '{"answer": NaN}': "not_finite",
+    "2-3": "several_numbers",
+    "between 2 and 3 meters": "several_numbers",
+    "answer: 2 to 3 m": "several_numbers",
+    "There are 3 chairs and 2 tables.": "several_numbers",
+    "1 234": "several_numbers",
+    "2x3 m": "several_numbers",
+    "2×3 m": "several_numbers",
+    "1/2": "several_numbers",
+    "½": "several_numbers",
+    "10:30": "several_numbers",
+    "1.2.3": "unreadable",
+    "1,2,3": "unreadable",
+    "1,23,456": "unreadable",
+    "1,2.3": "unreadable",
+}
+
+
+@pytest.mark.parametrize(("reply", "value"), FOUND.items())
+def test_the_number_is_found(reply: str, value: str) -> None:
+    assert find_number(reply) == (Decimal(value), None)
+
+
+@pytest.mark.parametrize(("reply", "reason"), NOT_FOUND.items())
+def test_no_number_is_found_and_the_reason_is_named(reply: str, reason: str) -> None:
+    assert find_number(reply) == (None, reason)
+
+
+def test_a_number_beyond_doubles_is_still_a_number() -> None:
+    assert find_number("1e400") == (Decimal("1e400"), None)
+
+
+@pytest.mark.parametrize("unit", ["answer: ", "1 to ", "9", "1,", "1.", "-", " ", "answer:~", "answer: 1 to "])
+def test_long_replies_take_no_long_time(unit: str) -> None:
+    started = time.process_time()
+    find_number(unit * (100_000 // len(unit)))
+    assert time.process_time() - started < 5
