@@ -136,7 +136,7 @@ def show_audit(table: pa.Table, profile: str) -> None:
     for column in summary.columns[1:]:
         column.justify = "right"
     for name, counts in sorted(per_type.items()):
-        summary.add_row(name, str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
+        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
     total = Counter(row["status"] for row in rows)
     summary.add_section()
     summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
@@ -144,7 +144,8 @@ def show_audit(table: pa.Table, profile: str) -> None:
     causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
     for (status, reason, kind), cases in sorted(reasons.items()):
         shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
-        causes.add_row(status, reason, kind, str(len(cases)), "" if status == "unsupported" else shown)
+        listed = "" if status == "unsupported" else shown
+        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
     if reasons:
         console.print(causes)
     for name in ("object_abs_distance",):
@@ -189,7 +190,7 @@ def show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], profil
         limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
         question = miss.question
         line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def show_dry_run(outcome: Outcome) -> None:

@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import open3d as o3d
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.geometry.boxes import FloatArray
@@ -106,6 +105,8 @@ def count_pixels(
     geometry: SceneGeometry, n_objects: int, chosen: npt.NDArray[np.intp], width: int, height: int
 ) -> PixelCounts:
     """Casts width x height rays for each chosen frame."""
+    import open3d as o3d  # takes a second and 100 MiB, which builds from metadata need not spend
+
     scene = o3d.t.geometry.RaycastingScene(nthreads=1)  # one core a process: builds run several processes
     scene.add_triangles(
         o3d.core.Tensor.from_numpy(np.ascontiguousarray(geometry.vertices, dtype=np.float32)),

@@ -33,7 +33,7 @@ pipeline.store._write = write
 from flows.cli import main
 main()
 """
-COMMANDS = sorted(command.callback.__name__ for command in cli.app.registered_commands if command.callback)
+COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
 
 
 @pytest.fixture
@@ -186,6 +186,24 @@ def test_an_audit_that_finds_differences_has_run(scan2qa: Cli, meta: Path, tmp_p
     (row,) = rows_of(tmp_path / "audit.parquet")
     assert (row["status"], row["published"], row["recomputed"]) == ("differs", "4", "3")
     assert "7 (4 / 3)" in run.out
+
+
+def test_a_published_file_may_hold_what_looks_like_markup(scan2qa: Cli, meta: Path, tmp_path: Path) -> None:
+    question = {"scene_name": "[/a]", "question": "[/b]", "ground_truth": "[/c]", "dataset": "[/d]"}
+    rows = [
+        question | {"id": "[/x]", "question_type": "[/y]"},
+        question
+        | {"id": "[/z]", "question_type": "object_counting", "question": "How many chair(s) are in this room?"},
+    ]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    where = ["--meta", meta, "--questions", tmp_path / "q.jsonl"]
+    run = scan2qa("audit", *where, "--out", tmp_path / "audit.parquet")
+    assert (run.code, run.err) == (0, "")
+    assert "[/y]" in run.out
+    assert "[/z]" in run.out
+    run = scan2qa("coverage", *where)
+    assert (run.code, run.err) == (0, "")
+    assert "[/z]" in run.out
 
 
 def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
