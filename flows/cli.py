@@ -15,9 +15,10 @@ from flows.stress import stress_test
 from pipeline.audit import audit as run_audit
 from pipeline.audit import audit_table, read_questions
 from pipeline.audit import coverage as run_coverage
-from pipeline.builder import STAGES, Builder, Outcome
+from pipeline.builder import STAGES, Builder
 from pipeline.config import BuildConfig, load_config
 from pipeline.errors import ConfigError, RawDataError, Scan2qaError
+from pipeline.manifest import Outcome
 from pipeline.questions.ambiguity import PROFILES, Rules
 from pipeline.readers import READERS, configured
 from pipeline.readers.doctor import inspect

@@ -28,9 +28,10 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from pipeline.builder import Builder, Execute, Outcome, Progress
+from pipeline.builder import Builder, Execute, Progress
 from pipeline.config import BuildConfig
 from pipeline.errors import StoreError
+from pipeline.manifest import Outcome
 from pipeline.stages import Done, Job, run_job
 
 POOL_FROM_JOBS = 16  # below it, starting processes takes longer than the work

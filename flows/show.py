@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pipeline.audit import STATUSES, Coverage, Miss
-from pipeline.builder import Outcome
 from pipeline.builder import Progress as ReportProgress
 from pipeline.export.release import Released
+from pipeline.manifest import Outcome
 from pipeline.readers.doctor import Inspection
 from pipeline.schema import Quarantine
 from pipeline.stages import quarantine_of

@@ -119,7 +119,7 @@ def _show(summaries: Sequence[TaskSummary], column: str, rounds: int) -> None:
     show.console.print(table)
     show.console.print(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
-        "By name: the median, or the option right most often, beside the same names in other folds.",
+        "By name: the median for the same names in other folds; of options the one most often right beside them.",
         highlight=False,
     )
     if not rounds:

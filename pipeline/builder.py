@@ -6,19 +6,18 @@ import fcntl
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
-
-import pyarrow as pa
+from typing import Any, Final
 
 from pipeline.config import BuildConfig
 from pipeline.errors import ConfigError, RawDataError, StoreError
 from pipeline.export.release import EXPORT_CODE, Released, release_is_whole, write_release
+from pipeline.manifest import Entry, Outcome, Why, read_manifest, read_quarantine, write_outcome
 from pipeline.readers import configured
 from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
-from pipeline.schema import Quarantine, Scene
+from pipeline.schema import Scene
 from pipeline.stages import (
     SCENE_STAGES,
     STORE,
@@ -31,23 +30,8 @@ from pipeline.stages import (
     quarantine_of,
     run_job,
 )
-from pipeline.store import Result, Store, digest_of, read_table, remove_temporary, table_bytes, write_atomically
+from pipeline.store import Result, Store, digest_of, read_table, remove_temporary
 
-Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
-MANIFEST: Final = pa.schema(
-    [
-        pa.field("stage", pa.string()),
-        pa.field("unit", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("inputs", pa.string()),
-        pa.field("output", pa.string()),  # null: quarantined
-        pa.field("why", pa.string()),
-        pa.field("seconds", pa.float64()),
-        pa.field("config", pa.string()),
-        pa.field("code", pa.string()),
-        pa.field("path", pa.string()),
-    ]
-)
 RELEASE_UNIT: Final = "build/release"
 BATCH_UNITS: Final = 64
 EXPORT: Final = "export"
@@ -72,38 +56,6 @@ class Given:
         """Digest of all that the stage looks at."""
         raw = self.raw.digest if stage.reads_raw and self.raw else None
         return digest_of([raw, self.before.digest if self.before else None])
-
-
-@dataclass
-class Entry:
-    """One row of the manifest."""
-
-    stage: str
-    unit: str
-    key: str
-    inputs: str
-    config: str
-    code: str
-    why: Why
-    output: Result | None = None
-    seconds: float = 0.0
-
-
-@dataclass
-class Outcome:
-    """What a build did."""
-
-    manifest: list[Entry] = field(default_factory=list)
-    quarantine: list[Quarantine] = field(default_factory=list)
-    released: Released | None = None
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Number of units per stage and why."""
-        table: dict[str, dict[str, int]] = {}
-        for entry in self.manifest:
-            row = table.setdefault(entry.stage, {})
-            row[entry.why] = row.get(entry.why, 0) + 1
-        return table
 
 
 def run_here(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
@@ -134,7 +86,7 @@ class Builder:
         self.store = Store(out / STORE)
         self._execute = execute
         self._progress = progress
-        self._previous = _read_manifest(out / "manifest.parquet")
+        self._previous = read_manifest(out)
 
     def check(self, stage: str | None = None) -> None:
         """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write."""
@@ -153,7 +105,7 @@ class Builder:
             for stage in self._stages():
                 given[stage.name] = self._run_stage(stage, given[stage.after], outcome)
             self._export(outcome, outcome.manifest)
-            self._write(outcome)
+            write_outcome(self.out, outcome, STAGES)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
             remove_temporary(self.out, OWN_FOLDERS)
             return outcome
@@ -191,7 +143,7 @@ class Builder:
                 given = self._given_again(SCENE_STAGES[name], outcome)
                 chosen = {unit: given[unit] for unit in _matching(given, scenes)}
                 self._run_stage(SCENE_STAGES[name], chosen, outcome, asked=True)
-            self._write(self._with_the_rest(name, outcome))
+            write_outcome(self.out, self._with_the_rest(name, outcome), STAGES)
             return outcome
 
     def _with_the_rest(self, name: str, outcome: Outcome) -> Outcome:
@@ -206,7 +158,7 @@ class Builder:
         known = {e.unit for e in self._previous.values()}
         left_out = [
             q
-            for q in _read_quarantine(self.out / "quarantine.parquet")
+            for q in read_quarantine(self.out)
             if (q.stage, q.unit) not in again and (q.unit in known or not listed_again)
         ]
         return Outcome([*kept, *outcome.manifest], [*left_out, *outcome.quarantine])
@@ -352,29 +304,6 @@ class Builder:
         outcome.released = Released.model_validate_json(self.store.get(entry.output))
         outcome.manifest.append(entry)
 
-    def _write(self, outcome: Outcome) -> None:
-        rows = [
-            {
-                "stage": e.stage,
-                "unit": e.unit,
-                "key": e.key,
-                "inputs": e.inputs,
-                "output": e.output.digest if e.output else None,
-                "why": e.why,
-                "seconds": round(e.seconds, 4),
-                "config": e.config,
-                "code": e.code,
-                "path": str(e.output.path.relative_to(self.out)) if e.output else None,
-            }
-            for e in sorted(outcome.manifest, key=lambda e: (STAGES.index(e.stage), e.unit))
-        ]
-        write_atomically(self.out / "manifest.parquet", table_bytes(pa.Table.from_pylist(rows, schema=MANIFEST)))
-        quarantine = pa.Table.from_pylist(
-            [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
-            schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
-        )
-        write_atomically(self.out / "quarantine.parquet", table_bytes(quarantine))
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Two builds into one folder would prune each other's results."""
@@ -449,39 +378,3 @@ def _matching(given: Iterable[str], patterns: Sequence[str]) -> list[str]:
 def _unit_of(error: RawDataError) -> str:
     scene = error.scene or "(file)"
     return scene if "/" in scene else f"{error.path.stem}/{scene}"
-
-
-def _read_manifest(path: Path) -> dict[tuple[str, str], Entry]:
-    """The last manifest by (stage, unit); empty where there is none, a damaged one, or another version's."""
-    table = _read_if_there(path)
-    if table is None or table.schema.names != MANIFEST.names:
-        return {}
-    return {
-        (row["stage"], row["unit"]): Entry(
-            row["stage"],
-            row["unit"],
-            row["key"],
-            row["inputs"],
-            row["config"],
-            row["code"],
-            row["why"],
-            Result(row["output"], path.parent / row["path"]) if row["output"] else None,
-            row["seconds"],
-        )
-        for row in table.to_pylist()
-    }
-
-
-def _read_quarantine(path: Path) -> list[Quarantine]:
-    table = _read_if_there(path)
-    if table is None or table.schema.names != list(Quarantine.model_fields):
-        return []
-    return [Quarantine.model_validate(row) for row in table.to_pylist()]
-
-
-def _read_if_there(path: Path) -> pa.Table | None:
-    """The table of a file; None where it is missing or damaged."""
-    try:
-        return read_table(path.read_bytes())
-    except (OSError, pa.ArrowException):
-        return None

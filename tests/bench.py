@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial import cKDTree
 
-from pipeline.builder import Outcome
 from pipeline.geometry.boxes import Boxes, IntArray, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
+from pipeline.manifest import Outcome
 from pipeline.questions import TASKS
 from pipeline.questions.ambiguity import PROFILES, STRICT
 from pipeline.questions.base import SceneView

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from flows import cli
-from pipeline.builder import Builder, Outcome
+from pipeline.builder import Builder
 from pipeline.config import BuildConfig
+from pipeline.manifest import Outcome
 from pipeline.store import read_table
 
 REPOSITORY = Path(__file__).resolve().parents[1]

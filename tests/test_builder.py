@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 import pipeline.builder
-from pipeline.builder import EXPORT, MANIFEST, RELEASE_UNIT, STAGES, Builder, _batches
+from pipeline.builder import EXPORT, RELEASE_UNIT, STAGES, Builder, _batches
 from pipeline.errors import ConfigError
+from pipeline.manifest import MANIFEST
 from pipeline.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.stages import SCENE_STAGES, Done, Job, run_job
 from pipeline.store import digest_of, read_table

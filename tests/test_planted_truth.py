@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.builder import Builder, Outcome
+from pipeline.builder import Builder
 from pipeline.config import BuildConfig
 from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.manifest import Outcome
 from pipeline.questions import TASKS
 from pipeline.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from pipeline.schema import Scene
