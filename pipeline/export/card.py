@@ -29,7 +29,7 @@ def dataset_card(
     """
     header = yaml.safe_dump(_header(tables, settings), sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{header}---\n\n" + "\n".join(
-        [*_about(scenes, settings), *_counts(summary), *_limits(summary, settings)]
+        [*_about(scenes, settings), *_counts(summary), *_limits(summary, scenes, settings)]
     )
 
 
@@ -127,13 +127,15 @@ def _counts(summary: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
-def _limits(summary: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
+    examined = sum(scene.observation is not None for scene in scenes)
     lines = [
         "## Known limits",
         "",
-        "- Answers come from annotated boxes; whether an object is visible in the video was not checked.",
+        f"- The video of {examined} of {len(scenes)} scenes was examined for what it shows; in the others answers come from",
+        "  annotated boxes alone, whether the video shows them or not.",
         "- No blind filtering and no bias pruning was run: `pruned` is False throughout. No human review took place.",
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
