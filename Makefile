@@ -46,7 +46,7 @@ schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --quiet \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --extra openai --extra gemini --quiet \
 		--custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements.lock
 
 clean: ## remove what builds wrote to outputs/, and caches
@@ -56,7 +56,7 @@ clean: ## remove what builds wrote to outputs/, and caches
 distclean: clean ## clean, and remove .venv
 	rm -rf $(VENV)
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock requirements-models.lock pyproject.toml
 	@.ci/setup "$(VENV)" "$(PYTHON)"
 	@touch $@
 

