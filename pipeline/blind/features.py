@@ -2,10 +2,10 @@
 
 A question with options gives one row per option, since letters are shuffled and most options are a name or an order
 that no classifier has as a class; a number gives one row. Every row has *keys*: the names in it alone and in pairs
-("table", "table | nearest: lamp"); for an order its places and who comes before whom; the words, where the wording is
-of no known template. A key becomes the share of rows it was seen in and the mean (numbers: also the spread) of what was
-right then. Beside the keys stand *plain* columns, which need no answers: place, length, likeness to the other options,
-steps of a route.
+("table", "table | nearest: lamp", "lamp against sofa"); for an order its places and who comes before whom; the words,
+where the wording is of no known template. A key becomes the share of rows it was seen in and the mean (numbers: also
+the spread) of what was right then. Beside the keys stand *plain* columns, which need no answers: place, length,
+likeness to the other options, steps of a route.
 
 A training row is encoded from the training folds without its own: with its own answer in it, it would teach the forest
 to trust a mean of one (measured: two of three directions then fall to or below chance). A test row is encoded as the
@@ -143,12 +143,15 @@ def _option_rows(items: Sequence[Item]) -> Rows:
 def _option_keys(item: Item, place: int) -> tuple[tuple[Hashable, ...], ...]:
     """The keys of one option, kind by kind."""
     option, elements, named = item.options[place], item.elements[place], _named(item)
+    rivals = [rival for index, rival in enumerate(item.options) if index != place]
     parts = elements if len(elements) > 1 else ()
     return (
         (option,),
         tuple((name, option) for name in named),
         tuple((*sorted((name, option)),) for _, name in named),  # in either role
         tuple((pair, option) for pair in combinations(named, 2)),
+        tuple((option, rival) for rival in rivals),
+        tuple((name, option, rival) for name in named for rival in rivals),
         tuple(enumerate(parts)),
         parts[:1],
         tuple(combinations(parts, 2)),  # who comes before whom

@@ -7,6 +7,7 @@ options, with equal guesses sharing the point, and mean relative accuracy for nu
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from statistics import median
@@ -18,7 +19,7 @@ from pipeline.blind.items import Item
 from pipeline.geometry.boxes import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
-SMOOTHING: Final = 2.0  # a pair's share of right answers counts this many of its option's, that one this many of 1/k
+WEIGHT_OF_ANY: Final = 0.5  # what is known of two options beside any names, against beside the same names
 
 
 def chance(items: Sequence[Item], fold: IntArray) -> FloatArray:
@@ -51,12 +52,13 @@ def task_median(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
 
 
 def by_name(items: Sequence[Item], fold: IntArray) -> FloatArray:
-    """Numbers: the median for the same names (category medians). Options: how often right beside the same names.
+    """Numbers: the median for the same names (category medians). Options: the most often right beside the same names.
 
-    Where the names never occur in the other folds: the median of all; how often the option is right beside any.
+    That is, against each of the others offered: a name is right less often beside strong rivals. Names that the other
+    folds never have are guessed like any.
     """
     if items[0].options:
-        return _best_options(items, fold, _share_right)
+        return _best_options(items, fold, _odds)
     return _guess(items, fold, median, lambda item: tuple(sorted(item.names.values())))
 
 
@@ -83,30 +85,36 @@ def _guess(
 
 
 class _Seen:
-    """How often options were offered and right, in the training folds."""
+    """How often options were right in the training folds, alone and where a rival was offered too."""
 
     def __init__(self, items: Sequence[Item]) -> None:
-        self.offered: Counter[Hashable] = Counter()
-        self.right: Counter[Hashable] = Counter()
+        self.right: Counter[str] = Counter()
+        self.beat: Counter[Hashable] = Counter()
         for item in items:
-            for place, option in enumerate(item.options):
-                for key in (option, _beside(item, option)):
-                    self.offered[key] += 1
-                    self.right[key] += place == item.right
+            best = item.options[item.right or 0]
+            self.right[best] += 1
+            for rival in item.options:
+                self.beat[best, rival] += 1
+                self.beat[_names(item), best, rival] += 1
 
 
-def _beside(item: Item, option: str) -> Hashable:
-    return (option, *sorted(item.names.values()))
+def _names(item: Item) -> tuple[str, ...]:
+    return tuple(sorted(item.names.values()))
 
 
 def _times_right(seen: _Seen, item: Item, option: str) -> float:
     return float(seen.right[option])
 
 
-def _share_right(seen: _Seen, item: Item, option: str) -> float:
-    beside = _beside(item, option)
-    alone = (seen.right[option] + SMOOTHING / len(item.options)) / (seen.offered[option] + SMOOTHING)
-    return (seen.right[beside] + SMOOTHING * alone) / (seen.offered[beside] + SMOOTHING)
+def _odds(seen: _Seen, item: Item, option: str) -> float:
+    """Sum over the rivals of the log odds that the option is right and the rival is not, beside these names and any."""
+    names, total = _names(item), 0.0
+    for rival in item.options:
+        won, lost = seen.beat[option, rival], seen.beat[rival, option]
+        total += WEIGHT_OF_ANY * math.log((won + 1) / (lost + 1))
+        won, lost = seen.beat[names, option, rival], seen.beat[names, rival, option]
+        total += math.log((won + 1) / (lost + 1))
+    return round(total, 9)  # so that options of which the same is known are equal
 
 
 def _best_options(items: Sequence[Item], fold: IntArray, worth: Callable[[_Seen, Item, str], float]) -> FloatArray:

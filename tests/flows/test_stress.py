@@ -92,13 +92,24 @@ def test_one_row_per_question(questions: Path, tmp_path: Path) -> None:
     assert "pruning" not in result.output
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_formats_row_order_and_a_second_run_make_no_difference(suffix: str, questions: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "arguments"), [(".jsonl", ["--group", "building", "--budget", 60]), (".json", []), (".parquet", [])]
+)
+def test_format_row_order_and_a_second_run_make_no_difference(
+    suffix: str, arguments: list[object], questions: Path, tmp_path: Path
+) -> None:
     FORMATS[suffix](tmp_path / f"again{suffix}", ROWS[::-1])
-    for arguments in ([], ["--group", "building", "--budget", 60]):
-        run(questions, "--out", tmp_path / "one.parquet", *arguments)
-        run(tmp_path / f"again{suffix}", "--out", tmp_path / "two.parquet", *arguments)
-        assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    run(questions, "--out", tmp_path / "one.parquet", *arguments)
+    run(tmp_path / f"again{suffix}", "--out", tmp_path / "two.parquet", *arguments)
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_any_column_of_any_format_can_keep_folds_together(suffix: str, tmp_path: Path) -> None:
+    FORMATS[suffix](tmp_path / f"q{suffix}", ROWS)
+    run(tmp_path / f"q{suffix}", "--out", tmp_path / "out.parquet", "--group", "building")
+    folds = pq.read_table(tmp_path / "out.parquet")["fold"].to_pylist()
+    assert len({(row["building"], fold) for row, fold in zip(ROWS, folds, strict=True)}) == 7
 
 
 def test_pruning_to_a_budget(questions: Path, tmp_path: Path) -> None:
