@@ -134,8 +134,8 @@ def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str
     lines = [
         "## Known limits",
         "",
-        f"- The video of {examined} of {len(scenes)} scenes was examined for what it shows; in the others answers come from",
-        "  annotated boxes alone, whether the video shows them or not.",
+        f"- The video of {examined} of {len(scenes)} scenes was examined for what it shows; in the others answers come",
+        "  from annotated boxes alone, whether the video shows them or not.",
         "- No blind filtering and no bias pruning was run: `pruned` is False throughout. No human review took place.",
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
