@@ -38,8 +38,12 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY) ## measure speed
+bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench_llm)
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench_areas
+	$(BIN)/python -m tests.bench_readers
+	$(BIN)/python -m tests.bench_observe
+	$(BIN)/python -m tests.bench_stress
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
 	$(BIN)/scan2qa schemas
