@@ -25,6 +25,8 @@ CANDIDATES: Final = pa.schema(
         pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
         pa.field("operands", pa.list_(pa.string())),
         pa.field("answer", pa.string()),
+        pa.field("wrong", pa.list_(pa.string())),  # wrong options; null: they follow from the operands
+        pa.field("wording", pa.string()),  # the text where a model wrote it; null: the template's
         pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("flags", pa.list_(pa.string())),

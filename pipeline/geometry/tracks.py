@@ -1,0 +1,74 @@
+"""A flight's track as arrays, and the buildings it flew among.
+
+Frame: ENU metres (x east, y north, z up) about the flight's first good fix. Headings are compass angles, clockwise from
+north in [0, 360). Body axes are FLU (x forward, y left, z up), so that the unit quaternion is level and faces east.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.geometry.boxes import FloatArray, IntArray
+
+StrArray = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Track:
+    """The unified track of one flight. Unknown values are NaN, never 0.
+
+    Attributes:
+        t_s: (N,) seconds from the first sample of the log, strictly increasing.
+        enu_m: (N, 3) about the first good fix.
+        lat_lon_deg: (N, 2) WGS84; NaN where the log has local positions alone.
+        height_m: (N,) above take-off.
+        speed_mps: (N,) over ground and upwards together, as logged or from positions.
+        quat_wxyz: (N, 4) body FLU to ENU.
+        heading_deg: (N,) of the nose.
+        gimbal_pitch_deg: (N,) of the camera: 0 level, -90 straight down.
+        part: (N,) number of the part, from 0; parts are never joined by a line.
+        label: (N,) what the log says was done from this sample to the next, "" for nothing; None for most formats.
+    """
+
+    t_s: FloatArray
+    enu_m: FloatArray
+    lat_lon_deg: FloatArray
+    height_m: FloatArray
+    speed_mps: FloatArray
+    quat_wxyz: FloatArray
+    heading_deg: FloatArray
+    gimbal_pitch_deg: FloatArray
+    part: IntArray
+    label: StrArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.t_s)
+
+
+@dataclass(frozen=True)
+class Buildings:
+    """What can hide a landmark: upright prisms.
+
+    Attributes:
+        outlines: (k, 2) corners of each footprint, ENU metres, not closed.
+        base_m: (B,) height of the foot, ENU.
+        top_m: (B,) height of the roof, ENU; NaN where it is not known.
+    """
+
+    outlines: tuple[FloatArray, ...]
+    base_m: FloatArray
+    top_m: FloatArray
+
+
+NO_BUILDINGS = Buildings((), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class FlightGeometry:
+    """Track and surroundings of one flight."""
+
+    track: Track
+    buildings: Buildings = NO_BUILDINGS

@@ -1,0 +1,1 @@
+"""Readers of flight logs, by name."""
