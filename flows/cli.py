@@ -202,14 +202,21 @@ def _roots(roots: list[str]) -> dict[str, Path]:
 
 
 def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, Any]) -> None:
-    Builder(config, folder).check(options.get("name"))  # before Prefect, which takes seconds to start
+    keys = _keys(config)
+    Builder(config, folder, keys=keys).check(options.get("name"))  # before Prefect, which takes seconds to start
     from flows.orchestrate import orchestrate
 
     with show.progress_bars() as progress:
-        outcome: Outcome = orchestrate(config, folder, workers, action, progress, **options)
+        outcome: Outcome = orchestrate(config, folder, workers, action, progress, keys, **options)
     show.show_outcome(outcome)
     if outcome.quarantine:
         raise typer.Exit(EXIT_QUARANTINED)
+
+
+def _keys(config: BuildConfig) -> dict[str, str]:
+    """The API keys of the configured models, of those environment variables that are set."""
+    names = {model.key_name for model in config.blind.models if model.key_name}
+    return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
 
 
 def _read_scenes(meta: Path) -> list[Scene]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
@@ -81,9 +81,18 @@ class Pool:
 
 
 def orchestrate(
-    config: BuildConfig, out: Path, workers: int, action: str, progress: Progress, **options: Any
+    config: BuildConfig,
+    out: Path,
+    workers: int,
+    action: str,
+    progress: Progress,
+    keys: Mapping[str, str],
+    **options: Any,
 ) -> Outcome:
-    """Runs a method of `Builder` (``build`` or ``stage``) as a Prefect flow on a pool of ``workers`` processes."""
+    """Runs a method of `Builder` (``build`` or ``stage``) as a Prefect flow on a pool of ``workers`` processes.
+
+    ``keys`` of models stay in this process, out of Prefect's hands.
+    """
     pool = Pool(workers)
 
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
@@ -95,7 +104,7 @@ def orchestrate(
         validate_parameters=False,
     )
     def build_flow() -> Outcome:
-        builder = Builder(config, out, _submit_to(pool), progress)
+        builder = Builder(config, out, _submit_to(pool), progress, keys)
         outcome: Outcome = getattr(builder, action)(**options)
         return outcome
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import fcntl
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from pipeline.build_stages import BLIND, BUILD_STAGES, EXPORT, OBSERVED, RELEASE, SELECTED, BuildStage, Work
 from pipeline.config import BuildConfig
 from pipeline.errors import ConfigError, RawDataError, StoreError
-from pipeline.export.release import EXPORT_CODE, Released, release_is_whole, write_release
+from pipeline.export.release import Released
 from pipeline.manifest import Entry, Outcome, Why, read_manifest, read_quarantine, write_outcome
 from pipeline.readers import configured
 from pipeline.readers.written_routes import read_routes
 from pipeline.rng import digest
-from pipeline.schema import Scene
 from pipeline.stages import (
     SCENE_STAGES,
     STORE,
@@ -30,16 +31,12 @@ from pipeline.stages import (
     quarantine_of,
     run_job,
 )
-from pipeline.store import Result, Store, digest_of, read_table, remove_temporary
+from pipeline.store import Result, Store, digest_of, remove_temporary
 
-RELEASE_UNIT: Final = "build/release"
+WHOLE: Final = "build/all"  # the unit of the stages that look at all scenes
 BATCH_UNITS: Final = 64
-EXPORT: Final = "export"
-STAGES: Final = (*SCENE_STAGES, EXPORT)
-RELEASE: Final = "release"
+STAGES: Final = (*SCENE_STAGES, *BUILD_STAGES)
 OWN_FOLDERS: Final = (RELEASE, VIDEOS, "samples")  # beside the store; raw data may lie in the same folder too
-OBSERVED: Final = "observe"  # the stage whose result is the scene as the questions see it
-SELECTED: Final = "select"  # the stage whose result is the questions of a scene
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]
 Progress = Callable[[str, int, int], None]
@@ -72,6 +69,7 @@ class Builder:
         out: folder of the build: ``store/``, ``manifest.parquet``, ``release/``.
         execute: runs batches of jobs, in any order and process; gives what became of each.
         progress: called with stage, units done and units to do.
+        keys: API keys of the configured models by the name of their environment variable.
     """
 
     def __init__(
@@ -80,12 +78,14 @@ class Builder:
         out: Path,
         execute: Execute = run_here,
         progress: Progress = lambda stage, done, total: None,
+        keys: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
         self.out = out
         self.store = Store(out / STORE)
         self._execute = execute
         self._progress = progress
+        self._keys = keys or {}
         self._previous = read_manifest(out)
 
     def check(self, stage: str | None = None) -> None:
@@ -94,6 +94,7 @@ class Builder:
             raise ConfigError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
         if stage is None or (stage in SCENE_STAGES and SCENE_STAGES[stage].reads_raw):
             self._check_roots()
+        self._check_keys(stage)
         with self._locked():
             pass
 
@@ -104,7 +105,8 @@ class Builder:
             given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
             for stage in self._stages():
                 given[stage.name] = self._run_stage(stage, given[stage.after], outcome)
-            self._export(outcome, outcome.manifest)
+            for name in self._build_stages():
+                self._run_build_stage(BUILD_STAGES[name], outcome.manifest, outcome)
             write_outcome(self.out, outcome, STAGES)
             self.store.prune(e.output.path for e in outcome.manifest if e.output)
             remove_temporary(self.out, OWN_FOLDERS)
@@ -127,9 +129,16 @@ class Builder:
             given[stage.name] = {
                 u: Given(value.raw, entries[u].output) for u, value in given[stage.after].items() if u not in failing
             }
-        export = self._export_entry(_exported(outcome.manifest)) if not pending[SELECTED] else None
-        why = export.why if export else "input" if self._previous else "new"
-        outcome.manifest.append(Entry(EXPORT, RELEASE_UNIT, "", "", "", "", why))
+        waiting = {name for name, units in pending.items() if units and name}
+        for name in self._build_stages():
+            whole = BUILD_STAGES[name]
+            if waiting & set(whole.takes):
+                entry = Entry(name, WHOLE, "", "", "", "", "input" if (name, WHOLE) in self._previous else "new")
+            else:
+                entry = self._build_entry(whole, self._taken(whole, outcome.manifest))
+            if entry.output is None:
+                waiting.add(name)
+            outcome.manifest.append(entry)
         return outcome
 
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
@@ -137,8 +146,12 @@ class Builder:
         self.check(name)
         with self._locked():
             outcome = Outcome()
-            if name == EXPORT:
-                self._export(outcome, list(self._previous.values()))
+            if name in BUILD_STAGES:
+                if scenes:
+                    raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
+                if name not in self._build_stages():
+                    raise ConfigError(f"stage {name} is switched off in this configuration")
+                self._run_build_stage(BUILD_STAGES[name], list(self._previous.values()), outcome, asked=name != EXPORT)
             else:
                 given = self._given_again(SCENE_STAGES[name], outcome)
                 chosen = {unit: given[unit] for unit in _matching(given, scenes)}
@@ -154,7 +167,7 @@ class Builder:
         kept = [
             e for key, e in self._previous.items() if key not in again and not (e.stage in later and e.unit in failed)
         ]
-        listed_again = name != EXPORT and SCENE_STAGES[name].reads_raw
+        listed_again = name in SCENE_STAGES and SCENE_STAGES[name].reads_raw
         known = {e.unit for e in self._previous.values()}
         left_out = [
             q
@@ -213,6 +226,16 @@ class Builder:
                 raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
         for name in {*self.config.roots, *self.config.readers}:
             configured(name, self.config.readers.get(name, {}))
+
+    def _check_keys(self, stage: str | None) -> None:
+        """At once rather than after an hour of scenes."""
+        if stage not in {None, BLIND}:
+            return
+        for model in self.config.blind.models:
+            if model.key_name and not self._keys.get(model.key_name):
+                raise ConfigError(
+                    f"model {model.name}: its API key is not there; export {model.key_name}=… or leave the model out"
+                )
 
     def _run_stage(
         self, stage: Stage, given: dict[str, Given], outcome: Outcome, asked: bool = False
@@ -275,33 +298,51 @@ class Builder:
         before = self._previous.get((entry.stage, entry.unit))
         return entry.output is None and before is not None and before.output is None and before.key == entry.key
 
-    def _export_entry(self, exported: list[Entry]) -> Entry:
-        results = [(e.stage, e.unit, e.output.digest) for e in exported if e.output]
-        inputs, config, code = digest_of(results), digest_of(_export_settings(self.config)), code_digest(EXPORT_CODE)
-        key = digest_of([EXPORT, inputs, config, code])
-        entry = Entry(EXPORT, RELEASE_UNIT, key, inputs, config, code, "reused")
-        entry.output = self.store.index(EXPORT).get((RELEASE_UNIT, key))
-        if entry.output is not None and not self.store.is_sound(entry.output):
-            entry.output = None
-        if entry.output is None or not release_is_whole(self.out / RELEASE, self.store.get(entry.output)):
-            entry.output = None
+    def _build_stages(self) -> list[str]:
+        """The stages over all scenes that this configuration wants, each behind those whose results it takes."""
+        return [name for name, stage in BUILD_STAGES.items() if stage.is_wanted(self.config)]
+
+    def _taken(self, stage: BuildStage, entries: Iterable[Entry]) -> list[Entry]:
+        """The results that a stage over all scenes takes: of scenes those that have questions."""
+        wanted = {*SCENE_STAGES, *self._build_stages()} & set(stage.takes)
+        found = [e for e in entries if e.stage in wanted and e.output]
+        selected = {e.unit for e in found if e.stage == SELECTED}
+        taken = [e for e in found if e.stage != OBSERVED or e.unit in selected]
+        return sorted(taken, key=lambda e: (stage.takes.index(e.stage), e.unit))
+
+    def _build_entry(self, stage: BuildStage, taken: Iterable[Entry]) -> Entry:
+        results = [(e.stage, e.unit, e.output.digest) for e in taken if e.output]
+        inputs, config, code = digest_of(results), digest_of(stage.settings(self.config)), code_digest(stage.code)
+        key = digest_of([stage.name, inputs, config, code])
+        entry = Entry(stage.name, WHOLE, key, inputs, config, code, "reused")
+        found = self.store.index(stage.name).get((WHOLE, key))
+        if found and self.store.is_sound(found) and stage.is_whole(self.store.get(found), self.out):
+            entry.output = found
+        else:
             entry.why = self._why(entry)
         return entry
 
-    def _export(self, outcome: Outcome, entries: list[Entry]) -> None:
-        exported = _exported(entries)
-        if not exported:
-            return  # every scene is in quarantine: the last release stays as it is
-        entry = self._export_entry(exported)
-        self._progress(EXPORT, 0, int(entry.output is None))
+    def _run_build_stage(self, stage: BuildStage, entries: list[Entry], outcome: Outcome, asked: bool = False) -> None:
+        """Runs a stage over all scenes, unless its result is there; with no scene left, the last release stays."""
+        taken = self._taken(stage, entries)
+        if not any(e.stage == SELECTED for e in taken):
+            return
+        entry = self._build_entry(stage, taken)
+        if asked:
+            entry.output, entry.why = None, "asked"
+        self._progress(stage.name, 0, int(entry.output is None))
         if entry.output is None:
-            parts = [(e.stage, e.output) for e in exported if e.output]
-            scenes = [Scene.model_validate_json(self.store.get(r)) for stage, r in parts if stage == OBSERVED]
-            tables = (read_table(self.store.get(r)) for stage, r in parts if stage != OBSERVED)
-            summary = write_release(self.out / RELEASE, tables, scenes, _export_settings(self.config))
-            entry.output = self.store.put(EXPORT, RELEASE_UNIT, entry.key, summary, ".json")
-            self._progress(EXPORT, 1, 1)
-        outcome.released = Released.model_validate_json(self.store.get(entry.output))
+            start = time.perf_counter()
+            results: dict[str, list[tuple[str, Result]]] = {}
+            for e in taken:
+                if e.output:
+                    results.setdefault(e.stage, []).append((e.unit, e.output))
+            work = Work(self.config, self.out, self.store, results, self._keys, self._progress)
+            entry.output = self.store.put(stage.name, WHOLE, entry.key, stage.run(work), stage.suffix)
+            entry.seconds = time.perf_counter() - start
+            self._progress(stage.name, 1, 1)
+        if stage.name == EXPORT:
+            outcome.released = Released.model_validate_json(self.store.get(entry.output))
         outcome.manifest.append(entry)
 
     @contextmanager
@@ -319,20 +360,6 @@ class Builder:
         except OSError as error:
             hint = "give a folder that can be written with --out"
             raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
-
-
-def _exported(entries: list[Entry]) -> list[Entry]:
-    """The results that a release is made of: questions and, for the scenes that have them, the scenes."""
-    selected = {e.unit: e for e in entries if e.stage == SELECTED and e.output}
-    scenes = {e.unit: e for e in entries if e.stage == OBSERVED and e.output and e.unit in selected}
-    return [*(scenes[unit] for unit in sorted(scenes)), *(selected[unit] for unit in sorted(selected))]
-
-
-def _export_settings(config: BuildConfig) -> dict[str, Any]:
-    """The part of the configuration that a release depends on: all but the roots."""
-    return config.model_dump(exclude={"roots", "routes", "video"}, mode="json") | {
-        "rules": config.generate.resolved_rules().model_dump()
-    }
 
 
 def _behind(name: str) -> set[str]:

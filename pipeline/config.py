@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.errors import ConfigError
 from pipeline.observe.visibility import ObserveConfig
 from pipeline.questions import TASKS
@@ -70,6 +71,13 @@ class ExportConfig(Section):
     split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
     pretty_name: str = "VSI-Bench, rebuilt with scan2qa"
 
+    @field_validator("split")
+    @classmethod
+    def _not_taken(cls, split: str) -> str:
+        if split == "debiased":
+            raise ValueError("the split debiased is what bias pruning leaves; give the full one another name")
+        return split
+
 
 class BuildConfig(Section):
     """A whole build."""
@@ -82,6 +90,8 @@ class BuildConfig(Section):
     observe: ObserveConfig = ObserveConfig()
     generate: GenerateConfig = GenerateConfig()
     select: SelectConfig = SelectConfig()
+    blind: BlindConfig = BlindConfig()
+    prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig = ExportConfig()
 
 
@@ -123,7 +133,15 @@ def _describe(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] != "extra_forbidden":
         return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
-    model: Any = BuildConfig
+    model: type[BaseModel] = BuildConfig
     for part in error["loc"][:-1]:
-        model = model.model_fields[part].annotation
+        if isinstance(part, str):  # else the place in a list of such sections
+            model = _section_of(model.model_fields[part].annotation)
     return f"unknown configuration key {where}; known here: {', '.join(sorted(model.model_fields))}"
+
+
+def _section_of(annotation: Any) -> type[BaseModel]:
+    """The section behind an annotation like ``PruneConfig | None`` or ``tuple[ModelSpec, ...]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(_section_of(inner) for inner in get_args(annotation) if inner not in {type(None), Ellipsis})

@@ -289,6 +289,24 @@ class Question(Model):
     flags: tuple[str, ...] = ()
 
 
+class WithoutVideo(Model):
+    """What answering a task without the video earns: accuracy for options, mean relative accuracy for numbers."""
+
+    task: str
+    n: int = Field(ge=0, description="questions, those that were removed for it included")
+    chance: FiniteFloat
+    most_frequent: FiniteFloat
+    median: FiniteFloat | None = Field(description="None: the task has options")
+    by_name: FiniteFloat = Field(description="the guess by the names in the question and its options")
+    forest: FiniteFloat | None = Field(description="of the stress test on what blind filtering left; None: not run")
+    voters: dict[str, FiniteFloat] = Field(description="model or prior -> share of right answers under the rule")
+    agreement: FiniteFloat | None = Field(description="share of pairs of models with the same answer")
+    removed: int = Field(ge=0, description="by blind filtering")
+    by_luck: FiniteFloat = Field(description="expected number removed if all voters guessed")
+    debiased: int | None = Field(description="questions of the split debiased; None: bias pruning did not run")
+    forest_left: FiniteFloat | None = Field(description="of the stress test on the split debiased")
+
+
 class Quarantine(Model):
     """A unit that was left out of a build, and why."""
 

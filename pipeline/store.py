@@ -13,8 +13,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -23,7 +25,9 @@ import pyarrow.parquet as pq
 from pipeline.errors import StoreError
 
 DIGEST_CHARS: Final = 32  # hex; 128 bits
+ROW_GROUP: Final = 10_000
 _TEMPORARY: Final = ".tmp-"
+_PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
 
 
 class Result(NamedTuple):
@@ -92,21 +96,31 @@ class Store:
 def write_atomically(path: Path, raw: bytes) -> None:
     """Writes a file so that it is there whole or not at all, also after a power cut."""
     temporary: str | None = None
+    with _told(path.parent):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
+            with os.fdopen(handle, "wb") as file:
+                _write(file.fileno(), raw)
+                os.fchmod(file.fileno(), 0o644)
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except OSError:
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Turns what the disk says into one line for the user."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
-        with os.fdopen(handle, "wb") as file:
-            _write(file.fileno(), raw)
-            os.fchmod(file.fileno(), 0o644)
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        yield
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         hint = {errno.ENOSPC: "free some space", errno.EDQUOT: "free some space"}.get(
             error.errno or 0, "give a folder that can be written with --out"
         )
-        raise StoreError(f"{path.parent}: cannot write ({error.strerror}): {hint}") from error
+        raise StoreError(f"{folder}: cannot write ({error.strerror}): {hint}") from error
 
 
 def remove_temporary(folder: Path, inner: Iterable[str]) -> None:
@@ -137,16 +151,90 @@ def table_bytes(table: pa.Table, level: int = 3, metadata: dict[str, str] | None
     if metadata:
         table = table.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
-        sink,
-        compression="zstd",
-        compression_level=level,
-        row_group_size=10_000,
-        write_page_index=True,
-        store_schema=True,
-    )
+    pq.write_table(table, sink, row_group_size=ROW_GROUP, compression_level=level, **_PARQUET)
     return bytes(sink.getvalue())
+
+
+class TableFile:
+    """A Parquet file written piece by piece, for tables that do not fit into memory: as `table_bytes` would write it.
+
+    ``append`` any number of tables, ``finish``, then ``publish``: only then it takes the place of an older file. The
+    same rows give the same bytes, however they were cut into pieces. Used in a ``with`` statement, at whose end nothing
+    is left of a file that was not published.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, level: int, metadata: dict[str, str]) -> None:
+        self.path = path
+        self.num_rows = 0
+        self.nbytes = 0
+        self.sha256 = ""
+        self._schema = schema.with_metadata(metadata)
+        self._finished = False
+        self._waiting: list[pa.Table] = []
+        self._sum = hashlib.sha256()
+        with _told(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle, self._temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self, mode="w"), self._schema, compression_level=level, **_PARQUET
+        )
+
+    def __enter__(self) -> TableFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._finished:
+            with suppress(OSError):  # of a disk that is full; there is an error under way already
+                self._writer.close()
+            os.close(self._handle)
+        Path(self._temporary).unlink(missing_ok=True)
+
+    def append(self, table: pa.Table) -> None:
+        """Adds rows; those that fill no row group yet wait."""
+        self.num_rows += table.num_rows
+        self.nbytes += table.nbytes
+        self._waiting.append(table.replace_schema_metadata(self._schema.metadata))
+        while sum(part.num_rows for part in self._waiting) >= ROW_GROUP:
+            rows = pa.concat_tables(self._waiting)
+            self._put(rows.slice(0, ROW_GROUP))
+            self._waiting = [rows.slice(ROW_GROUP)]
+
+    def finish(self) -> None:
+        """Writes what waits and the footer; ``sha256`` is known from then on."""
+        rest = pa.concat_tables([*self._waiting, self._schema.empty_table()])
+        if rest.num_rows or not self.num_rows:
+            self._put(rest)
+        with _told(self.path.parent):
+            self._writer.close()
+            os.fchmod(self._handle, 0o644)
+            os.fsync(self._handle)
+            os.close(self._handle)
+        self._finished = True
+        self.sha256 = self._sum.hexdigest()
+
+    def publish(self) -> None:
+        """Puts the file in its place."""
+        with _told(self.path.parent):
+            Path(self._temporary).replace(self.path)
+
+    def _put(self, rows: pa.Table) -> None:
+        with _told(self.path.parent):
+            self._writer.write_table(rows.combine_chunks(), row_group_size=ROW_GROUP)
+
+    # What Arrow asks of a file.
+    closed = False
+
+    def write(self, raw: bytes) -> int:
+        """Called by Arrow."""
+        self._sum.update(raw)
+        _write(self._handle, raw)
+        return len(raw)
+
+    def flush(self) -> None:
+        """Called by Arrow."""
+
+    def close(self) -> None:
+        """Called by Arrow; `finish` closes the file."""
 
 
 def read_table(raw: bytes) -> pa.Table:

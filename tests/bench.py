@@ -54,7 +54,9 @@ if workers == "builder":
     build(Path(meta), Path(out))
 else:
     from flows import cli
+    from tests.builds import UNASKED_SETTINGS
     sys.argv = ["scan2qa", "build", "vsi", "--root", f"vsi_meta={meta}", "--out", out, "--workers", workers]
+    sys.argv += UNASKED_SETTINGS
     try:
         cli.main()
     except SystemExit as ended:

@@ -20,6 +20,7 @@ from pipeline.observe.visibility import ObserveConfig, observe
 from pipeline.samples.write import write_samples
 from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
 from pipeline.stages import Done, Job, run_job
+from tests.builds import UNASKED
 
 Row = tuple[str, float, str, float | None, float | None]
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -94,7 +95,7 @@ def worker_rows() -> list[Row]:
             for copy in range(8):
                 _copy(scan, scan.with_name(f"{copy}{scan.name}"))
         config = BuildConfig.model_validate(
-            {"build": "vsi", "roots": {"arkitscenes": folder / "samples" / "arkitscenes"}, "video": False}
+            {"build": "vsi", "roots": {"arkitscenes": folder / "samples" / "arkitscenes"}, "video": False} | UNASKED
         )
         seconds = {}
         for workers in (1, 2):

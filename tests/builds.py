@@ -26,9 +26,13 @@ from pipeline.store import read_table
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+# No model is asked and nothing pruned: most tests are about something else, and the embedded model takes its time.
+UNASKED: dict[str, Any] = {"blind": {"models": [], "priors_vote": False}, "prune": None}
+
+
 def config_of(root: Path, **sections: Any) -> BuildConfig:
     """A configuration that builds unified metadata; ``sections`` as in a YAML file."""
-    return BuildConfig.model_validate({"build": "vsi", "roots": {"vsi_meta": root}} | sections)
+    return BuildConfig.model_validate({"build": "vsi", "roots": {"vsi_meta": root}} | UNASKED | sections)
 
 
 def build(root: Path, out: Path, **sections: Any) -> Outcome:
@@ -82,21 +86,31 @@ class Run:
 Cli = Callable[..., Run]
 
 
+UNASKED_SETTINGS = ("--set", "blind={models: [], priors_vote: false}", "--set", "prune=null")
+
+
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Runs `scan2qa` in this process, builds without Prefect: it takes seconds to start, and it decides nothing."""
 
     started: list[str] = []
 
     def orchestrate(
-        config: BuildConfig, out: Path, workers: int, action: str, progress: Any, **options: Any
+        config: BuildConfig,
+        out: Path,
+        workers: int,
+        action: str,
+        progress: Any,
+        keys: dict[str, str],
+        **options: Any,
     ) -> Outcome:
         started.append(action)
-        outcome: Outcome = getattr(Builder(config, out, progress=progress), action)(**options)
+        outcome: Outcome = getattr(Builder(config, out, progress=progress, keys=keys), action)(**options)
         return outcome
 
     def run(*arguments: object) -> Run:
         monkeypatch.setitem(sys.modules, "flows.orchestrate", SimpleNamespace(orchestrate=orchestrate))
-        monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments)])
+        unasked = UNASKED_SETTINGS if arguments and arguments[0] in {"build", "stage"} else ()
+        monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments), *unasked])
         monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main() sets it
         started.clear()
         capsys.readouterr()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import pipeline.builder
-from pipeline.builder import EXPORT, RELEASE_UNIT, STAGES, Builder, _batches
+from pipeline.builder import EXPORT, STAGES, WHOLE, Builder, _batches
 from pipeline.errors import ConfigError
 from pipeline.manifest import MANIFEST
 from pipeline.samples.metadata import PLANS, sample_scene, write_sample_metadata
@@ -30,7 +30,8 @@ FILE = "samples_meta_info.json"
 SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 UNITS = [f"samples/{name}" for name in sorted(SCENES)]
 REPOSITORY = Path(__file__).resolve().parents[1]
-ALL_REUSED = {stage: {"reused"} for stage in STAGES}
+WANTED = (*SCENE_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
+ALL_REUSED = {stage: {"reused"} for stage in WANTED}
 AGAIN = """
 import sys
 from pathlib import Path
@@ -75,7 +76,7 @@ def files_below(folder: Path) -> dict[Path, int]:
 
 def test_a_first_build_runs_everything(meta: Path, out: Path) -> None:
     outcome = build(meta, out)
-    assert whys(outcome) == {stage: {"new"} for stage in STAGES}
+    assert whys(outcome) == {stage: {"new"} for stage in WANTED}
     assert not outcome.quarantine
     assert rows_of(out / "quarantine.parquet") == []
 
@@ -94,7 +95,7 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
     table = read_table((out / "manifest.parquet").read_bytes())
     assert table.schema.equals(MANIFEST)
     rows = table.to_pylist()
-    expected = [(stage, unit) for stage in SCENE_STAGES for unit in UNITS] + [(EXPORT, RELEASE_UNIT)]
+    expected = [(stage, unit) for stage in SCENE_STAGES for unit in UNITS] + [(EXPORT, WHOLE)]
     assert [(r["stage"], r["unit"]) for r in rows] == expected
     assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
     for row in rows:
@@ -265,9 +266,7 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
 def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
     build(meta, out)
     written(meta, edited(office={"room_size": 99.0}))
-    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in SCENE_STAGES} | {
-        (EXPORT, RELEASE_UNIT, "input")
-    }
+    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in SCENE_STAGES} | {(EXPORT, WHOLE, "input")}
 
 
 def test_a_dry_run_leaves_damage_for_the_build(meta: Path, out: Path) -> None:
@@ -423,7 +422,7 @@ def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Pat
     build(meta, out)
     listed = rows_of(out / "quarantine.parquet")
     assert [row["unit"] for row in listed] == ["cut/hall", "samples/office"]
-    for stage in STAGES:
+    for stage in WANTED:
         Builder(config_of(meta), out).stage(stage, [] if stage == EXPORT else ["kitchen"])
         assert rows_of(out / "quarantine.parquet") == listed, stage
     written(meta, SCENES)

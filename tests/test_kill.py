@@ -21,7 +21,7 @@ import pipeline.store
 from pipeline.builder import Builder, run_here
 from pipeline.samples.metadata import PLANS, sample_scene
 from pipeline.stages import Done, Job, run_job
-from tests.builds import build, config_of, perturbed, prefect_environment, release_of, rows_of
+from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
 from tests.readers.broken_metadata import write_scenes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -254,7 +254,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line(
 @contextmanager
 def command(meta: Path, out: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The real command, with Prefect and two worker processes."""
-    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2"]
+    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", *UNASKED_SETTINGS]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.DEVNULL,

@@ -17,6 +17,7 @@ from pipeline.questions import TASKS
 from pipeline.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from pipeline.schema import Scene
 from pipeline.store import read_table
+from tests.builds import UNASKED
 from tests.conftest import Samples
 
 PIXELS = round(SEEN_SHARE * 160 * 120)
@@ -42,6 +43,7 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
             "observe": {"frames_per_second": 3.0, "min_pixels": PIXELS},
             "video": False,
         }
+        | UNASKED
     )
     builder = Builder(config, folder / "out")
     outcome = builder.build()

@@ -50,14 +50,13 @@ def lock_elsewhere(path: Path) -> Iterator[None]:
         holder.communicate()
 
 
-def disk_full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the given write on, half of the bytes arrive and then the disk is full."""
-    real, done = pipeline.store._write, 0
+def disk_full_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is written after so many files, half of the bytes arrive and then the disk is full."""
+    real, begun = pipeline.store._write, set[int]()
 
     def write(descriptor: int, raw: bytes) -> None:
-        nonlocal done
-        done += 1
-        if done > writes:
+        begun.add(os.fstat(descriptor).st_ino)
+        if len(begun) > files:
             os.write(descriptor, raw[: len(raw) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(descriptor, raw)

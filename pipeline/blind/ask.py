@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pyarrow as pa
 
+from pipeline.blind.config import NUMBER_THRESHOLD
 from pipeline.blind.items import LETTERS, Item, make_item
 from pipeline.errors import ConfigError, Scan2qaError
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage, user
@@ -32,7 +33,6 @@ from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
 
-NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 NO_OPTIONS: Final = "no_options"
 Form = Literal["letter", "number", "cloze"]
 PROMPTS: Final[Mapping[Form, str]] = {"letter": "blind_letter", "number": "blind_number", "cloze": "blind_cloze"}
@@ -117,7 +117,7 @@ def ask(
     rows = questions.select(["id", "scene", "task", "text", "options", "ground_truth", "choices", "choice"]).to_pylist()
     plain = [_item(row, row["options"], row["ground_truth"]) for row in rows]
     offered = [_item(row, row["options"] or row["choices"], row["choice"] or row["ground_truth"]) for row in rows]
-    by_luck = _number_chances(plain, number_threshold)
+    by_luck = number_chances(plain, number_threshold)
     asked = {
         model.name: [_asking(p, o, luck, model) for p, o, luck in zip(plain, offered, by_luck, strict=True)]
         for model in models
@@ -238,7 +238,7 @@ def _row(asking: _Asking, model: str, found: Mapping[str, Reply | ModelError], t
     return row | {"score": float(row["right"])}
 
 
-def _number_chances(items: Sequence[Item], threshold: float) -> list[float]:
+def number_chances(items: Sequence[Item], threshold: float) -> list[float]:
     """For each number, how often the answer of a random question of its task would count as right; 0 for options."""
     chances = [0.0] * len(items)
     tasks: dict[str, list[int]] = {}

@@ -10,6 +10,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property
 from typing import Final
 
+import pyarrow as pa
+
 from pipeline.errors import ConfigError
 from pipeline.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 
@@ -92,6 +94,12 @@ def make_item(
             f"question {id} ({task}): its options do not have the letters {', '.join(letters)}, once each"
         )
     return Item(id, task, group, text, tuple(texts[letter] for letter in letters), letters.index(truth.upper()), None)
+
+
+def items_of(questions: pa.Table) -> list[Item]:
+    """The items of a table (`pipeline.tables.QUESTIONS`), grouped by scene."""
+    rows = questions.select(["id", "task", "scene", "text", "options", "ground_truth"]).to_pylist()
+    return [make_item(r["id"], r["task"], r["scene"], r["text"], r["options"], r["ground_truth"]) for r in rows]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.blind.config import BATCH
 from pipeline.blind.items import Item
 from pipeline.blind.stress_test import Scores, stress_test
 from pipeline.geometry.boxes import FloatArray, IntArray
 
-BATCH: Final = 50  # blind.md
 FLOOR: Final = 10  # questions that every task keeps
 
 
@@ -28,19 +28,20 @@ def prune(
     budget: int | None = None,
     tau: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, removed: None,
+    size: int = BATCH,
 ) -> tuple[IntArray, Scores]:
     """Round (n,) in which each question is removed, 0 for those that stay; and the scores of what stays.
 
-    Per round 50 of the highest bias above chance, equal ones by id. Never one that is less than ``tau`` above chance,
-    never one of a task whose remaining bias is on average no more than chance (it would go on to questions that are
-    guessed wrong), never below 10 of a task, and no more than ``budget`` in all. Folds stay as they are. ``scores`` are
-    those of all questions; of a removed question the result has the score it was removed with.
+    Per round the ``size`` questions of the highest bias above chance, equal ones by id. Never one that is less than
+    ``tau`` above chance, never one of a task whose remaining bias is on average no more than chance (it would go on to
+    questions that are guessed wrong), never below 10 of a task, and no more than ``budget`` in all. Folds stay as they
+    are. ``scores`` are those of all questions; of a removed question the result has the score it was removed with.
     """
     removed_in = np.zeros(len(items), dtype=np.intp)
     now = Scores(scores.bias.copy(), scores.chance.copy(), scores.earned.copy())
     left = math.inf if budget is None else budget
     done = 0
-    while batch := _batch(items, removed_in, now.bias - now.chance, tau, min(BATCH, left)):
+    while batch := _batch(items, removed_in, now.bias - now.chance, tau, min(size, left)):
         done += 1
         removed_in[batch] = done
         left -= len(batch)

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import prod
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.blind.ask import NUMBER_THRESHOLD
-
-Removal = Literal["all_correct", "majority", "any"]
+from pipeline.blind.config import RuleConfig
 
 RULED: Final = pa.schema(
     [
@@ -48,21 +45,6 @@ BY_TASK: Final = pa.schema(
 )
 
 
-class RuleConfig(BaseModel):
-    """When a question is removed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    remove: Removal = Field(default="all_correct", description="by how many models it must be answered right")
-    number_threshold: float = Field(
-        default=NUMBER_THRESHOLD, gt=0, le=1, description="mean relative accuracy from which a number is right"
-    )
-
-    def needed(self, models: int) -> int:
-        """Right answers that remove a question which so many models were asked."""
-        return {"all_correct": models, "majority": models // 2 + 1, "any": 1}[self.remove]
-
-
 def rule(replies: pa.Table, config: RuleConfig) -> pa.Table:
     """The verdict on each question (`RULED`, in order of the replies). Without models nothing is removed."""
     rows = []
@@ -82,6 +64,12 @@ def rule(replies: pa.Table, config: RuleConfig) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows, schema=RULED)
+
+
+def removed_in(replies: pa.Table, config: RuleConfig) -> set[int]:
+    """Ids of the questions that the rule removes."""
+    ruled = rule(replies, config)
+    return set(ruled.filter(ruled["removed"])["id"].to_pylist())
 
 
 def by_task(replies: pa.Table, ruled: pa.Table) -> pa.Table:

@@ -4,37 +4,63 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import yaml
 
+from pipeline.export.blind_section import blind_section
 from pipeline.schema import Scene
 from pipeline.store import digest_of
 
-_CONFIG_NAMES = {"data": "default", "provenance": "provenance", "rejected": "rejected"}
+_BLIND_PARTS = {
+    (
+        "data",
+        "debiased",
+    ): "- Split `debiased` of `default`: what bias pruning left (`pruned` is False).",
+    ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
+}
 _DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
 
 
+@dataclass(frozen=True)
+class Part:
+    """One table of a release: a split of a configuration."""
+
+    folder: str
+    split: str
+    schema: pa.Schema
+    num_rows: int
+    nbytes: int
+
+
 def dataset_card(
-    tables: dict[str, pa.Table], summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]
+    parts: Sequence[Part], summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]
 ) -> str:
     """README.md of a release.
 
     Args:
-        tables: folder within the release -> table.
+        parts: the tables of the release.
         summary: the counts of `release.Released`.
         scenes: all scenes of the release.
         settings: the part of the configuration that the release depends on.
     """
-    header = yaml.safe_dump(_header(tables, settings), sort_keys=False, allow_unicode=True, width=1000)
-    return f"---\n{header}---\n\n" + "\n".join(
-        [*_about(scenes, settings), *_counts(summary), *_limits(summary, scenes, settings)]
-    )
+    header = yaml.safe_dump(_header(parts, settings), sort_keys=False, allow_unicode=True, width=1000)
+    sections = [
+        *_about(parts, scenes, settings),
+        *_counts(summary),
+        *blind_section(summary["blind"], settings),
+        *_limits(summary, scenes, settings),
+    ]
+    return f"---\n{header}---\n\n" + "\n".join(sections)
 
 
-def _header(tables: dict[str, pa.Table], settings: dict[str, Any]) -> dict[str, Any]:
-    split = settings["export"]["split"]
+def _header(parts: Sequence[Part], settings: dict[str, Any]) -> dict[str, Any]:
+    folders: dict[str, list[Part]] = {}
+    for part in parts:
+        folders.setdefault(part.folder, []).append(part)
+    names = {folder: "default" if folder == "data" else folder for folder in folders}
     return {
         "pretty_name": settings["export"]["pretty_name"],
         "license": "other",
@@ -43,19 +69,21 @@ def _header(tables: dict[str, pa.Table], settings: dict[str, Any]) -> dict[str, 
         "language": ["en"],
         "configs": [
             {
-                "config_name": _CONFIG_NAMES[folder],
-                "data_files": [{"split": split, "path": f"{folder}/{split}-*.parquet"}],
+                "config_name": names[folder],
+                "data_files": [{"split": part.split, "path": f"{folder}/{part.split}-*.parquet"} for part in of_folder],
             }
             | ({"default": True} if folder == "data" else {})
-            for folder in tables
+            for folder, of_folder in folders.items()
         ],
         "dataset_info": [
             {
-                "config_name": _CONFIG_NAMES[folder],
-                "features": [_feature(field) for field in table.schema],
-                "splits": [{"name": split, "num_bytes": table.nbytes, "num_examples": table.num_rows}],
+                "config_name": names[folder],
+                "features": [_feature(field) for field in of_folder[0].schema],
+                "splits": [
+                    {"name": part.split, "num_bytes": part.nbytes, "num_examples": part.num_rows} for part in of_folder
+                ],
             }
-            for folder, table in tables.items()
+            for folder, of_folder in folders.items()
         ],
     }
 
@@ -70,8 +98,9 @@ def _feature(field: pa.Field) -> dict[str, Any]:
     return {"name": field.name, "dtype": _DTYPES[str(field.type)]}
 
 
-def _about(scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
+def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
     generate = settings["generate"]
+    folders = {(part.folder, "") for part in parts}
     per_dataset = Counter(scene.dataset for scene in scenes)
     return [
         f"# {settings['export']['pretty_name']}",
@@ -84,7 +113,8 @@ def _about(scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
         "- `default`: the columns of the released benchmark; scorers of VSI-Bench load it unchanged.",
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
-        "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit.",
+        "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
+        *(_BLIND_PARTS[key] for key in _BLIND_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
         "## How it was built",
         "",
@@ -136,7 +166,7 @@ def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str
         "",
         f"- The video of {examined} of {len(scenes)} scenes was examined for what it shows; in the others answers come",
         "  from annotated boxes alone, whether the video shows them or not.",
-        "- No blind filtering and no bias pruning was run: `pruned` is False throughout. No human review took place.",
+        "- No human review took place.",
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
         "- The scans' own terms hold. This release holds no media: `dataset` and `scene_name` name them.",

@@ -1,26 +1,35 @@
-"""The release folder: three configurations of one split, a dataset card, and checksums written last."""
+"""The release folder: configurations of the splits, a dataset card, and checksums written last."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from pipeline.errors import StoreError
-from pipeline.export.card import dataset_card
-from pipeline.export.tables import SCHEMA_METADATA, asked_and_rejected, default_table, provenance_table
-from pipeline.schema import Scene
-from pipeline.store import table_bytes, write_atomically
+from pipeline.export.card import Part, dataset_card
+from pipeline.export.tables import (
+    SCHEMA_METADATA,
+    default_table,
+    provenance_table,
+    removed_blind,
+    split_by_verdict,
+)
+from pipeline.schema import Scene, WithoutVideo
+from pipeline.store import TableFile, table_bytes, write_atomically
+from pipeline.tables import QUESTIONS, REJECTIONS, asked_in
 
-EXPORT_CODE: Final = ("export", "schema.py", "tables.py", "store.py", "builder.py")
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
+DEBIASED: Final = "debiased"
 
 
 class Released(BaseModel):
@@ -33,55 +42,99 @@ class Released(BaseModel):
     letters: dict[str, dict[str, int]]
     flags: dict[str, int]
     findings: list[list[str]]  # scene, name, severity, message
+    blind: list[WithoutVideo]
+
+
+@dataclass(frozen=True)
+class Blind:
+    """What came of asking without the videos.
+
+    Attributes:
+        replies: every reply, or None where nobody was asked.
+        verdicts: per question, whether it is removed; None where nobody was asked.
+        pruned: per question that stays, the round in which it leaves `debiased`; None where nothing was pruned.
+        summary: what it all comes to per task, from the selected questions.
+    """
+
+    replies: pa.Table | None = None
+    verdicts: pa.Table | None = None
+    pruned: pa.Table | None = None
+    summary: Callable[[pa.Table], list[WithoutVideo]] = lambda asked: []
 
 
 def write_release(
-    folder: Path, selected: Iterable[pa.Table], scenes: Sequence[Scene], settings: dict[str, Any]
+    folder: Path, selected: Iterable[pa.Table], scenes: Sequence[Scene], settings: dict[str, Any], blind: Blind
 ) -> bytes:
     """Writes all files of the release, atomically one by one, and gives the summary (`Released` as JSON).
 
     Args:
         folder: the release folder; files of an older release that this one lacks are removed.
-        selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids.
+        selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
+            at a time, since the rejections of a thousand scans would fill the memory.
         scenes: the scenes of the release.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
+        blind: what stages `blind` and `prune` found.
     """
-    asked, rejected = asked_and_rejected(selected)
-    tables = {
-        "data": default_table(asked),
-        "provenance": provenance_table(asked, scenes, settings),
-        "rejected": rejected,
-    }
-    repeated = [i for i, n in Counter(asked["id"].to_pylist()).items() if n > 1]
-    if repeated:
-        raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/rng.py")
     split = settings["export"]["split"]
-    files = {
-        f"{name}/{split}-00000-of-00001.parquet": table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA)
-        for name, table in tables.items()
-    }
-    summary = _summary(tables, scenes)
-    card = dataset_card(tables, summary, scenes, settings)
-    files["README.md"] = card.encode()
-    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in sorted(files.items())}
-    (folder / CHECKSUMS).unlink(missing_ok=True)
+    with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
+        sorted_out = _sort_out(selected, removed_blind(blind.verdicts), rejected)
+        tables = _tables(sorted_out.kept, scenes, settings, blind)
+        summary = _summary(tables, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
+        parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
+        parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
+        files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
+        files["README.md"] = dataset_card(parts, summary, scenes, settings).encode()
+        (folder / CHECKSUMS).unlink(missing_ok=True)
+        rejected.publish()
     for name, raw in files.items():
         write_atomically(folder / name, raw)
+    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
+    sums[_name("rejected", split)] = rejected.sha256
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.relative_to(folder).as_posix() not in files:
+        if path.is_file() and path.relative_to(folder).as_posix() not in sums:
             path.unlink()
     write_atomically(folder / CHECKSUMS, _checksums(sums))
-    return json.dumps(summary | {"files": sums}, sort_keys=True, indent=1).encode()
+    return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode()
+
+
+class _SortedOut(NamedTuple):
+    """What was selected: all questions, those that stay by id, and the number of rejections by task and reason."""
+
+    offered: pa.Table
+    kept: pa.Table
+    reasons: Counter[tuple[str, str]]
+
+
+def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
+    """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
+    offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    for table in selected:
+        asked, dropped = split_by_verdict(table, removed)
+        offered.append(asked_in(table))
+        kept.append(asked)
+        rejected.append(dropped)
+        reasons.update(_reasons(dropped))
+    rejected.finish()
+    everything = pa.concat_tables(offered)
+    repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
+    if repeated:
+        raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/rng.py")
+    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons)
 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:
     """Whether every file of the release is there with the bytes that the summary names."""
     files = Released.model_validate_json(summary).files
     try:
-        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+        found = {name: _sha256_of(folder / name) for name in files}
         return found == files and (folder / CHECKSUMS).read_bytes() == _checksums(files)
     except OSError:
         return False
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _checksums(sums: dict[str, str]) -> bytes:
@@ -89,28 +142,56 @@ def _checksums(sums: dict[str, str]) -> bytes:
     return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 
 
-def _summary(tables: dict[str, pa.Table], scenes: Sequence[Scene]) -> dict[str, Any]:
-    provenance = tables["provenance"].select(["task", "answer", "choice", "flags"]).to_pandas()
-    letters = tables["data"].select(["question_type", "ground_truth", "options"]).to_pandas()
+def _name(configuration: str, split: str) -> str:
+    return f"{configuration}/{split}-00000-of-00001.parquet"
+
+
+def _tables(
+    asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any], blind: Blind
+) -> dict[tuple[str, str], pa.Table]:
+    """All tables but the rejections, by folder and split."""
+    split = settings["export"]["split"]
+    gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
+    pruned = set(gone["id"].to_pylist()) if gone is not None else set()
+    data = default_table(asked, pruned)
+    tables = {("data", split): data}
+    if blind.pruned is not None:
+        tables["data", DEBIASED] = data.filter(pc.invert(data["pruned"]))
+    tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
+    if blind.replies is not None:
+        tables["blind", split] = blind.replies
+    return tables
+
+
+def _summary(
+    tables: dict[tuple[str, str], pa.Table],
+    reasons: Counter[tuple[str, str]],
+    scenes: Sequence[Scene],
+    blind: Sequence[WithoutVideo],
+) -> dict[str, Any]:
+    by_folder = {folder: table for (folder, split), table in tables.items() if split != DEBIASED}
+    provenance = by_folder["provenance"].select(["task", "answer", "choice", "flags"]).to_pandas()
+    letters = by_folder["data"].select(["question_type", "ground_truth", "options"]).to_pandas()
     chosen = provenance[provenance["choice"].isna()]
     lettered = letters[letters["options"].notna()]
+    rejections: dict[str, dict[str, int]] = {}
+    for (task, reason), n in sorted(reasons.items()):
+        rejections.setdefault(task, {})[reason] = n
     return {
         "questions": _counts(provenance["task"]),
-        "rejections": _reasons(tables["rejected"]),
+        "rejections": rejections,
         "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
         "letters": {task: _counts(part["ground_truth"]) for task, part in lettered.groupby("question_type")},
         "flags": dict(sorted(Counter(f for flags in provenance["flags"].dropna() for f in flags).items())),
         "findings": [[s.id, f.name, f.severity, f.message] for s in scenes for f in s.findings],
+        "blind": [row.model_dump() for row in blind],
     }
 
 
-def _reasons(rejected: pa.Table) -> dict[str, dict[str, int]]:
+def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
     counted = rejected.group_by(["task", "reason"]).aggregate([([], "count_all")])
-    numbers: dict[str, dict[str, int]] = {}
-    for row in counted.sort_by([("task", "ascending"), ("reason", "ascending")]).to_pylist():
-        numbers.setdefault(row["task"], {})[row["reason"]] = row["count_all"]
-    return numbers
+    return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
 
 
 def _counts(column: Any) -> dict[str, int]:

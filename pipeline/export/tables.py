@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.schema import SCHEMA_VERSION, Scene
 from pipeline.store import digest_of
-from pipeline.tables import asked_in, rejected_in
+from pipeline.tables import REJECTIONS, asked_in, rejected_in
 
+ANSWERED_BLIND: Final = "answered_blind"
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
 # The columns of the released VSI-Bench, as its scorers expect them.
 DEFAULT: Final = pa.schema(
@@ -25,17 +27,50 @@ DEFAULT: Final = pa.schema(
         pa.field("pruned", pa.bool_()),
     ]
 )
+# Of stage `prune`; null where it did not run.
+_STRESS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("bias_score", pa.float64()),
+        pa.field("chance", pa.float64()),
+        pa.field("removed_in_round", pa.int32()),
+    ]
+)
 
 
-def asked_and_rejected(selected: Iterable[pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """The questions and the rejections of all scenes, sorted by id. Of the given tables one is held at a time."""
-    parts = [(asked_in(table), rejected_in(table)) for table in selected]
-    asked, rejected = (pa.concat_tables(tables) for tables in zip(*parts, strict=True))
+def split_by_verdict(selected: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
+    """Questions and rejections of one scene, each by id; ``removed`` is that of `removed_blind`."""
+    asked, rejected = asked_in(selected), rejected_in(selected)
+    if removed is not None:
+        place = pc.index_in(asked["id"], removed["id"].combine_chunks())
+        dropped = asked.filter(pc.is_valid(place)).select(["id", "scene", "task", "operands"])
+        reasons = removed.drop_columns("id").take(pc.drop_null(place))
+        for name in reasons.column_names:
+            dropped = dropped.append_column(name, reasons[name])
+        dropped = dropped.append_column("role", pa.nulls(dropped.num_rows, pa.string()))
+        rejected = pa.concat_tables([rejected, dropped.select(REJECTIONS.names)])
+        asked = asked.filter(pc.is_null(place))
     return _sorted(asked), _sorted(rejected)
 
 
-def default_table(asked: pa.Table) -> pa.Table:
-    """The public columns (`DEFAULT`). ``pruned`` is False: nothing has been pruned."""
+def removed_blind(verdicts: pa.Table | None) -> pa.Table | None:
+    """Why stage `blind` removes questions, by id: as the columns of a rejection."""
+    if verdicts is None:
+        return None
+    gone = verdicts.filter(verdicts["removed"])
+    return pa.table(
+        {
+            "id": gone["id"],
+            "reason": pa.repeat(pa.scalar(ANSWERED_BLIND), gone.num_rows),
+            "measured": gone["right"].cast(pa.float64()),
+            "limit": gone["needed"].cast(pa.float64()),
+            "unit": pa.repeat(pa.scalar("right answers"), gone.num_rows),
+        }
+    )
+
+
+def default_table(asked: pa.Table, pruned: Collection[int] = ()) -> pa.Table:
+    """The public columns (`DEFAULT`). ``pruned``: ids of the questions that are not in the split `debiased`."""
     scenes = [s.split("/", 1) for s in asked["scene"].to_pylist()]
     columns = {
         "id": asked["id"],
@@ -45,18 +80,23 @@ def default_table(asked: pa.Table) -> pa.Table:
         "question": asked["text"],
         "options": asked["options"],
         "ground_truth": asked["ground_truth"],
-        "pruned": pa.repeat(pa.scalar(False), asked.num_rows),
+        "pruned": pa.array([i in pruned for i in asked["id"].to_pylist()], pa.bool_()),
     }
     return pa.table(columns, schema=DEFAULT)
 
 
-def provenance_table(asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any]) -> pa.Table:
-    """Everything that an answer came from, by id: operands, evidence, template, rules, source."""
+def provenance_table(
+    asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any], pruned: pa.Table | None = None
+) -> pa.Table:
+    """Everything that an answer came from, by id: operands, evidence, template, rules, source, result of pruning."""
     asked = asked.drop_columns(["text", "options", "ground_truth"])
     sources = {scene.id: scene.source for scene in scenes}
     rows = [sources[scene] for scene in asked["scene"].to_pylist()]
     n = asked.num_rows
+    stress = _STRESS.empty_table() if pruned is None else pruned.select(_STRESS.names)
+    found = stress.take(pc.index_in(asked["id"], stress["id"].combine_chunks()))
     for name, values in (
+        *((name, found[name]) for name in _STRESS.names if name != "id"),
         ("profile", pa.repeat(settings["generate"]["profile"], n)),
         ("rules", pa.repeat(digest_of(settings["rules"]), n)),
         ("config", pa.repeat(digest_of(settings), n)),

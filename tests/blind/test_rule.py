@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.blind.ask import REPLIES
-from pipeline.blind.rule import BY_TASK, RULED, Removal, RuleConfig, by_task, rule
+from pipeline.blind.config import Removal, RuleConfig
+from pipeline.blind.rule import BY_TASK, RULED, by_task, rule
 
 
 def replies(*questions: str, chance: float = 0.25) -> pa.Table:

@@ -186,7 +186,7 @@ def test_every_candidate_is_asked_or_rejected_with_a_reason(made: Build) -> None
     released = Counter((row["id"], row["scene"]) for row in (*made.rows("provenance"), *rejected))
     assert released == candidates
     assert all(row["reason"] for row in rejected)
-    assert [(r["id"], r["scene"]) for r in rejected] == sorted((r["id"], r["scene"]) for r in rejected)
+    assert [(r["scene"], r["id"]) for r in rejected] == sorted((r["scene"], r["id"]) for r in rejected)
     over = [row for row in rejected if row["reason"] == "over_cap"]
     assert over
     assert all(row["measured"] > row["limit"] == CAP for row in over)

@@ -19,7 +19,17 @@ from pipeline.builder import STAGES
 from pipeline.json_schemas import json_schemas
 from pipeline.readers import READERS
 from pipeline.samples.metadata import PLANS, sample_scene
-from tests.builds import REPOSITORY, Cli, Run, build, command_line, prefect_environment, release_of, rows_of
+from tests.builds import (
+    REPOSITORY,
+    UNASKED_SETTINGS,
+    Cli,
+    Run,
+    build,
+    command_line,
+    prefect_environment,
+    release_of,
+    rows_of,
+)
 from tests.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 from tests.test_store import lock_elsewhere
 
@@ -54,7 +64,7 @@ def root(meta: Path) -> str:
 def in_a_process(*arguments: object, code: str = COMMAND, **environment: str) -> Run:
     """The real command, Prefect and all."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [sys.executable, "-c", code, *map(str, arguments), *UNASKED_SETTINGS],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,

@@ -1,0 +1,50 @@
+"""What a build asks without the videos, and what it removes for it."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
+
+NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
+BATCH: Final = 50  # blind.md
+EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
+Removal = Literal["all_correct", "majority", "any"]
+
+
+class RuleConfig(BaseModel):
+    """When a question is removed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    remove: Removal = Field(default="all_correct", description="by how many models it must be answered right")
+    number_threshold: float = Field(
+        default=NUMBER_THRESHOLD, gt=0, le=1, description="mean relative accuracy from which a number is right"
+    )
+
+    def needed(self, models: int) -> int:
+        """Right answers that remove a question which so many models were asked."""
+        return {"all_correct": models, "majority": models // 2 + 1, "any": 1}[self.remove]
+
+
+class BlindConfig(RuleConfig):
+    """Stage `blind`: who answers without the video, and how many right answers remove a question."""
+
+    models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
+    priors_vote: bool = Field(
+        default=True,
+        description="count the most frequent answer and the guess by names as two more models; "
+        "false for a panel of three or more large models",
+    )
+
+
+class PruneConfig(BaseModel):
+    """Stage `prune`: how the split `debiased` is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tau: float = Field(default=0.1, ge=0, le=1, description="questions less than this above chance stay")
+    budget: int | None = Field(default=None, ge=0, description="remove at most so many; null: as many as it takes")
+    batch: int = Field(default=BATCH, ge=1, description="removed at once, before the forest is fitted again")
