@@ -18,7 +18,7 @@ from pipeline.builder import Progress as ReportProgress
 from pipeline.export.release import Released
 from pipeline.manifest import Outcome
 from pipeline.readers.doctor import Inspection
-from pipeline.schema import Quarantine
+from pipeline.schema import Quarantine, WithoutVideo, is_prior
 from pipeline.stages import quarantine_of
 
 PLAIN_WIDTH = 130  # where there is no terminal to ask
@@ -87,10 +87,28 @@ def _show_release(released: Released) -> None:
     for reason in reasons:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
     console.print(matrix)
+    _show_blind(released.blind)
     kinds = Counter((name, severity) for _, name, severity, _ in released.findings)
     if kinds:
         findings = ", ".join(f"{n} {name} ({severity})" for (name, severity), n in sorted(kinds.items()))
         console.print(f"Findings in the raw data: {findings}")
+
+
+def _show_blind(rows: Sequence[WithoutVideo]) -> None:
+    """What answering without the video earns, and what was removed for it."""
+    voters = [name for name in dict.fromkeys(name for row in rows for name in row.voters) if not is_prior(name)]
+    if not any(row.voters or row.debiased is not None for row in rows):
+        return
+    table = Table(title="Without the video", title_justify="left")
+    table.add_column("task", no_wrap=True)
+    for name in ("n", "chance", "most frequent", "by name", "forest", *voters, "removed", "by luck", "debiased"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        shares = [row.chance, row.most_frequent, row.by_name, row.forest, *(row.voters.get(name) for name in voters)]
+        left = "" if row.debiased is None else str(row.debiased)
+        cells = ["" if share is None else f"{share:.2f}" for share in shares]
+        table.add_row(row.task, str(row.n), *cells, str(row.removed or ""), f"{row.by_luck:.1f}", left)
+    console.print(table)
 
 
 def show_error(error: Exception) -> None:

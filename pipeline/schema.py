@@ -289,6 +289,14 @@ class Question(Model):
     flags: tuple[str, ...] = ()
 
 
+PRIOR: Final = "prior: "  # begins the name of a voter that is no model
+
+
+def is_prior(voter: str) -> bool:
+    """Whether a voter is a prior: a guess from frequencies, no model."""
+    return voter.startswith(PRIOR)
+
+
 class WithoutVideo(Model):
     """What answering a task without the video earns: accuracy for options, mean relative accuracy for numbers."""
 

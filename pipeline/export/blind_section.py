@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pipeline.schema import is_prior
+
 _RULES: Final = {
     "all_correct": "all of them answered right",
     "majority": "more than half of them answered right",
@@ -17,6 +19,7 @@ def blind_section(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
     lines = ["## Without the video", ""]
     voters = list(dict.fromkeys(name for row in rows for name in row["voters"]))
     lines += _about_voters(voters, settings)
+    models = [name for name in voters if not is_prior(name)]
     if settings["prune"] is None:
         lines.append("No bias pruning was run: `pruned` is False throughout.")
     else:
@@ -27,13 +30,13 @@ def blind_section(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
         ]
     if not rows:
         return [*lines, ""]
-    header = ["task", "n", "chance", "most frequent", "median", "by name", "forest", *voters]
+    header = ["task", "n", "chance", "most frequent", "median", "by name", "forest", *models]
     header += ["agreement", "removed", "by luck", "debiased", "forest there"]
     lines += ["", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     for row in rows:
         cells = [row["task"], str(row["n"])]
         cells += [_share(row[name]) for name in ("chance", "most_frequent", "median", "by_name", "forest")]
-        cells += [_share(row["voters"].get(name)) for name in voters]
+        cells += [_share(row["voters"].get(name)) for name in models]
         cells += [_share(row["agreement"]), str(row["removed"]), f"{row['by_luck']:.1f}"]
         cells += ["" if row["debiased"] is None else str(row["debiased"]), _share(row["forest_left"])]
         lines.append("| " + " | ".join(cells) + " |")
