@@ -65,6 +65,8 @@ class Observation(Model):
     budgets: tuple[int, ...]
     image: tuple[int, int] = Field(description="width and height of the reduced image")
     depth_agreement: FiniteFloat | None = Field(description="share of rays not behind the measured depth")
+    unscanned_m2: FiniteFloat | None = Field(default=None, description="below the camera's path, where the mesh lacks")
+    unscanned_share: FiniteFloat | None = Field(default=None, description="of the floor's area")
 
 
 class Room(Model):

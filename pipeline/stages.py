@@ -121,7 +121,19 @@ def _observe(job: Job, before: bytes) -> bytes:
     geometry = reader.geometry(raw.root, raw.ref, scene)
     if geometry is None:
         return before
-    return observe(scene, geometry, ObserveConfig.model_validate(job.settings)).model_dump_json(indent=1).encode()
+    config = ObserveConfig.model_validate(job.settings)
+    observed = observe(scene, geometry, config)
+    share = observed.observation.unscanned_share if observed.observation else None
+    if share is not None and share > config.unscanned_max:
+        raise RawDataError(
+            raw.root / raw.ref.files[0],
+            "incomplete_mesh",
+            f"{share:.1%} of the floor's area lies below the camera's path and is missing from the mesh "
+            f"(limit {config.unscanned_max:.1%})",
+            "the video shows what nobody annotated: leave the scene out, or raise observe.unscanned_max",
+            scene.id,
+        )
+    return observed.model_dump_json(indent=1).encode()
 
 
 def _generate(job: Job, before: bytes) -> bytes:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.geometry.boxes import FloatArray
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.observe.completeness import unscanned_below
 from pipeline.schema import Observation, Scene, Visibility
 
 DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
@@ -32,6 +33,9 @@ class ObserveConfig(BaseModel):
     height: int = Field(default=120, ge=16, le=1920)
     min_pixels: int = Field(default=20, ge=1, description="of the reduced image: fewer do not count as appearing")
     budgets: tuple[int, ...] = Field(default=(16, 32, 64), description="numbers of evenly spaced frames")
+    unscanned_max: float = Field(
+        default=0.1, ge=0, description="scenes with more of the floor missing below the camera's path are left out"
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ def observe(scene: Scene, geometry: SceneGeometry, config: ObserveConfig) -> Sce
             budgets={n: int(pixels[:, number].max(initial=0)) for n, pixels in in_budget.items()},
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
+    missing = unscanned_below(scene.room, frames.world_T_camera[:, :3, 3])
     observation = Observation(
         frames_examined=len(regular),
         frames_skipped=frames.skipped,
@@ -75,6 +80,8 @@ def observe(scene: Scene, geometry: SceneGeometry, config: ObserveConfig) -> Sce
         budgets=config.budgets,
         image=(config.width, config.height),
         depth_agreement=None if counts.depth_agreement is None else round(counts.depth_agreement, 4),
+        unscanned_m2=None if missing is None else round(missing.area_m2, 4),
+        unscanned_share=None if missing is None else round(missing.share, 4),
     )
     return scene.model_copy(update={"objects": tuple(objects), "observation": observation})
 
