@@ -12,13 +12,16 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi stage audit-vsi coverage-vsi test lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban stage audit-vsi coverage-vsi test lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build-vsi: $(READY) ## everything from raw data to release [ARGS="--option …" for scan2qa build vsi]
 	$(BIN)/scan2qa build vsi $(ARGS)
+
+build-urban: $(READY) ## the same for drone flights [ARGS="--root flights=DIR"]
+	$(BIN)/scan2qa build urban $(ARGS)
 
 stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …"]
 	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)")

@@ -12,6 +12,7 @@ from rich.traceback import install as pretty_tracebacks
 
 from flows import show
 from flows.stress import stress_test
+from flows.track import track
 from pipeline.audit import audit as run_audit
 from pipeline.audit import audit_table, read_questions
 from pipeline.audit import coverage as run_coverage
@@ -22,6 +23,7 @@ from pipeline.manifest import Outcome
 from pipeline.questions.ambiguity import PROFILES, Rules
 from pipeline.readers import READERS, configured
 from pipeline.readers.doctor import inspect
+from pipeline.samples.flights.write import write_flights
 from pipeline.samples.metadata import write_sample_metadata
 from pipeline.samples.write import write_samples
 from pipeline.schema import Scene
@@ -31,7 +33,7 @@ from pipeline.store import table_bytes, write_atomically
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
-SAMPLE_READERS: Final = ("scannet", "scannetpp", "arkitscenes")
+SAMPLES: Final = {"scans": ("scannet", "scannetpp", "arkitscenes"), "flights": ("flights",)}
 SAMPLES_CODE: Final = ("samples", "rng.py", "geometry")
 EXIT_USAGE: Final = 2
 EXIT_QUARANTINED: Final = 3
@@ -40,7 +42,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    help="Builds spatial question-answering benchmarks from 3D scans, and audits published ones.",
+    help="Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones.",
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
     "3 done, but some scenes were left out (listed, and in quarantine.parquet).",
 )
@@ -65,6 +67,7 @@ Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: offici
 
 
 app.command("stress-test")(stress_test)
+app.command()(track)
 
 
 @app.command()
@@ -145,11 +148,12 @@ def doctor(
 
 @app.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
-    """Writes small procedural scans in the raw formats, and the truth that was planted in them."""
+    """Writes small procedural scans and flights in the raw formats, and the truth that was planted in them."""
     write_sample_metadata(folder / "vsi_meta")
-    write_samples(folder)
-    roots = " ".join(f"--root {name}={folder / name}" for name in SAMPLE_READERS)
-    show.console.print(f"Try: scan2qa build vsi {roots}", soft_wrap=True, highlight=False)
+    for kind, build_name in (("scans", "vsi"), ("flights", "urban")):
+        _write_samples(kind, folder)
+        roots = " ".join(f"--root {name}={folder / name}" for name in SAMPLES[kind])
+        show.console.print(f"Try: scan2qa build {build_name} {roots}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -173,22 +177,29 @@ def _prepare(
     given = dict(config.roots)
     given |= _roots(roots)
     if not given and needs_root:
-        given = _sample_roots(folder / "samples", write)
+        given = _sample_roots(config.samples, folder / "samples", write)
     return config.model_copy(update={"roots": given}), folder
 
 
-def _sample_roots(folder: Path, write: bool) -> dict[str, Path]:
-    """Roots of the sample scans, which are written where this version of them is not there yet."""
+def _sample_roots(kind: str, folder: Path, write: bool) -> dict[str, Path]:
+    """Roots of the sample scans or flights, which are written where this version of them is not there yet."""
     version, mark = code_digest(SAMPLES_CODE), folder / ".version"
     if not mark.exists() or mark.read_text(encoding="utf-8") != version:
         if not write:
             raise ConfigError(
-                "no --root was given and the sample scans are not written yet: build once, or give a root"
+                f"no --root was given and the sample {kind} are not written yet: build once, or give a root"
             )
-        with show.errors.status("writing sample scans (no --root given)"):
-            write_samples(folder)
+        with show.errors.status(f"writing sample {kind} (no --root given)"):
+            _write_samples(kind, folder)
         write_atomically(mark, version.encode())
-    return {name: folder / name for name in SAMPLE_READERS}
+    return {name: folder / name for name in SAMPLES[kind]}
+
+
+def _write_samples(kind: str, folder: Path) -> None:
+    if kind == "scans":
+        write_samples(folder)
+    else:
+        write_flights(folder / "flights")
 
 
 def _roots(roots: list[str]) -> dict[str, Path]:
@@ -215,7 +226,8 @@ def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: 
 
 def _keys(config: BuildConfig) -> dict[str, str]:
     """The API keys of the configured models, of those environment variables that are set."""
-    names = {model.key_name for model in config.blind.models if model.key_name}
+    models = [*config.blind.models, *([config.author.model] if config.author.model else [])]
+    names = {model.key_name for model in models if model.key_name}
     return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
 
 

@@ -183,7 +183,9 @@ def removed_blind(work: Work) -> set[int]:
 def _export_settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but the roots."""
     return config.model_dump(exclude={"roots", "routes", "video"}, mode="json") | {
-        "rules": config.generate.resolved_rules().model_dump()
+        "rules": (
+            config.generate.resolved_rules() if config.export.layout == "vsi" else config.generate.flight_rules
+        ).model_dump()
     }
 
 

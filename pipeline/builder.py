@@ -6,15 +6,29 @@ import fcntl
 import fnmatch
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from pipeline.build_stages import BLIND, BUILD_STAGES, EXPORT, OBSERVED, RELEASE, SELECTED, BuildStage, Work
+from pipeline.build_stages import (
+    BLIND,
+    BUILD_STAGES,
+    EXPORT,
+    OBSERVED,
+    RELEASE,
+    REPLIES_FILE,
+    SELECTED,
+    BuildStage,
+    Work,
+)
 from pipeline.config import BuildConfig
 from pipeline.errors import ConfigError, RawDataError, StoreError
 from pipeline.export.release import Released
+from pipeline.llm.session import Session
 from pipeline.manifest import Entry, Outcome, Why, read_manifest, read_quarantine, write_outcome
 from pipeline.readers import configured
 from pipeline.readers.written_routes import read_routes
@@ -34,6 +48,7 @@ from pipeline.stages import (
 from pipeline.store import Result, Store, digest_of, remove_temporary
 
 WHOLE: Final = "build/all"  # the unit of the stages that look at all scenes
+AUTHOR: Final = "author"
 BATCH_UNITS: Final = 64
 STAGES: Final = (*SCENE_STAGES, *BUILD_STAGES)
 OWN_FOLDERS: Final = (RELEASE, VIDEOS, "samples")  # beside the store; raw data may lie in the same folder too
@@ -48,11 +63,13 @@ class Given:
 
     raw: RawInput | None = None
     before: Result | None = None
+    beside: Result | None = None
 
     def digest(self, stage: Stage) -> str:
         """Digest of all that the stage looks at."""
         raw = self.raw.digest if stage.reads_raw and self.raw else None
-        return digest_of([raw, self.before.digest if self.before else None])
+        results = [result.digest if result else None for result in (self.before, self.beside)]
+        return digest_of([raw, *results])
 
 
 def run_here(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
@@ -104,7 +121,7 @@ class Builder:
             outcome = Outcome()
             given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
             for stage in self._stages():
-                given[stage.name] = self._run_stage(stage, given[stage.after], outcome)
+                given[stage.name] = self._run_stage(stage, self._given_to(stage, given), outcome)
             for name in self._build_stages():
                 self._run_build_stage(BUILD_STAGES[name], outcome.manifest, outcome)
             write_outcome(self.out, outcome, STAGES)
@@ -118,16 +135,19 @@ class Builder:
         given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
         pending: dict[str | None, set[str]] = {None: set()}  # units behind something that would run
         for stage in self._stages():
-            known = {unit: value for unit, value in given[stage.after].items() if unit not in pending[stage.after]}
+            waits = pending[self._after(stage)] | (pending[stage.beside] if stage.beside else set())
+            known = {unit: value for unit, value in self._given_to(stage, given).items() if unit not in waits}
             entries = {e.unit: e for e in self._entries(stage, known, self.store.index(stage.name))}
-            for unit in sorted(pending[stage.after]):
+            for unit in sorted(waits):
                 why: Why = "input" if (stage.name, unit) in self._previous else "new"
                 entries[unit] = Entry(stage.name, unit, "", "", "", "", why)
             outcome.manifest += entries.values()
             failing = {unit for unit, e in entries.items() if self._failed_before(e)}
             pending[stage.name] = {unit for unit, e in entries.items() if e.output is None} - failing
             given[stage.name] = {
-                u: Given(value.raw, entries[u].output) for u, value in given[stage.after].items() if u not in failing
+                u: Given(value.raw, entries[u].output)
+                for u, value in given[self._after(stage)].items()
+                if u in entries and u not in failing
             }
         waiting = {name for name, units in pending.items() if units and name}
         for name in self._build_stages():
@@ -178,16 +198,16 @@ class Builder:
 
     def _given_again(self, stage: Stage, outcome: Outcome) -> dict[str, Given]:
         """What a stage was last given: raw data as they are now, and the last results of the stage before it."""
-        if stage.after is None:
+        after = self._after(stage)
+        if after is None:
             units: dict[str, Result | None] = {u: None for s, u in self._previous if s == stage.name}
         else:
-            units = {u: e.output for (s, u), e in self._previous.items() if s == stage.after and e.output}
+            units = {u: e.output for (s, u), e in self._previous.items() if s == after and e.output}
         if not units:
-            raise ConfigError(
-                f"{self.out}: no results of stage {stage.after or stage.name} yet; run the whole build first"
-            )
+            raise ConfigError(f"{self.out}: no results of stage {after or stage.name} yet; run the whole build first")
+        beside = {u: e.output for (s, u), e in self._previous.items() if s == stage.beside and e.output}
         if not stage.reads_raw:
-            return {unit: Given(None, result) for unit, result in units.items()}
+            return {unit: Given(None, result, beside.get(unit)) for unit, result in units.items()}
         raw = self._raw_inputs(outcome)
         given = {unit: Given(raw[unit].raw, result) for unit, result in units.items() if unit in raw}
         if not given:
@@ -229,9 +249,10 @@ class Builder:
 
     def _check_keys(self, stage: str | None) -> None:
         """At once rather than after an hour of scenes."""
-        if stage not in {None, BLIND}:
-            return
-        for model in self.config.blind.models:
+        asked = {BLIND: self.config.blind.models, AUTHOR: (self.config.author.model,)}
+        for model in chain.from_iterable(models for name, models in asked.items() if stage in {None, name}):
+            if model is None:
+                continue
             if model.key_name and not self._keys.get(model.key_name):
                 raise ConfigError(
                     f"model {model.name}: its API key is not there; export {model.key_name}=… or leave the model out"
@@ -246,13 +267,23 @@ class Builder:
                 entry.why = "asked"
         settings = stage.settings(self.config)
         todo = [
-            Job(stage.name, e.unit, e.key, given[e.unit].raw, given[e.unit].before, settings, self.out)
+            Job(
+                stage.name,
+                e.unit,
+                e.key,
+                given[e.unit].raw,
+                given[e.unit].before,
+                settings,
+                self.out,
+                given[e.unit].beside,
+            )
             for e in entries
             if e.output is None
         ]
         by_unit = {e.unit: e for e in entries}
         self._progress(stage.name, 0, len(todo))
-        for number, done in enumerate(self._execute(stage.name, _batches(todo)), start=1):
+        results = self._write(todo) if stage.name == AUTHOR else self._execute(stage.name, _batches(todo))
+        for number, done in enumerate(results, start=1):
             entry = by_unit[done.unit]
             entry.output, entry.seconds = done.result, done.seconds
             if done.quarantine:
@@ -281,7 +312,34 @@ class Builder:
 
     def _stages(self) -> list[Stage]:
         """The stages of this build, each behind the one whose results it takes."""
-        return [stage for stage in SCENE_STAGES.values() if stage.name != "film" or self.config.video]
+        return [stage for stage in SCENE_STAGES.values() if stage.is_wanted(self.config)]
+
+    def _after(self, stage: Stage) -> str | None:
+        """The stage whose results a stage takes; one that is switched off passes on what it would be given."""
+        after = stage.after
+        while after is not None and not SCENE_STAGES[after].is_wanted(self.config):
+            after = SCENE_STAGES[after].after
+        return after
+
+    def _given_to(self, stage: Stage, given: Mapping[str | None, Mapping[str, Given]]) -> dict[str, Given]:
+        """What a stage is given for each unit, of what the stages before it have made."""
+        units = given[self._after(stage)]
+        if stage.beside is None:
+            return dict(units)
+        beside = given[stage.beside]
+        return {u: replace(value, beside=beside[u].before) for u, value in units.items() if u in beside}
+
+    def _write(self, jobs: list[Job]) -> Iterator[Done]:
+        """Runs the jobs of stage `author` here: the limits of a model hold for the build, not for a process."""
+        model = self.config.author.model
+        if not jobs or model is None:
+            return
+        with (
+            Session([model], self.out / REPLIES_FILE, self._keys) as session,
+            ThreadPoolExecutor(min(model.concurrency, len(jobs))) as threads,
+        ):
+            ask = partial(session.ask, model.name)
+            yield from threads.map(run_job, [replace(job, ask=ask) for job in jobs])
 
     def _why(self, entry: Entry) -> Why:
         before = self._previous.get((entry.stage, entry.unit))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from pipeline.authoring.author import AuthorConfig
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.errors import ConfigError
+from pipeline.observe.motion import MotionConfig
 from pipeline.observe.visibility import ObserveConfig
-from pipeline.questions import TASKS
+from pipeline.questions import ALL_TASKS
 from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.questions.urban import UrbanRules
 
 
 class Section(BaseModel):
@@ -25,21 +28,22 @@ class Section(BaseModel):
 class GenerateConfig(Section):
     """Stage `generate`: which tasks, under which rules."""
 
-    profile: str = Field(default="strict", description="official or strict")
-    tasks: tuple[str, ...] = tuple(TASKS)
+    profile: str = Field(default="strict", description="official or strict; of scans")
+    tasks: tuple[str, ...] = tuple(ALL_TASKS)
     rules: dict[str, Any] = Field(default_factory=dict, description="limits that differ from the profile's")
+    flight_rules: UrbanRules = UrbanRules()
 
     @field_validator("tasks")
     @classmethod
     def _known_tasks(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [t for t in tasks if t not in TASKS]
+        unknown = [t for t in tasks if t not in ALL_TASKS]
         if unknown:
-            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(TASKS)}")
+            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(ALL_TASKS)}")
         if len(set(tasks)) < len(tasks):
             raise ValueError("a task is named twice")
         if not tasks:
-            raise ValueError(f"no task is named; there are {', '.join(TASKS)}")
-        return tuple(t for t in TASKS if t in tasks)  # one order, so that the order in the file changes nothing
+            raise ValueError(f"no task is named; there are {', '.join(ALL_TASKS)}")
+        return tuple(t for t in ALL_TASKS if t in tasks)  # one order, so that the order in the file changes nothing
 
     @model_validator(mode="after")
     def _sound_rules(self) -> GenerateConfig:
@@ -68,6 +72,7 @@ class SelectConfig(Section):
 class ExportConfig(Section):
     """Stage `export`: names in the release."""
 
+    layout: Literal["vsi", "urban"] = Field(default="vsi", description="whose public columns the questions have")
     split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
     pretty_name: str = "VSI-Bench, rebuilt with scan2qa"
 
@@ -83,12 +88,15 @@ class BuildConfig(Section):
     """A whole build."""
 
     build: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    samples: Literal["scans", "flights"] = Field(default="scans", description="what a build without roots is made from")
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
-    observe: ObserveConfig = ObserveConfig()
+    observe: ObserveConfig = Field(default=ObserveConfig(), description="what the video of a scan shows")
+    motion: MotionConfig = Field(default=MotionConfig(), description="what a flight does and sees")
     generate: GenerateConfig = GenerateConfig()
+    author: AuthorConfig = AuthorConfig()
     select: SelectConfig = SelectConfig()
     blind: BlindConfig = BlindConfig()
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")

@@ -13,15 +13,24 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
+from pipeline.authoring.author import author
+from pipeline.authoring.step import PROMPTS, Ask
 from pipeline.config import BuildConfig
 from pipeline.errors import RawDataError, StoreError
 from pipeline.export.video import DEFAULT_FRAMES_PER_SECOND, FRAMES_PER_SECOND, at_pace, encode
+from pipeline.geometry.tracks import FlightGeometry
+from pipeline.llm.prompts import load_prompt
+from pipeline.observe.flight import observe_flight
+from pipeline.observe.motion import MotionConfig
 from pipeline.observe.visibility import ObserveConfig, observe
-from pipeline.questions import TASKS
+from pipeline.questions import ALL_TASKS, TASKS
 from pipeline.questions.ambiguity import Rules
 from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
+from pipeline.questions.urban import URBAN_TASKS, FlightView, UrbanRules, urban_candidates
 from pipeline.readers import Reader, SceneRef, configured
 from pipeline.schema import Quarantine, Route, Scene
 from pipeline.store import Result, Store, digest_of, read_table, table_bytes, write_atomically
@@ -66,6 +75,8 @@ class Job:
     before: Result | None
     settings: dict[str, Any]
     folder: Path  # of the build
+    beside: Result | None = None  # of the stage that it looks at besides
+    ask: Ask | None = None  # the model of stage `author`; such jobs stay in the process of the build
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class Stage:
     """One step per scene: ``run(job, result of the stage it comes after)``.
 
     ``code`` names the folders and modules of ``pipeline/`` that its result depends on; ``reads_raw`` says whether it
-    goes back to the raw data.
+    goes back to the raw data. ``beside`` names another stage whose result it looks at.
     """
 
     name: str
@@ -83,6 +94,8 @@ class Stage:
     run: Callable[[Job, bytes], bytes]
     after: str | None
     reads_raw: bool = False
+    beside: str | None = None
+    is_wanted: Callable[[BuildConfig], bool] = lambda config: True  # else what it would be given is passed on
     is_whole: Callable[[bytes, Path], bool] = lambda result, folder: True  # what the stage wrote beside its result
 
 
@@ -121,7 +134,10 @@ def _observe(job: Job, before: bytes) -> bytes:
     geometry = reader.geometry(raw.root, raw.ref, scene)
     if geometry is None:
         return before
-    config = ObserveConfig.model_validate(job.settings)
+    if isinstance(geometry, FlightGeometry):
+        motion = MotionConfig.model_validate(job.settings["motion"])
+        return observe_flight(scene, geometry, motion).model_dump_json(indent=1).encode()
+    config = ObserveConfig.model_validate(job.settings["observe"])
     observed = observe(scene, geometry, config)
     share = observed.observation.unscanned_share if observed.observation else None
     if share is not None and share > config.unscanned_max:
@@ -137,12 +153,29 @@ def _observe(job: Job, before: bytes) -> bytes:
 
 
 def _generate(job: Job, before: bytes) -> bytes:
-    view = SceneView(Scene.model_validate_json(before), Rules.model_validate(job.settings["rules"]))
-    return table_bytes(candidates(view, [TASKS[name] for name in job.settings["tasks"]]))
+    scene, names = Scene.model_validate_json(before), job.settings["tasks"]
+    if scene.flight:
+        flight = FlightView(scene, UrbanRules.model_validate(job.settings["flight_rules"]))
+        return table_bytes(urban_candidates(flight, [URBAN_TASKS[name] for name in names if name in URBAN_TASKS]))
+    view = SceneView(scene, Rules.model_validate(job.settings["rules"]))
+    return table_bytes(candidates(view, [TASKS[name] for name in names if name in TASKS]))
+
+
+def _author(job: Job, before: bytes) -> bytes:
+    """The candidates from facts, and what a model wrote where the facts gave no question."""
+    if job.ask is None or job.beside is None:
+        raise ValueError("this stage asks a model about a scene")
+    scene = Scene.model_validate_json(Store(job.folder / STORE).get(job.beside))
+    tasks = [task for name in job.settings["tasks"] if (task := URBAN_TASKS.get(name)) and task.model_assisted]
+    video = job.folder / VIDEOS / f"{scene.id}.mp4" if job.settings["sees_video"] else None
+    shown = video if video and video.exists() else None
+    facts = read_table(before)
+    written = author(scene, facts, job.ask, tasks, shown, job.settings["author"]["questions_per_task"])
+    return table_bytes(pa.concat_tables([facts, written]))
 
 
 def _select(job: Job, before: bytes) -> bytes:
-    return table_bytes(select(read_table(before), TASKS, job.settings["per_scene_and_task"]))
+    return table_bytes(select(read_table(before), ALL_TASKS, job.settings["per_scene_and_task"]))
 
 
 def _source(job: Job) -> tuple[Reader, RawInput]:
@@ -152,12 +185,31 @@ def _source(job: Job) -> tuple[Reader, RawInput]:
 
 
 def _select_settings(config: BuildConfig) -> dict[str, Any]:
-    wordings = {name: load_template(TASKS[name].template).digest for name in config.generate.tasks}
-    return config.select.model_dump() | {"templates": wordings}
+    return config.select.model_dump() | {"templates": _wordings(config)}
+
+
+def _wordings(config: BuildConfig) -> dict[str, str]:
+    return {name: load_template(ALL_TASKS[name].template).digest for name in config.generate.tasks}
 
 
 def _generate_settings(config: BuildConfig) -> dict[str, Any]:
-    return {"tasks": list(config.generate.tasks), "rules": config.generate.resolved_rules().model_dump()}
+    return {
+        "tasks": list(config.generate.tasks),
+        "rules": config.generate.resolved_rules().model_dump(),
+        "flight_rules": config.generate.flight_rules.model_dump(),
+        "flight_templates": {name: text for name, text in _wordings(config).items() if name in URBAN_TASKS},
+    }
+
+
+def _author_settings(config: BuildConfig) -> dict[str, Any]:
+    model = config.author.model
+    return {
+        "tasks": list(config.generate.tasks),
+        "author": config.author.model_dump(mode="json"),
+        "sees_video": config.video and model is not None and "video" in model.inputs,
+        "prompts": {step: load_prompt(name).version for step, name in PROMPTS.items()},
+        "templates": _wordings(config),
+    }
 
 
 _SHARED: Final = ("schema.py", "tables.py", "rng.py", "store.py", "stages.py")
@@ -175,18 +227,32 @@ SCENE_STAGES: Final[dict[str, Stage]] = {
             "unify",
             reads_raw=True,
             is_whole=_film_is_whole,
+            is_wanted=lambda config: config.video,
         ),
         Stage(
             "observe",
             ".json",
             (*_SHARED, "geometry", "readers", "observe"),
-            lambda config: config.observe.model_dump(mode="json"),
+            lambda config: {
+                "observe": config.observe.model_dump(mode="json"),
+                "motion": config.motion.model_dump(mode="json"),
+            },
             _observe,
             "unify",
             reads_raw=True,
         ),
         Stage("generate", ".parquet", _QUESTIONS, _generate_settings, _generate, "observe"),
-        Stage("select", ".parquet", _QUESTIONS, _select_settings, _select, "generate"),
+        Stage(
+            "author",
+            ".parquet",
+            (*_QUESTIONS, "authoring", "llm"),
+            _author_settings,
+            _author,
+            "generate",
+            beside="observe",
+            is_wanted=lambda config: config.author.model is not None,
+        ),
+        Stage("select", ".parquet", _QUESTIONS, _select_settings, _select, "author"),
     )
 }
 

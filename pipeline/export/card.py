@@ -21,6 +21,11 @@ _BLIND_PARTS = {
     ): "- Split `debiased` of `default`: what bias pruning left (`pruned` is False).",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
+_ABOUT = {
+    "vsi": 'Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
+    "urban": "Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
+}
+_MEDIA = {"vsi": "`dataset` and `scene_name` name them", "urban": "`video_id` names them"}
 _DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
 
 
@@ -99,13 +104,12 @@ def _feature(field: pa.Field) -> dict[str, Any]:
 
 
 def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
-    generate = settings["generate"]
     folders = {(part.folder, "") for part in parts}
     per_dataset = Counter(scene.dataset for scene in scenes)
     return [
         f"# {settings['export']['pretty_name']}",
         "",
-        'Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
+        _ABOUT[settings["export"]["layout"]],
         f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
         "",
         "## Configurations",
@@ -118,7 +122,7 @@ def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, A
         "",
         "## How it was built",
         "",
-        f"Ambiguity rules: profile `{generate['profile']}`, digest `{digest_of(settings['rules'])}`; at most "
+        f"Ambiguity rules: {_profile(settings)}digest `{digest_of(settings['rules'])}`; at most "
         f"{settings['select']['per_scene_and_task']} questions per scene and task.",
         "",
         "| rule | limit |",
@@ -129,6 +133,11 @@ def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, A
         "missing, the release is not complete.",
         "",
     ]
+
+
+def _profile(settings: dict[str, Any]) -> str:
+    """Flights have one set of rules."""
+    return f"profile `{settings['generate']['profile']}`, " if settings["export"]["layout"] == "vsi" else ""
 
 
 def _counts(summary: dict[str, Any]) -> list[str]:
@@ -158,19 +167,39 @@ def _counts(summary: dict[str, Any]) -> list[str]:
 
 
 def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
+    layout = settings["export"]["layout"]
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
-    examined = sum(scene.observation is not None for scene in scenes)
     lines = [
         "## Known limits",
         "",
-        f"- The video of {examined} of {len(scenes)} scenes was examined for what it shows; in the others answers come",
-        "  from annotated boxes alone, whether the video shows them or not.",
+        *_sight(scenes),
         "- No human review took place.",
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
-        "- The scans' own terms hold. This release holds no media: `dataset` and `scene_name` name them.",
+        f"- The {'scans' if layout == 'vsi' else 'flights'}' own terms hold. This release holds no media; "
+        f"{_MEDIA[layout]}.",
     ]
-    if settings["generate"]["profile"] == "official":
+    if settings["generate"]["profile"] == "official" and layout == "vsi":
         lines.append("- Profile `official` repeats the quirks of the released benchmark (see scan2qa's README).")
     return [*lines, ""]
+
+
+def _sight(scenes: Sequence[Scene]) -> list[str]:
+    """How far it is known what the videos show."""
+    scans = [scene for scene in scenes if scene.kind == "scan"]
+    flights = len(scenes) - len(scans)
+    examined = sum(scene.observation is not None for scene in scans)
+    lines = []
+    if scans:
+        lines += [
+            f"- The video of {examined} of {len(scans)} scans was examined for what it shows; in the others answers",
+            "  come from annotated boxes alone, whether the video shows them or not.",
+        ]
+    if flights:
+        lines += [
+            f"- What the {flights} flights do and see comes from their logs and maps, not from their pictures. Where",
+            "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote carries",
+            "  `model_assisted`.",
+        ]
+    return lines

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from pipeline.errors import StoreError
 from pipeline.export.card import Part, dataset_card
 from pipeline.export.tables import (
+    LAYOUTS,
     SCHEMA_METADATA,
-    default_table,
     provenance_table,
     removed_blind,
     split_by_verdict,
@@ -79,7 +79,7 @@ def write_release(
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(selected, removed_blind(blind.verdicts), rejected)
         tables = _tables(sorted_out.kept, scenes, settings, blind)
-        summary = _summary(tables, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
+        summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
@@ -153,10 +153,11 @@ def _tables(
     split = settings["export"]["split"]
     gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
-    data = default_table(asked, pruned)
-    tables = {("data", split): data}
+    public = LAYOUTS[settings["export"]["layout"]]
+    tables = {("data", split): public(asked, pruned)}
     if blind.pruned is not None:
-        tables["data", DEBIASED] = data.filter(pc.invert(data["pruned"]))
+        stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
+        tables["data", DEBIASED] = public(asked.filter(stays), pruned)
     tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
     if blind.replies is not None:
         tables["blind", split] = blind.replies
@@ -164,25 +165,22 @@ def _tables(
 
 
 def _summary(
-    tables: dict[tuple[str, str], pa.Table],
+    kept: pa.Table,
     reasons: Counter[tuple[str, str]],
     scenes: Sequence[Scene],
     blind: Sequence[WithoutVideo],
 ) -> dict[str, Any]:
-    by_folder = {folder: table for (folder, split), table in tables.items() if split != DEBIASED}
-    provenance = by_folder["provenance"].select(["task", "answer", "choice", "flags"]).to_pandas()
-    letters = by_folder["data"].select(["question_type", "ground_truth", "options"]).to_pandas()
-    chosen = provenance[provenance["choice"].isna()]
-    lettered = letters[letters["options"].notna()]
+    rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
+    chosen = rows[rows["options"].notna()]
     rejections: dict[str, dict[str, int]] = {}
     for (task, reason), n in sorted(reasons.items()):
         rejections.setdefault(task, {})[reason] = n
     return {
-        "questions": _counts(provenance["task"]),
+        "questions": _counts(rows["task"]),
         "rejections": rejections,
         "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
-        "letters": {task: _counts(part["ground_truth"]) for task, part in lettered.groupby("question_type")},
-        "flags": dict(sorted(Counter(f for flags in provenance["flags"].dropna() for f in flags).items())),
+        "letters": {task: _counts(part["ground_truth"]) for task, part in chosen.groupby("task")},
+        "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
         "findings": [[s.id, f.name, f.severity, f.message] for s in scenes for f in s.findings],
         "blind": [row.model_dump() for row in blind],
     }

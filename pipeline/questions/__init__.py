@@ -13,6 +13,7 @@ from pipeline.questions.rel_distance import RelDistance
 from pipeline.questions.room import RoomSize
 from pipeline.questions.route import RoutePlanning
 from pipeline.questions.size import ObjectSize
+from pipeline.questions.urban import URBAN_TASKS, UrbanTask
 
 _ALL: Final[tuple[Task, ...]] = (
     ObjectCounting(),
@@ -24,4 +25,5 @@ _ALL: Final[tuple[Task, ...]] = (
     AppearanceOrder(),
     RoutePlanning(),
 )
-TASKS: Final[dict[str, Task]] = {task.name: task for task in _ALL}
+TASKS: Final[dict[str, Task]] = {task.name: task for task in _ALL}  # of scans
+ALL_TASKS: Final[dict[str, Task | UrbanTask]] = {**TASKS, **URBAN_TASKS}

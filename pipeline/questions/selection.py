@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.questions.base import WRITTEN, Task
+from pipeline.questions.base import WRITTEN, Number
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.tables import QUESTIONS, REJECTIONS, SELECTED
-from pipeline.templates import load_template
+from pipeline.templates import Operands, load_template
 
 OVER_CAP: Final = "over_cap"
+MOST_OPTIONS: Final = 5  # where a candidate brings its own (UrbanVideo-Bench: A to E)
 
 
-def select(candidates: pa.Table, tasks: dict[str, Task], cap: int) -> pa.Table:
+class Asked(Protocol):
+    """What a task, of scans or of flights, says of its questions."""
+
+    version: int
+    template: str
+
+    @property
+    def number(self) -> Number | None:
+        """How a numeric answer is written; None for multiple choice."""
+        ...
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Everything that may be offered as an option, where a candidate does not bring its own."""
+        ...
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """Template fields of a question."""
+        ...
+
+
+def select(candidates: pa.Table, tasks: Mapping[str, Asked], cap: int) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), at most ``cap`` questions per task.
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
@@ -61,7 +83,7 @@ def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
     return pa.concat_tables([refused, displaced]).sort_by([("task", "ascending"), ("id", "ascending")])
 
 
-def _questions(kept: pa.Table, tasks: dict[str, Task]) -> pa.Table:
+def _questions(kept: pa.Table, tasks: Mapping[str, Asked]) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
     by_task: dict[str, list[dict[str, Any]]] = {}
@@ -76,14 +98,16 @@ def _questions(kept: pa.Table, tasks: dict[str, Task]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _offer(row: dict[str, Any], task: Task) -> tuple[str, ...]:
+def _offer(row: dict[str, Any], task: Asked) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
+    if row["wrong"] is not None:
+        return draw_options(row["id"], row["answer"], (row["answer"], *row["wrong"]), MOST_OPTIONS)
     if task.number:
         return numeric_choices(row["id"], row["answer"], task.number)
     return draw_options(row["id"], row["answer"], task.labels(tuple(row["operands"]), row["answer"]))
 
 
-def _question(row: dict[str, Any], task: Task, offered: tuple[str, ...], position: int) -> dict[str, Any]:
+def _question(row: dict[str, Any], task: Asked, offered: tuple[str, ...], position: int) -> dict[str, Any]:
     template = load_template(task.template)
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
@@ -94,7 +118,7 @@ def _question(row: dict[str, Any], task: Task, offered: tuple[str, ...], positio
         "template": template.id,
         "template_version": template.version,
         "operands": operands,
-        "text": template.render(task.fields(operands, None if numeric else ordered)),
+        "text": row["wording"] or template.render(task.fields(operands, None if numeric else ordered)),
         "options": None if numeric else lettered(ordered),
         "ground_truth": row["answer"] if numeric else letter,
         "choices": lettered(ordered) if numeric else None,

@@ -9,12 +9,14 @@ from typing import Any, Final
 from pipeline.errors import ConfigError
 from pipeline.readers.arkitscenes import ARKitScenes
 from pipeline.readers.base import Listing, Reader, SceneRef
+from pipeline.readers.episodes import Episodes
+from pipeline.readers.flights import Flights
 from pipeline.readers.scannet import ScanNet
 from pipeline.readers.scannetpp import ScanNetPP
 from pipeline.readers.vsi_meta import VsiMeta
 
 READERS: Final[dict[str, Reader]] = {
-    reader.name: reader for reader in (VsiMeta(), ScanNet(), ScanNetPP(), ARKitScenes())
+    reader.name: reader for reader in (VsiMeta(), ScanNet(), ScanNetPP(), ARKitScenes(), Flights(), Episodes())
 }
 
 __all__ = ["READERS", "Listing", "Reader", "SceneRef", "configured"]

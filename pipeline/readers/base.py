@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pipeline.errors import RawDataError
 from pipeline.geometry.scans import Footage, SceneGeometry
+from pipeline.geometry.tracks import FlightGeometry
 from pipeline.schema import Scene
 
 
@@ -60,8 +61,11 @@ class Reader(Protocol):
         """One scene. Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used."""
         ...
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | None:
-        """Labelled mesh and camera frames of a scene that `read` gave, or None where the format has none."""
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | FlightGeometry | None:
+        """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
+
+        Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it.
+        """
         ...
 
     def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:

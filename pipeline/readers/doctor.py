@@ -54,6 +54,12 @@ WANTS: Final[dict[str, tuple[Want, ...]]] = {
         ),
         Want("depth", ("{}_frames/lowres_depth/*.png", "lowres_depth/*.png"), NO_DEPTH),
     ),
+    "flights": (
+        Want("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", needed=True),
+        Want("settings", ("flight.yaml",), "no goal, no route, no camera"),
+        Want("video", ("video.*",), NO_VIDEO),
+        Want("landmarks", ("*.geojson", "*.pbf", "*.osm", "*.json"), "no question about landmarks, unless in the root"),
+    ),
 }
 
 

@@ -65,7 +65,11 @@ class LogReader(Protocol):
 
     name: str
     version: int
-    suffixes: tuple[str, ...]  # lower case, with the dot
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Of its files: lower case, with the dot."""
+        ...
 
     def is_own(self, path: Path, head: bytes) -> bool:
         """Whether a file is of this format, by its first 4 KiB; the suffix alone proves nothing."""

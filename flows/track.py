@@ -1,0 +1,134 @@
+"""The command `scan2qa track`: flight logs of any format as unified tracks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from flows import show
+from pipeline.errors import RawDataError
+from pipeline.store import table_bytes, write_atomically
+
+if TYPE_CHECKING:
+    from pipeline.geometry.boxes import FloatArray
+    from pipeline.readers.logs.assemble import Assembled
+    from pipeline.readers.logs.base import Log
+
+EXIT_LEFT_OUT: Final = 3  # as of a build that left units out
+
+
+def track(
+    files: Annotated[list[Path], typer.Argument(help="Flight logs of any format.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the tracks.")],
+    log_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read all files as this format.", show_default="detected"),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
+) -> None:
+    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    from pipeline.readers.logs import detect, read_tracks  # the formats' libraries take a second to start
+    from pipeline.readers.logs.table import track_table
+
+    if plot:
+        from flows.track_plot import draw
+    summary = _summary()
+    taken: set[str] = set()
+    failed = 0
+    with show.progress_bars() as progress:
+        for number, path in enumerate(files):
+            progress("logs", number, len(files))
+            try:
+                flights = read_tracks(path, log_format)
+                reader = log_format or detect(path).name
+            except RawDataError as error:
+                failed += 1
+                show.show_error(error)
+                continue
+            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            for log, assembled in flights:
+                name = _unused(f"{path.stem}.{_plain(log.name)}" if len(flights) > 1 else path.stem, taken)
+                said = {"file": path.name, "flight": log.name, "format": reader, "sha256": sha256}
+                found = said | _facts(log, assembled)
+                write_atomically(out / f"{name}.parquet", table_bytes(track_table(assembled.track)))
+                text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+                write_atomically(out / f"{name}.json", text.encode())
+                if plot:
+                    write_atomically(out / f"{name}.png", draw(assembled, name))
+                summary.add_row(*map(escape, (name, *_cells(found))))
+        progress("logs", len(files), len(files))
+    if summary.rows:
+        show.console.print(summary)
+        show.console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
+    if failed:
+        show.errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
+        raise typer.Exit(EXIT_LEFT_OUT)
+
+
+def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
+    """What the JSON says of a track, beside the file it is from."""
+    t = assembled.track
+    low, high = _range(t.height_m)
+    return {
+        "clock": log.clock,
+        "dialect": log.dialect,
+        "duration_s": round(float(t.t_s[-1] - t.t_s[0]), 6),
+        "extent_m": [round(float(size), 3) for size in np.ptp(t.enu_m, axis=0)],
+        "findings": [finding.model_dump(mode="json") for finding in assembled.findings],
+        "height_m": None if low is None or high is None else [round(low, 3), round(high, 3)],
+        "origin": None if assembled.origin is None else assembled.origin.model_dump(mode="json"),
+        "parts": int(t.part[-1]) + 1,
+        "samples": len(t),
+        "samples_in_log": len(log.t_s),
+    }
+
+
+def _range(values: FloatArray) -> tuple[float | None, float | None]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (None, None)
+
+
+def _summary() -> Table:
+    table = Table(title="Tracks; ! marks a doubt", title_justify="left")
+    table.add_column("flight", overflow="fold")
+    table.add_column("format", no_wrap=True)
+    for name in ("samples", "seconds", "extent m", "height m", "parts"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("findings", overflow="fold")
+    return table
+
+
+def _cells(found: dict[str, Any]) -> Iterator[str]:
+    """Cells of a row of the summary after the name."""
+    yield found["format"]
+    yield str(found["samples"])
+    yield f"{found['duration_s']:.2f}"
+    east, north, up = found["extent_m"]
+    yield f"{east:.1f} × {north:.1f} × {up:.1f}"
+    yield "unknown" if found["height_m"] is None else "{:.1f} … {:.1f}".format(*found["height_m"])
+    yield str(found["parts"])
+    yield ", ".join(f["name"] + ("!" if f["severity"] == "doubt" else "") for f in found["findings"])
+
+
+def _plain(name: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "flight"
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if a flight of this call has it already; upper and lower case count as one."""
+    number, free = 1, name
+    while free.lower() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free.lower())
+    return free

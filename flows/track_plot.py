@@ -1,0 +1,99 @@
+"""A track as a picture: map and height profile."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from pipeline.geometry.boxes import BoolArray, FloatArray
+from pipeline.readers.logs.assemble import Assembled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS: Final = "viridis"
+_START: Final = "#1b7837"
+_END: Final = "#c2185b"
+_GREY: Final = "#666666"
+_LEAST_M: Final = 1.0  # half the width of the map of a flight that stood still
+_PARTS_SHOWN: Final = 20  # more dotted lines than this hide the profile
+_STYLE: Final[Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _GREY,
+    "axes.labelcolor": _GREY,
+    "xtick.color": _GREY,
+    "ytick.color": _GREY,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+}
+
+
+def draw(assembled: Assembled, title: str) -> bytes:
+    """A PNG: the path from above and the height over time, coloured by time; parts are not joined."""
+    track = assembled.track
+    joined = np.diff(track.part) == 0
+    span = (float(track.t_s[0]), max(float(track.t_s[-1]), float(track.t_s[0]) + 1e-3))
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(12, 5.2), dpi=120, layout="constrained")
+        FigureCanvasAgg(figure)
+        from_above, profile = figure.subplots(1, 2, width_ratios=(1, 1.15))
+        lines = _path(from_above, track.enu_m[:, :2], track.t_s, joined, span)
+        _fit(from_above, track.enu_m[:, :2])
+        from_above.set(xlabel="east (m)", ylabel="north (m)")
+        if np.isfinite(track.height_m).any():
+            _path(profile, np.column_stack([track.t_s, track.height_m]), track.t_s, joined, span)
+            profile.margins(0.03, 0.12)
+            profile.autoscale_view()
+        else:
+            profile.text(0.5, 0.5, "no heights in the log", ha="center", color=_GREY, transform=profile.transAxes)
+        starts = track.t_s[1:][~joined]
+        for start in starts if len(starts) <= _PARTS_SHOWN else ():
+            profile.axvline(start, color=_GREY, linewidth=0.6, linestyle=":")
+        profile.set(xlabel="time (s)", ylabel="height above take-off (m)")
+        from_above.legend(loc="best", frameon=False)
+        figure.colorbar(lines, ax=profile, label="time (s)", pad=0.01, aspect=35).outline.set_visible(False)
+        parts = int(track.part[-1]) + 1
+        told = f"{len(track)} positions in {track.t_s[-1] - track.t_s[0]:.1f} s" + f", {parts} parts" * (parts > 1)
+        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figure.text(0.01, 0.925, told, ha="left", color=_GREY)
+        sink = io.BytesIO()
+        figure.savefig(sink, format="png", metadata={"Software": None})
+    return sink.getvalue()
+
+
+def _path(
+    axes: Axes, points: FloatArray, t_s: FloatArray, joined: BoolArray, span: tuple[float, float]
+) -> LineCollection:
+    """Lines between the samples (N, 2) of a part, dots where a sample stands alone, both ends marked."""
+    known = np.asarray(np.isfinite(points).all(1))
+    pairs = np.stack([points[:-1], points[1:]], axis=1)[joined & known[:-1] & known[1:]]
+    lines = LineCollection(list(pairs), cmap=_COLOURS, linewidth=1.8, capstyle="round", zorder=2)
+    lines.set_array(t_s[:-1][joined & known[:-1] & known[1:]])
+    lines.set_clim(*span)
+    axes.add_collection(lines)
+    alone = np.concatenate([[True], ~joined]) & np.concatenate([~joined, [True]])
+    axes.scatter(
+        points[alone, 0], points[alone, 1], c=t_s[alone], cmap=_COLOURS, vmin=span[0], vmax=span[1], s=6, zorder=2
+    )
+    for at, colour, marker, label in ((0, _START, "o", "start"), (-1, _END, "s", "end")):
+        here = points[known][at]
+        axes.plot(*here, marker=marker, color=colour, markersize=7, linestyle="", label=label, mec="white", zorder=3)
+    return lines
+
+
+def _fit(axes: Axes, points: FloatArray) -> None:
+    """A square with room around the path."""
+    low, high = points.min(0), points.max(0)
+    middle, half = (low + high) / 2, max(float((high - low).max()) / 2, _LEAST_M) * 1.08
+    axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")

@@ -1,0 +1,1 @@
+"""Questions that a language model words, held against what was observed."""

@@ -1,0 +1,82 @@
+"""Landmark Position: where a landmark is for the drone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pipeline.geometry.bearings import relative_bearing_deg
+from pipeline.questions.urban.base import Case, UrbanTask, clock
+from pipeline.questions.urban.view import FlightView
+
+SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
+BELOW, ABOVE = "below it", "above it"
+STRAIGHT: Final = ("Directly below the drone", "Directly above the drone")
+
+
+class LandmarkPosition(UrbanTask):
+    """Operands: a landmark and a second. Truth: one of four sectors off the nose; and above or below, if that is clear.
+
+    Heights are spoken of only where all of the landmark is above or below the horizon by a margin.
+    """
+
+    name = "Landmark Position"
+    template = "urban/landmark_position"
+    slots = ("landmark", "time")
+    needs = frozenset(("places", "heading", "height"))
+    definition = "Tell the agent's current position relative to a landmark."
+    example = "The direction of the lake from the UAV's egocentric view:"
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """Every landmark that the video has shown, in the middle of every movement."""
+        for second, index in view.moments:
+            for place in view.pool:
+                yield self._case(view, place, second, index)
+
+    def _case(self, view: FlightView, place: int, second: int, index: int) -> Case:
+        rules, mark = view.rules, view.places[place]
+        case = Case(mark.label, clock(second))
+        case.shown(view, place, second)
+        east, north, up = view.enu_m[index]
+        away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))
+        heading = view.heading_deg[index : index + 1]
+        bearing = float(relative_bearing_deg(view.enu_m[index : index + 1], heading, mark.center[None])[0])
+        sector = round(bearing / 90.0) % 4 if np.isfinite(bearing) else 0
+        margin = 45.0 - abs(bearing - round(bearing / 90.0) * 90.0) if np.isfinite(bearing) else np.nan
+        half = float(np.degrees(np.arcsin(mark.radius_m / away))) if away > mark.radius_m else 90.0
+        case.fact("distance", mark.label, away, "m")
+        case.fact("bearing", mark.label, bearing, "deg")
+        case.require("heading_unsteady", view.heading_swing_deg(index), "<=", rules.heading_steady_max_deg, "deg")
+        case.require("too_wide_from_here", half, "<=", rules.half_width_max_deg, "deg")
+        case.require("near_sector_boundary", margin, ">=", rules.direction_margin_min_deg, "deg")
+        ground = view.ground_m if np.isnan(mark.base_m) else mark.base_m
+        near = max(away - mark.radius_m, 1e-6)
+        depression = float(np.degrees(np.arctan2(up - ground, near)))
+        case.require("nearly_below", depression, "<=", rules.depression_max_deg, "deg")
+        vertical = _vertical(case, away, mark.radius_m, up, ground, mark.top_m, rules.elevation_min_deg)
+        texts = [_words(name, vertical) for name in SECTORS]
+        upset = {BELOW: [_words(SECTORS[sector], ABOVE)], ABOVE: [_words(SECTORS[sector], BELOW)], None: []}[vertical]
+        return case.ask(texts[sector], (*texts, *upset, *STRAIGHT))
+
+
+def _vertical(
+    case: Case, away: float, radius: float, up: float, ground: float, top: float, least_deg: float
+) -> str | None:
+    """Below or above, where all of the landmark is; None where it is neither, or its top is not known."""
+    if np.isnan(top):
+        return None
+    highest = float(np.degrees(np.arctan2(top - up, away + radius if top < up else max(away - radius, 1e-6))))
+    lowest = float(np.degrees(np.arctan2(ground - up, away + radius)))
+    if highest <= -least_deg:
+        case.require("not_below", highest, "<=", -least_deg, "deg")
+        return BELOW
+    if lowest >= least_deg:
+        case.require("not_above", lowest, ">=", least_deg, "deg")
+        return ABOVE
+    return None
+
+
+def _words(sector: str, vertical: str | None) -> str:
+    return f"{sector} and {vertical}" if vertical else sector

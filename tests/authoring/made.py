@@ -1,0 +1,133 @@
+"""A small flight and what a model may write about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.authoring.observed import Observed
+from pipeline.llm.base import Reply, Request
+from pipeline.llm.failures import ModelError
+from pipeline.schema import Flight, Landmark, Motion, Scene, Segment, Source, View
+
+# 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
+SEGMENTS = (
+    Segment(start_s=0, end_s=10, actions=("ascend",), distance_m=0, climb_m=20, turn_deg=0, gimbal_deg=None, margin=4),
+    Segment(
+        start_s=10, end_s=30, actions=("fly forward",), distance_m=100, climb_m=0, turn_deg=0, gimbal_deg=None, margin=9
+    ),
+    Segment(
+        start_s=30, end_s=34, actions=("turn left",), distance_m=0, climb_m=0, turn_deg=-90, gimbal_deg=None, margin=3
+    ),
+    Segment(
+        start_s=34,
+        end_s=44,
+        actions=("fly forward", "descend"),
+        distance_m=50,
+        climb_m=-10,
+        turn_deg=0,
+        gimbal_deg=None,
+        margin=2,
+    ),
+)
+CORNERS = ([0, 10, 30, 34, 44], [0, 0, 100, 100, 100], [0, 0, 0, 0, 50], [0, 20, 20, 20, 10])
+# Beyond the end of the first leg; to the left of it; far behind, never seen.
+LANDMARKS = (
+    Landmark(name="Blue Tower", kind="tower", label="Blue Tower", center=(200.0, 0.0), radius_m=10),
+    Landmark(name="West Gate Mall", kind="mall", label="West Gate Mall", center=(50.0, 60.0), radius_m=20),
+    Landmark(name="Old Mill", kind=None, label="Old Mill", center=(-400.0, 0.0), radius_m=5),
+)
+VIEWS = (View(landmark=0, intervals=((0, 30),)), View(landmark=1, intervals=((0, 8),)), View(landmark=2, intervals=()))
+
+
+def motion(**changes: Any) -> Motion:
+    t_s = np.arange(0, 44.1, 0.5)
+    east, north, up = (np.interp(t_s, CORNERS[0], c) for c in CORNERS[1:])
+    heading = np.interp(t_s, [0, 30, 34], [90, 90, 0])
+    values: dict[str, Any] = {
+        "rate_hz": 2.0,
+        "t_s": tuple(t_s.tolist()),
+        "enu_m": tuple(zip(east.tolist(), north.tolist(), up.tolist(), strict=True)),
+        "height_m": tuple(up.tolist()),
+        "heading_deg": tuple(heading.tolist()),
+        "course_deg": (None,) * len(t_s),
+        "pitch_deg": (None,) * len(t_s),
+        "part": (0,) * len(t_s),
+        "segments": SEGMENTS,
+        "views": VIEWS,
+    }
+    return Motion(**(values | changes))
+
+
+def flight_scene(name: str = "f1", **changes: Any) -> Scene:
+    flight: dict[str, Any] = {
+        "log": "airsim",
+        "origin": None,
+        "goal": "Blue Tower",
+        "landmarks": LANDMARKS,
+        "motion": motion(),
+    }
+    source = Source(reader="made", reader_version=1, files=("log.csv",), sha256="0" * 64)
+    return Scene(
+        id=f"made/{name}", dataset="made", name=name, kind="flight", source=source, flight=Flight(**(flight | changes))
+    )
+
+
+def facts(**changes: Any) -> Observed:
+    flight = flight_scene(**changes).flight
+    assert flight is not None
+    return Observed(flight)
+
+
+@dataclass(frozen=True)
+class MadeTask:
+    """An authored task with a template that is there already."""
+
+    name: str = "Causal"
+    template: str = "vsi/object_counting"
+    definition: str = "Why the drone made a movement."
+    example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."
+
+
+PASSAGES = {"passages": [{"start_s": 0, "end_s": 44, "text": "It ascends, with a red brick building on the left."}]}
+LISTS = {"movements": ["ascend", "fly forward"], "objects": ["red brick building", "golden dome"]}
+GOOD: dict[str, Any] = {
+    "proof": "It turned left at 30 s and has the tower behind it then.",
+    "question": "Why did the drone turn left after it had come close to the Blue Tower?",
+    "answer": "The way straight on was closed by the Blue Tower",
+    "wrong": [
+        "It had lost sight of the shopping centre",
+        "It was about to land on a roof",
+        "It went round a crane that stood there",
+        "It followed the course of a river",
+    ],
+    "objects": ["Blue Tower"],
+    "time_s": None,
+}
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    return GOOD | changes
+
+
+def questions(*written: dict[str, Any]) -> str:
+    return json.dumps({"questions": list(written)})
+
+
+class Scripted:
+    """A model that answers each step with a given text, or fails."""
+
+    def __init__(self, **texts: str | ModelError | Callable[[Request], str]) -> None:
+        self.texts = {"narrate": json.dumps(PASSAGES), "extract": json.dumps(LISTS)} | texts
+        self.requests: list[Request] = []
+
+    def __call__(self, request: Request) -> Reply:
+        self.requests.append(request)
+        text = self.texts[request.prompt.partition("@")[0].removeprefix("author_")]
+        if isinstance(text, ModelError):
+            raise text
+        return Reply(text if isinstance(text, str) else text(request))

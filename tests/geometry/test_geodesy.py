@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.geometry.geodesy import offsets_m, to_enu, to_lat_lon_alt
+from pipeline.schema import Origin
+
+EQUATOR = Origin(lat_deg=0.0, lon_deg=10.0, alt_m=0.0)
+
+
+def test_axes_and_signs() -> None:
+    """On the equator of WGS84 a degree of longitude is 111,319.5 m, one of latitude 110,574 m."""
+    small = 1e-3
+    enu = to_enu(np.array([[0.0, 10.0 + small, 0.0], [small, 10.0, 0.0], [0.0, 10.0, 7.5]]), EQUATOR)
+    assert enu[0] == pytest.approx([111.3195, 0.0, 0.0], abs=2e-3)
+    assert enu[1] == pytest.approx([0.0, 110.574, 0.0], abs=2e-3)
+    assert enu[2] == pytest.approx([0.0, 0.0, 7.5], abs=1e-6)
+
+
+def test_the_tangent_plane_leaves_the_ground() -> None:
+    """10 km away the ground lies d²/2R = 7.8 m below the plane."""
+    enu = to_enu(np.array([[0.0, 10.0 + 10_000 / 111_319.5, 0.0]]), EQUATOR)
+    assert enu[0, 2] == pytest.approx(-7.84, abs=0.05)
+
+
+def test_an_origin_without_altitude_lies_at_0() -> None:
+    origin = Origin(lat_deg=47.0, lon_deg=8.0, alt_m=None)
+    assert to_enu(np.array([[47.0, 8.0, 12.0]]), origin)[0] == pytest.approx([0, 0, 12.0], abs=1e-6)
+
+
+def test_the_date_line_is_no_leap() -> None:
+    offset = offsets_m(np.array([[0.0, -179.999]]), np.array([0.0, 179.999]))
+    assert offset[0] == pytest.approx([0.002 * 111_320, 0.0], abs=1e-3)
+
+
+def test_offsets_agree_with_the_ellipsoid() -> None:
+    place = np.array([[46.51, 7.26]])
+    exact = to_enu(np.column_stack([place, [0.0]]), Origin(lat_deg=46.5, lon_deg=7.25, alt_m=0.0))[0, :2]
+    assert offsets_m(place, np.array([46.5, 7.25]))[0] == pytest.approx(exact, rel=0.01)
+
+
+@given(st.floats(-80, 80), st.floats(-180, 180), st.floats(-100, 9000), st.tuples(*[st.floats(-20_000, 20_000)] * 3))
+def test_back_and_forth(lat: float, lon: float, alt: float, enu: tuple[float, float, float]) -> None:
+    origin = Origin(lat_deg=lat, lon_deg=lon, alt_m=alt)
+    there = to_lat_lon_alt(np.array([enu]), origin)
+    assert to_enu(there, origin)[0] == pytest.approx(enu, abs=1e-3)

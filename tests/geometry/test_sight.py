@@ -1,0 +1,134 @@
+"""Lines of sight against prisms: hand-computed, and against a plain march along the line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.geometry.sight import is_clear, own_buildings, take, walls
+from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+
+SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
+ELL = np.array([[0.0, 0], [20, 0], [20, 5], [5, 5], [5, 20], [0, 20]])
+
+
+def buildings(*prisms) -> Buildings:
+    outlines, base, top = zip(*prisms, strict=True)
+    return Buildings(tuple(outlines), np.array(base, float), np.array(top, float))
+
+
+def clear(eye, target, *prisms) -> bool:
+    return bool(is_clear(np.array([eye], float), np.array([target], float), walls(buildings(*prisms)))[0])
+
+
+@pytest.mark.parametrize(
+    ("eye", "target", "expected"),
+    [
+        ((-10, 5, 5), (30, 5, 5), False),  # through both walls
+        ((-10, 5, 20.01), (30, 5, 20.01), True),  # over the roof
+        ((-10, 5, 20), (30, 5, 20), False),  # along the roof: touching counts
+        ((-10, 5, 30), (30, 5, 0), False),  # over the first wall (22.5), through the second (15)
+        ((-10, 5, 50), (30, 5, 30), True),
+        ((-10, 10.01, 5), (30, 10.01, 5), True),  # beside it
+        ((5, 5, 50), (5, 5, 10), False),  # straight down onto the roof, and below it
+        ((5, 5, 50), (5, 5, 20.5), True),
+        ((5, 5, 50), (40, 5, 30), True),
+        ((5, 5, 10), (40, 5, 10), False),  # the eye is inside
+        ((-10, 5, 5), (-1, 5, 5), True),  # ends before it
+        ((5, 5, 30), (40, 5, 0), True),  # from above it down past the wall, where it is at 25.7
+        ((5, 5, 22), (40, 5, 0), False),  # at 18.9 there: through the roof
+    ],
+)
+def test_one_square_building_of_20_m(eye, target, expected):
+    assert clear(eye, target, (SQUARE, 0, 20)) is expected
+    assert clear(target, eye, (SQUARE, 0, 20)) is expected
+
+
+def test_the_notch_of_an_ell_is_open():
+    assert clear((10, 30, 3), (10, 6, 3), (ELL, 0, 10))
+    assert clear((30, 10, 3), (6, 19, 3), (ELL, 0, 10))
+    assert not clear((30, 10, 3), (-5, 10, 3), (ELL, 0, 10))
+
+
+def test_a_raised_building_is_open_below():
+    assert clear((-10, 5, 2), (30, 5, 2), (SQUARE, 5, 20))
+    assert not clear((-10, 5, 2), (30, 5, 12), (SQUARE, 5, 20))
+
+
+def test_an_unknown_top_hides_all_that_stands_behind_it():
+    assert not clear((-10, 5, 500), (30, 5, 400), (SQUARE, 0, np.nan))
+    assert not clear((5, 5, 500), (30, 5, 400), (SQUARE, np.nan, np.nan))
+    assert clear((-10, 15, 5), (30, 15, 5), (SQUARE, 0, np.nan))
+
+
+def test_an_unknown_foot_reaches_down():
+    assert not clear((-10, 5, -50), (30, 5, -50), (SQUARE, np.nan, 20))
+    assert clear((-10, 5, 21), (30, 5, 21), (SQUARE, np.nan, 20))
+
+
+def test_an_unknown_place_is_not_clear_and_an_empty_city_is():
+    assert not clear((np.nan, 0, 0), (1, 1, 1), (SQUARE, 0, 20))
+    assert is_clear(np.zeros((2, 3)), np.ones((2, 3)), walls(NO_BUILDINGS)).all()
+    assert is_clear(np.empty((0, 3)), np.empty((0, 3)), walls(buildings((SQUARE, 0, 1)))).shape == (0,)
+
+
+def test_only_the_chosen_buildings_hide():
+    two = buildings((SQUARE, 0, 20), (SQUARE + 100, 0, 20))
+    eye, target = np.array([[-10.0, 5, 5]]), np.array([[30.0, 5, 5]])
+    assert not is_clear(eye, target, walls(two))[0]
+    assert is_clear(eye, target, walls(take(two, np.array([1]))))[0]
+
+
+spot = st.tuples(st.floats(-20, 40), st.floats(-20, 40), st.floats(-5, 40))
+
+
+@given(spot, spot, st.sampled_from([SQUARE, ELL, ELL[::-1]]), st.floats(-2, 10), st.floats(0.5, 20))
+def test_it_agrees_with_shapely(eye, target, outline, base, tall):
+    """The line over the footprint, cut out by shapely, is compared with the heights at the ends of each piece."""
+    eye, target = np.round(eye, 2), np.round(target, 2)
+    polygon = shapely.Polygon(outline)
+    length = np.hypot(*(target - eye)[:2])
+    if length < 0.1:
+        return
+    least = np.inf  # clearance of height: positive where the line misses the prism
+    line = shapely.LineString([eye[:2], target[:2]])
+    within = shapely.intersection(line, polygon)
+    if shapely.intersection(line, polygon.exterior).length > 0 or (within.length == 0 and not within.is_empty):
+        return  # along a wall, or at a corner alone
+    for piece in shapely.get_parts(within):
+        if piece.is_empty:
+            continue
+        corners = shapely.get_coordinates(piece)
+        share = np.hypot(*(corners - eye[:2]).T) / length
+        z = eye[2] + share * (target[2] - eye[2])
+        least = min(least, max(z.min() - (base + tall), base - z.max()))
+    if abs(least) < 1e-6 or 0 < polygon.exterior.distance(line) < 1e-6:
+        return  # a touch, which rounding decides
+    both_inside = polygon.contains(shapely.Point(eye)) and polygon.contains(shapely.Point(target))
+    if both_inside and base < min(eye[2], target[2]) and max(eye[2], target[2]) < base + tall:
+        return  # wholly inside: not asked about
+    assert clear(eye, target, (outline, base, base + tall)) is bool(least > 0)
+
+
+def test_many_lines_in_chunks_are_as_one_by_one():
+    rng = np.random.default_rng(5)
+    city = buildings(*((SQUARE + rng.uniform(-200, 200, 2), 0, rng.uniform(5, 40)) for _ in range(60)))
+    eyes, targets = rng.uniform(-200, 200, (3000, 3)), rng.uniform(-200, 200, (3000, 3))
+    eyes[:, 2], targets[:, 2] = rng.uniform(20, 60, 3000), rng.uniform(0, 20, 3000)
+    all_walls = walls(city)
+    found = is_clear(eyes, targets, all_walls)
+    assert 0.05 < found.mean() < 0.95
+    some = rng.choice(3000, 50)
+    assert [bool(is_clear(eyes[i : i + 1], targets[i : i + 1], all_walls)[0]) for i in some] == found[some].tolist()
+
+
+def test_a_thing_is_hidden_by_others_and_not_by_itself():
+    city = buildings((SQUARE, 0, 20), (SQUARE + np.array([30, 0]), 0, 20), (np.array([[0.0, 0], [1, 1]]), 0, 5))
+    assert own_buildings(city, np.array([5.0, 5]), None).tolist() == [True, False, False]
+    assert own_buildings(city, np.array([60.0, 60]), SQUARE + np.array([31, 1])).tolist() == [False, True, False]
+    park = np.array([[-100.0, -100], [100, -100], [100, 100], [-100, 100]])
+    assert own_buildings(city, np.array([-50.0, -50]), park).tolist() == [False, False, False]
+    assert own_buildings(NO_BUILDINGS, np.zeros(2), park).shape == (0,)

@@ -1,0 +1,169 @@
+"""When landmarks are in view: hand-computed, above a small city."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.observe.motion import MotionConfig
+from pipeline.observe.views import views
+from pipeline.schema import Camera, Landmark
+
+CAMERA = Camera(horizontal_fov_deg=90, width=1600, height=900)
+SQUARE = ((-10.0, -10.0), (10.0, -10.0), (10.0, 10.0), (-10.0, 10.0))
+
+
+def block(north: float, east: float = 0.0) -> tuple[tuple[float, float], ...]:
+    return tuple((x + east, y + north) for x, y in SQUARE)
+
+
+def tower(north: float = 100.0, east: float = 0.0, **more: object) -> Landmark:
+    known = {"base_m": 0.0, "top_m": 40.0, "radius_m": 14.0, "outline": block(north, east)}
+    return Landmark.model_validate({"name": "Tower", "center": (east, north), **known, **more})
+
+
+@dataclass(frozen=True)
+class Shot:
+    """Ten seconds of hovering at a place."""
+
+    east: float = 0.0
+    north: float = 0.0
+    up: float = 40.0
+    heading: float = 0.0
+    pitch: float = -10.0
+    ground: float = 0.0
+    relief_m: float = 10.0
+
+    def sees(self, landmark: Landmark, buildings: Buildings = NO_BUILDINGS, camera: Camera = CAMERA) -> bool:
+        t = np.arange(0, 10.01, 0.2)
+        full = np.ones(len(t))
+        found = views(
+            t,
+            np.column_stack([self.east * full, self.north * full, self.up * full]),
+            self.heading * full,
+            self.pitch * full,
+            np.zeros(len(t), dtype=np.intp),
+            self.ground,
+            [landmark],
+            camera,
+            buildings,
+            MotionConfig(relief_m=self.relief_m),
+        )
+        if not found:
+            return False
+        assert found[0].landmark == 0
+        assert found[0].intervals == ((0.0, 10.0),)
+        return True
+
+
+@pytest.mark.parametrize(
+    ("heading", "seen"), [(0, True), (44, True), (46, False), (316, True), (314, False), (180, False)]
+)
+def test_it_is_in_view_within_the_horizontal_field(heading, seen):
+    assert Shot(heading=heading).sees(tower()) is seen
+
+
+@pytest.mark.parametrize(
+    ("pitch", "seen"), [(-11.3, True), (17, True), (19, False), (-40, True), (-42, False), (-90, False)]
+)
+def test_it_is_in_view_within_the_vertical_field(pitch, seen):
+    # Half of the picture's height is 29.36 degrees; the tower's middle, 20 m lower and 100 m ahead, is at -11.31
+    assert Shot(pitch=pitch).sees(tower()) is seen
+
+
+@pytest.mark.parametrize(("north", "seen"), [(312, True), (316, False)])
+def test_it_is_in_view_within_range_of_its_nearest_part(north, seen):
+    assert Shot().sees(tower(north)) is seen
+
+
+@pytest.mark.parametrize(("radius", "seen"), [(0.9, False), (1.1, True), (0.0, True)])
+def test_a_tiny_thing_is_not_seen_but_a_point_has_no_size(radius, seen):
+    assert Shot().sees(tower(radius_m=radius, outline=None)) is seen  # 1% of a picture of 200 m, at 100 m, is 2 m
+
+
+def city(*blocks: tuple[float, float]) -> Buildings:
+    """Blocks of 20 x 20 m: north of the origin, and height."""
+    return Buildings(
+        tuple(np.array(block(north)) for north, _ in blocks),
+        np.zeros(len(blocks)),
+        np.array([top for _, top in blocks]),
+    )
+
+
+@pytest.mark.parametrize(("top", "seen"), [(39, True), (41, False), (np.nan, False)])
+def test_a_building_between_hides_its_top(top, seen):
+    assert Shot().sees(tower(), city((50, top))) is seen
+
+
+@pytest.mark.parametrize("top", [10, 40, 80, np.nan])
+def test_it_does_not_hide_itself_and_nothing_behind_it_does(top):
+    assert Shot().sees(tower(), city((100, top), (150, 200)))
+
+
+def test_a_building_aside_hides_nothing():
+    aside = Buildings((np.array(block(50, 30)),), np.zeros(1), np.array([200.0]))
+    assert Shot().sees(tower(), aside)
+
+
+def test_an_unknown_foot_counts_for_every_height_of_the_ground():
+    park = tower(base_m=None, top_m=None)
+    # Level ground is at -21.8 degrees; 10 m higher and lower at -16.7 and -26.6; half of the picture is 29.36
+    assert Shot(pitch=-21.8).sees(park)
+    assert Shot(pitch=2.5).sees(park)
+    assert not Shot(pitch=3.5).sees(park)  # out of the picture if the ground is low
+    assert Shot(pitch=3.5, relief_m=0).sees(park)
+    assert not Shot(pitch=-21.8, ground=np.nan).sees(park)
+    assert Shot(pitch=-21.8, ground=np.nan).sees(tower())
+
+
+def test_the_ground_is_that_of_take_off():
+    park = tower(base_m=None, top_m=None)
+    assert not Shot(pitch=3.5, ground=-10).sees(park)
+    assert Shot(pitch=3.5, ground=5).sees(park)
+
+
+def test_unknown_poses_see_nothing():
+    assert not replace(Shot(), heading=np.nan).sees(tower())
+    assert not replace(Shot(), pitch=np.nan).sees(tower())
+
+
+def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
+    t = np.arange(0, 30.01, 0.2)
+    heading = np.where((t > 5) & (t < 12), 0.0, 180.0)
+    heading[(t > 20) & (t < 20.7)] = 0  # too short a glance
+    part = (t > 8.5).astype(np.intp)
+    found = views(
+        t,
+        np.tile([0.0, 0, 40], (len(t), 1)),
+        heading,
+        np.full(len(t), -10.0),
+        part,
+        0.0,
+        [tower(-100), tower(), tower(0, 400)],
+        CAMERA,
+        NO_BUILDINGS,
+        MotionConfig(),
+    )
+    assert [view.landmark for view in found] == [0, 1]
+    assert found[1].intervals == ((5.2, 8.4), (8.6, 11.8))
+    assert found[0].intervals == ((0.0, 5.0), (12.0, 20.0), (20.8, 30.0))
+
+
+def test_nothing_to_see():
+    empty = np.empty(0)
+    found = views(
+        empty,
+        np.empty((0, 3)),
+        empty,
+        empty,
+        empty.astype(np.intp),
+        0.0,
+        [tower()],
+        CAMERA,
+        NO_BUILDINGS,
+        MotionConfig(),
+    )
+    assert found == ()

@@ -1,0 +1,56 @@
+"""Map files written and read in one step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import RawDataError
+from pipeline.readers.base import SceneRef
+from pipeline.readers.context import read_context
+from pipeline.readers.context.base import Box, Feature
+from pipeline.readers.inputs import SceneFiles
+from pipeline.readers.metadata_checks import Findings
+
+DELFT = Box(52.011, 4.36, 0.02, 0.03)
+EVERYWHERE = Box(0.0, 0.0, 90.0, 180.0)
+
+
+def files_of(folder: Path) -> SceneFiles:
+    return SceneFiles(folder, SceneRef("flights/a", (".",), ""))
+
+
+def read_file(path: Path, box: Box = EVERYWHERE, walls: bool = False) -> tuple[tuple[Feature, ...], Findings]:
+    findings = Findings()
+    return read_context(files_of(path.parent), path, box, walls, findings), findings
+
+
+def read_value(folder: Path, value: Any, box: Box = EVERYWHERE, walls: bool = False) -> tuple[Any, Findings]:
+    """Features and findings of a value written as JSON."""
+    path = folder / "map.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return read_file(path, box, walls)
+
+
+def fault_of(path: Path) -> RawDataError:
+    with pytest.raises(RawDataError) as caught:
+        read_file(path)
+    error = caught.value
+    assert error.path == path
+    assert error.scene == "flights/a"
+    assert error.message
+    assert error.remedy
+    return error
+
+
+def fault_of_value(folder: Path, value: Any) -> RawDataError:
+    path = folder / "map.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return fault_of(path)
+
+
+def names_of(findings: Findings) -> list[str]:
+    return [f.name for f in findings.items]

@@ -1,0 +1,136 @@
+"""The offset between a video and its log, found from turns that were planted in both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.ndimage import zoom
+
+from pipeline.errors import RawDataError
+from pipeline.geometry.boxes import FloatArray
+from pipeline.geometry.tracks import Track
+from pipeline.readers.video_offset import Offset, find_offset, picture_shifts
+from pipeline.samples.encode import VideoWriter
+
+FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12
+LOG_S = 40.0
+PIXELS_PER_DEGREE = 5
+# Start, end and rate in degrees per second, clockwise positive.
+TURNS = ((5, 7, 40), (12, 15, -30), (22, 26, 25), (31, 32, -15))
+
+
+def heading_deg(t_s: FloatArray) -> FloatArray:
+    """Compass heading, clockwise; passes north more than once."""
+    return 350.0 + np.sum([rate * np.clip(t_s - start, 0, end - start) for start, end, rate in TURNS], axis=0)
+
+
+def track_of(heading: FloatArray, rate_hz: float = 10.0) -> Track:
+    n = len(heading)
+    nan = np.full(n, np.nan)
+    return Track(
+        t_s=np.arange(n) / rate_hz,
+        enu_m=np.zeros((n, 3)),
+        lat_lon_deg=np.full((n, 2), np.nan),
+        height_m=np.zeros(n),
+        speed_mps=np.zeros(n),
+        quat_wxyz=np.full((n, 4), np.nan),
+        heading_deg=heading % 360.0,
+        gimbal_pitch_deg=nan,
+        part=np.zeros(n, dtype=np.intp),
+    )
+
+
+LOG = track_of(heading_deg(np.arange(0.0, LOG_S, 0.1)))
+
+
+def panorama() -> FloatArray:
+    """What stands all around, seamless: (108, 1800)."""
+    coarse = np.random.default_rng(3).uniform(0, 255, (12, 120))
+    return np.clip(zoom(coarse, (HEIGHT / 12, 3 * PIXELS_PER_DEGREE), order=1, mode="grid-wrap"), 0, 255)
+
+
+def film(path: Path, seconds: float, heading: FloatArray) -> Path:
+    """What a camera sees that turns on the spot, ``heading`` degrees per frame."""
+    scene, writer = panorama(), VideoWriter("mp4", FPS, WIDTH, HEIGHT)
+    across = (np.arange(WIDTH) / WIDTH - 0.5) * FOV_DEG
+    for k in range(round(seconds * FPS)):
+        columns = np.round((heading[k] + across) * PIXELS_PER_DEGREE).astype(int) % scene.shape[1]
+        writer.add(np.repeat(scene[:, columns, None], 3, axis=2).astype(np.uint8))
+    path.write_bytes(writer.finish())
+    return path
+
+
+@pytest.mark.parametrize(("offset_s", "seconds"), [(0.0, 30.0), (7.3, 20.0), (-3.4, 25.0), (18.0, 30.0)])
+def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: float) -> None:
+    times = offset_s + np.arange(round(seconds * FPS)) / FPS
+    found = find_offset(film(tmp_path / "video.mp4", seconds, heading_deg(times)), LOG)
+    assert found.offset_s == pytest.approx(offset_s, abs=0.1)
+    assert found.correlation > 0.9
+    assert found.clear
+    assert found.runner_up is not None
+    assert found.runner_up < found.correlation - 0.3
+
+
+def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> None:
+    seconds = 6.0
+    heading = 10.0 * np.arange(round(seconds * FPS)) / FPS
+    shifts = picture_shifts(film(tmp_path / "video.mp4", seconds, heading))
+    per_picture = 10.0 * 0.1 / FOV_DEG * 160  # degrees in a tenth of a second, of 160 pixels across
+    assert np.median(shifts) == pytest.approx(-per_picture, rel=0.25)
+
+
+def test_a_mirrored_video_does_not_fit(tmp_path: Path) -> None:
+    times = 7.3 + np.arange(round(20.0 * FPS)) / FPS
+    found = find_offset(film(tmp_path / "video.mp4", 20.0, -heading_deg(times)), LOG)
+    assert found.correlation < 0.7
+
+
+def test_the_same_turn_again_and_again_is_not_clear(tmp_path: Path) -> None:
+    """A turn every 8 s: every shift by 8 s fits as well."""
+
+    def again(t_s: FloatArray) -> FloatArray:
+        return 20.0 * np.minimum(t_s % 8.0, 2.0) + 40.0 * (t_s // 8.0)
+
+    times = 8.5 + np.arange(16 * FPS) / FPS
+    found = find_offset(film(tmp_path / "video.mp4", 16.0, again(times)), track_of(again(np.arange(0, 48.0, 0.1))))
+    assert found.correlation > 0.8
+    assert not found.clear
+    assert found.runner_up_s is not None
+    assert (found.runner_up_s - found.offset_s + 4.0) % 8.0 - 4.0 == pytest.approx(0.0, abs=0.2)
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return film(tmp_path_factory.mktemp("still") / "video.mp4", 10.0, np.zeros(10 * FPS))
+
+
+def fault_of(video: Path, track: Track) -> str:
+    with pytest.raises(RawDataError) as caught:
+        find_offset(video, track)
+    assert "video_offset_s" in caught.value.remedy or "fetch" in caught.value.remedy
+    return caught.value.finding
+
+
+def test_what_cannot_be_compared_is_refused(still: Path, tmp_path: Path) -> None:
+    assert fault_of(still, LOG) == "no_turn_in_video"
+    assert fault_of(still, track_of(np.full(400, np.nan))) == "no_heading"
+    assert fault_of(still, track_of(np.full(400, 12.0))) == "no_turn_in_log"
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes(still.read_bytes()[:200])
+    assert fault_of(broken, LOG) == "unreadable_video"
+    assert fault_of(tmp_path / "none.mp4", LOG) == "unreadable_video"
+
+
+def test_a_video_too_short_is_refused(tmp_path: Path) -> None:
+    times = 5.0 + np.arange(3 * FPS) / FPS
+    assert fault_of(film(tmp_path / "video.mp4", 3.0, heading_deg(times)), LOG) == "no_turn_in_video"
+
+
+@pytest.mark.parametrize(
+    ("correlation", "runner_up", "clear"),
+    [(0.9, 0.5, True), (0.49, 0.0, False), (0.5, None, True), (0.9, 0.80, False), (0.9, 0.74, True)],
+)
+def test_clear_needs_height_and_lead(correlation: float, runner_up: float | None, clear: bool) -> None:
+    assert Offset(1.0, correlation, None if runner_up is None else 9.0, runner_up).clear is clear
