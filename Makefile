@@ -47,6 +47,8 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench_readers
 	$(BIN)/python -m tests.bench_observe
 	$(BIN)/python -m tests.bench_stress
+	$(BIN)/python -m tests.bench_flights
+	$(BIN)/python -m tests.bench_motion
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
 	$(BIN)/scan2qa schemas

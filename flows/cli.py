@@ -12,7 +12,7 @@ from rich.traceback import install as pretty_tracebacks
 
 from flows import show
 from flows.stress import stress_test
-from flows.track import track
+from flows.track import track, video_offset
 from pipeline.audit import audit as run_audit
 from pipeline.audit import audit_table, read_questions
 from pipeline.audit import coverage as run_coverage
@@ -68,6 +68,7 @@ Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: offici
 
 app.command("stress-test")(stress_test)
 app.command()(track)
+app.command()(video_offset)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -43,7 +43,11 @@ def track(
         from flows.track_plot import draw
     summary = _summary()
     taken: set[str] = set()
+    folders: dict[str, set[Path]] = {}
+    for path in files:
+        folders.setdefault(path.stem.lower(), set()).add(path.absolute().parent)
     failed = 0
+    labelled: list[Log] = []
     with show.progress_bars() as progress:
         for number, path in enumerate(files):
             progress("logs", number, len(files))
@@ -54,9 +58,12 @@ def track(
                 failed += 1
                 show.show_error(error)
                 continue
+            labelled += [log for log, _ in flights if log.label is not None]
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
             for log, assembled in flights:
-                name = _unused(f"{path.stem}.{_plain(log.name)}" if len(flights) > 1 else path.stem, taken)
+                folder = path.absolute().parent
+                stem = f"{folder.name}.{path.stem}" if len(folders[path.stem.lower()]) > 1 else path.stem
+                name = _unused(f"{stem}.{_plain(log.name)}" if len(flights) > 1 else stem, taken)
                 said = {"file": path.name, "flight": log.name, "format": reader, "sha256": sha256}
                 found = said | _facts(log, assembled)
                 write_atomically(out / f"{name}.parquet", table_bytes(track_table(assembled.track)))
@@ -68,6 +75,8 @@ def track(
         progress("logs", len(files), len(files))
     if summary.rows:
         show.console.print(summary)
+        if labelled:
+            show.console.print(_agreement(labelled))
         show.console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
     if failed:
         show.errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
@@ -105,6 +114,41 @@ def _summary() -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("findings", overflow="fold")
     return table
+
+
+def _agreement(logs: Sequence[Log]) -> Table:
+    """How far the actions that logs name agree with how the drone moved."""
+    from pipeline.readers.logs.openfly_actions import agreement
+
+    table = Table("action", title="Actions as labelled, and as flown", title_justify="left")
+    for name in ("steps", "agree", "share", "flown most often", "so often"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in agreement(logs):
+        flown = f"{row.usual.forward_m:.1f} m ahead, {row.usual.up_m:.1f} m up, {row.usual.turn_deg:.0f}°"
+        cells = (str(row.steps), str(row.agreeing), f"{row.agreeing / row.steps:.0%}", flown, str(row.usual_steps))
+        table.add_row(escape(row.label), *cells)
+    return table
+
+
+def video_offset(
+    video: Annotated[Path, typer.Argument(help="The video of a flight.")],
+    log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
+) -> None:
+    """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
+    from pipeline.readers.logs import read_tracks
+    from pipeline.readers.video_offset import find_offset
+
+    flights = read_tracks(log)
+    if len(flights) > 1:
+        remedy = "give the log of one flight"
+        raise RawDataError(log, "several_flights", f"the file holds {len(flights)} flights", remedy)
+    found = find_offset(video, flights[0][1].track)
+    show.console.print(f"video_offset_s: {found.offset_s:.2f}", highlight=False)
+    rival = "" if found.runner_up_s is None else f"; next best {found.runner_up_s:.2f} s with {found.runner_up:.2f}"
+    show.console.print(f"Correlation {found.correlation:.2f}{rival}.", highlight=False)
+    if not found.clear:
+        show.console.print("[yellow]Not clear:[/yellow] compare an event that both show, such as the take-off.")
+        raise typer.Exit(EXIT_LEFT_OUT)
 
 
 def _cells(found: dict[str, Any]) -> Iterator[str]:

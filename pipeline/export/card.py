@@ -199,7 +199,7 @@ def _sight(scenes: Sequence[Scene]) -> list[str]:
     if flights:
         lines += [
             f"- What the {flights} flights do and see comes from their logs and maps, not from their pictures. Where",
-            "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote carries",
-            "  `model_assisted`.",
+            "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
+            "  carries `model_assisted`.",
         ]
     return lines

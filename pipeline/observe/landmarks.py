@@ -33,13 +33,18 @@ def labels(landmarks: Sequence[Landmark], within_m: float, margin_deg: float) ->
     if not landmarks:
         return ()
     centers = np.array([m.center for m in landmarks], dtype=np.float64)
-    names = [" ".join(m.name.split()).casefold() for m in landmarks]
+    names = [_spoken(m).casefold() for m in landmarks]
     near = cKDTree(centers).query_ball_point(centers, within_m, return_sorted=True)
     unique = np.array([all(j == i or names[j] != names[i] for j in near[i]) for i in range(len(names))])
     return tuple(
-        landmark.name if unique[i] else _relation(i, landmarks, names, centers, near[i], unique, margin_deg)
+        _spoken(landmark) if unique[i] else _relation(i, landmarks, names, centers, near[i], unique, margin_deg)
         for i, landmark in enumerate(landmarks)
     )
+
+
+def _spoken(landmark: Landmark) -> str:
+    """Its name on one line."""
+    return " ".join(landmark.name.split())
 
 
 def _relation(
@@ -63,6 +68,6 @@ def _relation(
         others = np.abs(turn_between_deg(np.array(45.0 * wind), compass_deg(centers[namesakes] - centers[anchor])))
         if (others <= _HALF_SECTOR_DEG + margin_deg).any():
             continue
-        label = f"the {landmarks[own].name} {WINDS[wind]} of {landmarks[anchor].name}"
+        label = f"the {_spoken(landmarks[own])} {WINDS[wind]} of {_spoken(landmarks[anchor])}"
         return label if len(label) <= _MAX_LABEL else None
     return None

@@ -84,12 +84,12 @@ def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
     (tmp_path / "one" / "LOG.kml").write_text(kml(ROWS[:20]), encoding="utf-8")
     run(*sorted(tmp_path.glob("*/*")), "--out", tmp_path / "out")
     assert written(tmp_path / "out") == [
-        "LOG.json",
-        "LOG.parquet",
-        "log-2.json",
-        "log-2.parquet",
-        "log-3.json",
-        "log-3.parquet",
+        "one.LOG.json",
+        "one.LOG.parquet",
+        "one.log-2.json",
+        "one.log-2.parquet",
+        "two.log.json",
+        "two.log.parquet",
     ]
     rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "out").glob("*.parquet"))]
     assert rows == [20, 40, 10]
