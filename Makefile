@@ -49,6 +49,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench_stress
 	$(BIN)/python -m tests.bench_flights
 	$(BIN)/python -m tests.bench_motion
+	$(BIN)/python -m tests.bench_urban
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
 	$(BIN)/scan2qa schemas

@@ -14,7 +14,8 @@ from pipeline.export.blind_section import blind_section
 from pipeline.schema import Scene
 from pipeline.store import digest_of
 
-_BLIND_PARTS = {
+_OTHER_PARTS = {
+    ("maps", ""): "- `maps/<id>.png`: the options of a Cognitive Map question, drawn.",
     (
         "data",
         "debiased",
@@ -105,6 +106,8 @@ def _feature(field: pa.Field) -> dict[str, Any]:
 
 def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
     folders = {(part.folder, "") for part in parts}
+    if settings["export"]["layout"] == "urban":
+        folders.add(("maps", ""))
     per_dataset = Counter(scene.dataset for scene in scenes)
     return [
         f"# {settings['export']['pretty_name']}",
@@ -118,7 +121,7 @@ def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, A
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
-        *(_BLIND_PARTS[key] for key in _BLIND_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
+        *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
         "## How it was built",
         "",

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from pipeline.errors import StoreError
 from pipeline.export.card import Part, dataset_card
+from pipeline.export.maps import map_pictures
 from pipeline.export.tables import (
     LAYOUTS,
     SCHEMA_METADATA,
@@ -83,6 +84,7 @@ def write_release(
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
+        files |= map_pictures(sorted_out.kept)
         files["README.md"] = dataset_card(parts, summary, scenes, settings).encode()
         (folder / CHECKSUMS).unlink(missing_ok=True)
         rejected.publish()
