@@ -194,7 +194,10 @@ class View(Model):
     """When the camera has a landmark in its picture, nothing known standing before it."""
 
     landmark: int = Field(ge=0, description="index among the flight's landmarks")
-    intervals: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(description="start and end, seconds")
+    intervals: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(description="surely: start and end, seconds")
+    possible: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(
+        description="when any part of it may be in the picture, at any distance and whatever stands before it"
+    )
 
 
 class Motion(Model):

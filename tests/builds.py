@@ -21,6 +21,7 @@ from flows import cli
 from pipeline.builder import Builder
 from pipeline.config import BuildConfig
 from pipeline.manifest import Outcome
+from pipeline.stages import SCENE_STAGES, Stage
 from pipeline.store import read_table
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -28,6 +29,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # No model is asked and nothing pruned: most tests are about something else, and the embedded model takes its time.
 UNASKED: dict[str, Any] = {"blind": {"models": [], "priors_vote": False}, "prune": None}
+
+
+# The stages of scenes in a build in which no model writes.
+RUN_STAGES: dict[str, Stage] = {name: stage for name, stage in SCENE_STAGES.items() if name != "author"}
 
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:

@@ -18,6 +18,8 @@ from pipeline.questions.ambiguity import PROFILES, Rules
 from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.readers import READERS
+from pipeline.samples.flights.plans import PLANS
+from pipeline.samples.flights.write import write_flights
 from pipeline.samples.truth import Truth
 from pipeline.samples.write import write_samples
 from pipeline.schema import Finding, OrientedBox, Room, Scene, SceneObject, Source
@@ -78,6 +80,14 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
     """All sample scans, written once: that takes half a minute of one core."""
     folder = tmp_path_factory.mktemp("samples")
     return Samples(folder, write_samples(folder))
+
+
+@pytest.fixture(scope="session")
+def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All sample flights, written once: that takes a quarter of a minute of one core."""
+    folder = tmp_path_factory.mktemp("flights")
+    assert write_flights(folder) == tuple(plan.id for plan in PLANS)
+    return folder
 
 
 def yaw_axes(yaw_deg: float) -> np.ndarray:

@@ -23,14 +23,14 @@ from pipeline.manifest import MANIFEST
 from pipeline.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.stages import SCENE_STAGES, Done, Job, run_job
 from pipeline.store import digest_of, read_table
-from tests.builds import build, config_of, perturbed, release_of, rows_of, whys
+from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.readers.broken_metadata import write_scenes
 
 FILE = "samples_meta_info.json"
 SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 UNITS = [f"samples/{name}" for name in sorted(SCENES)]
 REPOSITORY = Path(__file__).resolve().parents[1]
-WANTED = (*SCENE_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
+WANTED = (*RUN_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
 ALL_REUSED = {stage: {"reused"} for stage in WANTED}
 AGAIN = """
 import sys
@@ -95,7 +95,7 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
     table = read_table((out / "manifest.parquet").read_bytes())
     assert table.schema.equals(MANIFEST)
     rows = table.to_pylist()
-    expected = [(stage, unit) for stage in SCENE_STAGES for unit in UNITS] + [(EXPORT, WHOLE)]
+    expected = [(stage, unit) for stage in RUN_STAGES for unit in UNITS] + [(EXPORT, WHOLE)]
     assert [(r["stage"], r["unit"]) for r in rows] == expected
     assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
     for row in rows:
@@ -114,7 +114,7 @@ def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Pa
     written(meta, scenes)
     outcome = build(meta, out)
     units = {f"samples/{name}" for name in changed}
-    for stage in SCENE_STAGES:
+    for stage in RUN_STAGES:
         reasons = {e.unit: e.why for e in outcome.manifest if e.stage == stage}
         assert len(reasons) == 20
         computed = {unit for unit, why in reasons.items() if why != "reused"}
@@ -195,8 +195,8 @@ def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.
     real = pipeline.builder.code_digest
     monkeypatch.setattr(pipeline.builder, "code_digest", lambda parts: real(parts) + "!" * ("readers" in parts))
     reasons = whys(build(meta, out))
-    readers = {name for name, stage in SCENE_STAGES.items() if "readers" in stage.code}
-    assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*SCENE_STAGES, EXPORT))
+    readers = {name for name, stage in RUN_STAGES.items() if "readers" in stage.code}
+    assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
 
 
 def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
 def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
     build(meta, out)
     written(meta, edited(office={"room_size": 99.0}))
-    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in SCENE_STAGES} | {(EXPORT, WHOLE, "input")}
+    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | {(EXPORT, WHOLE, "input")}
 
 
 def test_a_dry_run_leaves_damage_for_the_build(meta: Path, out: Path) -> None:
@@ -324,11 +324,11 @@ def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out:
     assert release_of(out) == released
 
 
-@pytest.mark.parametrize("stage", SCENE_STAGES)
+@pytest.mark.parametrize("stage", RUN_STAGES)
 def test_a_fault_of_the_program_costs_one_scene(
     stage: str, meta: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = SCENE_STAGES[stage]
+    real = RUN_STAGES[stage]
 
     def run(job: Job, before: bytes) -> bytes:
         if job.unit == "samples/office":
@@ -373,7 +373,7 @@ def test_a_root_that_is_not_there_is_refused_at_once(roots: dict[str, str], said
 @pytest.mark.parametrize(
     ("stage", "pattern"),
     [
-        *((stage, "office") for stage in SCENE_STAGES),
+        *((stage, "office") for stage in RUN_STAGES),
         *(("generate", p) for p in ("samples/office", "off*", "*/offic?")),
     ],
 )
@@ -413,7 +413,7 @@ def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: 
     outcome = Builder(config_of(meta), out).stage(EXPORT)
     assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "missing")]
     assert release_of(out) == released
-    assert len(rows_of(out / "manifest.parquet")) == len(SCENE_STAGES) * len(SCENES) + 1
+    assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + 1
 
 
 def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Path) -> None:
@@ -458,13 +458,13 @@ def test_a_stage_or_scene_that_is_not_known_is_refused(
     assert files_below(out) == before
 
 
-@pytest.mark.parametrize("stage", SCENE_STAGES)
+@pytest.mark.parametrize("stage", RUN_STAGES)
 def test_a_stage_alone_needs_a_build_before_it(stage: str, meta: Path, out: Path) -> None:
     with pytest.raises(ConfigError, match="run the whole build first"):
         Builder(config_of(meta), out).stage(stage)
 
 
-@pytest.mark.parametrize("stage", [name for name, stage in SCENE_STAGES.items() if stage.reads_raw])
+@pytest.mark.parametrize("stage", [name for name, stage in RUN_STAGES.items() if stage.reads_raw])
 @pytest.mark.parametrize("scenes", [[], ["office"]])
 def test_a_stage_alone_takes_in_no_scene_of_another_build(
     stage: str, scenes: list[str], meta: Path, out: Path, tmp_path: Path
@@ -480,7 +480,7 @@ def test_a_stage_alone_takes_in_no_scene_of_another_build(
 def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
     build(meta, out)
     config = config_of(meta).model_copy(update={"roots": {}})
-    for stage in (*(name for name, stage in SCENE_STAGES.items() if not stage.reads_raw), EXPORT):
+    for stage in (*(name for name, stage in RUN_STAGES.items() if not stage.reads_raw), EXPORT):
         Builder(config, out).check(stage)
         Builder(config, out).stage(stage)
 
@@ -553,7 +553,7 @@ def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out:
 def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
     calls: list[tuple[str, int, int]] = []
     Builder(config_of(meta), out, progress=lambda *call: calls.append(call)).build()
-    for stage in SCENE_STAGES:
+    for stage in RUN_STAGES:
         assert [call[1:] for call in calls if call[0] == stage] == [(i, len(SCENES)) for i in range(len(SCENES) + 1)]
     assert [call for call in calls if call[0] == EXPORT] == [(EXPORT, 0, 1), (EXPORT, 1, 1)]
 

@@ -18,9 +18,8 @@ import pipeline.store
 from pipeline.builder import Builder
 from pipeline.errors import StoreError
 from pipeline.samples.metadata import write_sample_metadata
-from pipeline.stages import SCENE_STAGES
 from pipeline.store import DIGEST_CHARS, Store, digest_of, read_table, table_bytes, write_atomically
-from tests.builds import build, config_of, release_of, whys
+from tests.builds import RUN_STAGES, build, config_of, release_of, whys
 
 KEY = "0" * DIGEST_CHARS
 HOLDS_LOCK = """
@@ -185,7 +184,7 @@ def test_a_table_has_the_same_bytes_however_it_is_chunked() -> None:
 # ---- a whole build
 
 
-@pytest.mark.parametrize("stage", [*SCENE_STAGES, "export"])
+@pytest.mark.parametrize("stage", [*RUN_STAGES, "export"])
 def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = build(meta, out)
@@ -213,7 +212,7 @@ def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path
     places = [
         out,
         out / "store",
-        *(out / "store" / stage / "samples" for stage in SCENE_STAGES),
+        *(out / "store" / stage / "samples" for stage in RUN_STAGES),
         out / "store/export/build",
     ]
     data = out / "my data"  # may lie there too, and is not ours
@@ -224,7 +223,7 @@ def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path
         (place / ".tmp-left").write_bytes(b"half a fi")
     (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")
     (out / "store" / "generate" / "samples" / "notes.txt").write_bytes(b"mine")
-    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*SCENE_STAGES, "export")}
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "export")}
     assert files_below(out) == before
 
 
@@ -237,7 +236,7 @@ def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, 
         (out / "manifest.parquet").unlink()
     else:
         (out / "manifest.parquet").write_bytes(damage)
-    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*SCENE_STAGES, "export")}
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "export")}
     assert release_of(out) == released
 
 

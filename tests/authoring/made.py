@@ -41,7 +41,7 @@ LANDMARKS = (
     Landmark(name="West Gate Mall", kind="mall", label="West Gate Mall", center=(50.0, 60.0), radius_m=20),
     Landmark(name="Old Mill", kind=None, label="Old Mill", center=(-400.0, 0.0), radius_m=5),
 )
-VIEWS = (View(landmark=0, intervals=((0, 30),)), View(landmark=1, intervals=((0, 8),)), View(landmark=2, intervals=()))
+VIEWS = tuple(View(landmark=i, intervals=v, possible=v) for i, v in enumerate((((0, 30),), ((0, 8),), ())))
 
 
 def motion(**changes: Any) -> Motion:

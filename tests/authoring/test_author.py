@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.authoring.author import AuthorConfig, author, chosen_flights
+from pipeline.authoring.author import AuthorConfig, author
 from pipeline.authoring.step import value_of
 from pipeline.errors import RawDataError
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage
@@ -269,20 +269,10 @@ def test_the_embedded_model_is_refused_in_good_order(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 60
 
 
-def test_flights_are_chosen_by_what_they_are() -> None:
-    scenes = [f"made/f{n}" for n in range(20)]
-    chosen = chosen_flights(scenes, 5)
-    assert len(chosen) == 5
-    assert chosen == chosen_flights(scenes[::-1], 5)
-    assert len(chosen & chosen_flights([*scenes, "made/new"], 5)) >= 4
-    assert chosen_flights(scenes, None) == set(scenes)
-    assert chosen_flights(scenes, 0) == frozenset()
-
-
 def test_the_configuration_knows_its_keys() -> None:
     assert AuthorConfig().model is None
-    assert AuthorConfig.model_validate({"model": {"provider": "embedded"}, "max_flights": 3}).max_flights == 3
-    for bad in ({"questions_per_task": 0}, {"max_flight": 3}, {"max_flights": -1}):
+    assert AuthorConfig.model_validate({"model": {"provider": "embedded"}}).questions_per_task == 2
+    for bad in ({"questions_per_task": 0}, {"max_flights": 3}, {"model": {"provider": "nobody"}}):
         with pytest.raises(ValidationError):
             AuthorConfig.model_validate(bad)
 

@@ -217,7 +217,8 @@ def test_a_published_file_may_hold_what_looks_like_markup(scan2qa: Cli, meta: Pa
 
 
 def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "write_samples", lambda folder: [(folder / name).mkdir() for name in cli.SAMPLE_READERS])
+    made = lambda kind, folder: [(folder / name).mkdir() for name in cli.SAMPLES[kind]]  # noqa: E731
+    monkeypatch.setattr(cli, "_write_samples", made)
     run = scan2qa("samples", tmp_path / "samples")
     assert (run.code, run.err) == (0, "")
     (line,) = [line for line in run.out.splitlines() if line.startswith("Try: scan2qa build vsi --root ")]

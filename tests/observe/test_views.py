@@ -52,9 +52,10 @@ class Shot:
             buildings,
             MotionConfig(relief_m=self.relief_m),
         )
-        if not found:
+        if not found or not found[0].intervals:
             return False
         assert found[0].landmark == 0
+        assert found[0].possible == ((-0.2, 10.2),), "what is surely in view may be in view"
         assert found[0].intervals == ((0.0, 10.0),)
         return True
 
@@ -167,3 +168,40 @@ def test_nothing_to_see():
         MotionConfig(),
     )
     assert found == ()
+
+
+def possible(shot: Shot, landmark: Landmark) -> bool:
+    """Whether the landmark may be in view, as far as the flight and the map tell."""
+    t = np.arange(0, 10.01, 0.2)
+    full = np.ones(len(t))
+    at = np.column_stack([shot.east * full, shot.north * full, shot.up * full])
+    way, tilt, part = shot.heading * full, shot.pitch * full, np.zeros(len(t), dtype=np.intp)
+    found = views(t, at, way, tilt, part, shot.ground, [landmark], CAMERA, NO_BUILDINGS, MotionConfig())
+    assert len(found) <= 1
+    return bool(found)
+
+
+# The picture's corners lie 48.92 degrees off its middle: tan 45 and tan 29.36 taken together. The sphere about the
+# tower has a radius of hypot(14, 20) = 24.4 m, which is 14.1 degrees at 100 m.
+@pytest.mark.parametrize(("heading", "may"), [(0, True), (46, True), (60, True), (66, False), (180, False)])
+def test_it_may_be_in_view_where_any_part_of_it_may_be(heading, may):
+    assert possible(Shot(heading=heading, up=20, pitch=0), tower()) is may
+
+
+def test_range_and_walls_rule_nothing_out():
+    assert possible(Shot(), tower(2000))
+
+
+def test_what_is_not_known_rules_nothing_out():
+    assert possible(replace(Shot(), heading=np.nan), tower())
+    assert possible(replace(Shot(), pitch=np.nan), tower())
+    assert possible(replace(Shot(), ground=np.nan), tower(base_m=None, top_m=None))
+    # With a top that is not known it may be 100 m high: seen from high above, looking up.
+    assert possible(Shot(up=60, pitch=30), tower(base_m=0.0, top_m=None))
+    assert not possible(Shot(up=300, pitch=30), tower(base_m=0.0, top_m=None))
+
+
+def test_a_lawn_is_not_seen_from_the_lawn():
+    lawn = {"base_m": 0.0, "top_m": 0.1}
+    assert not Shot(up=0.05, pitch=0).sees(tower(**lawn))
+    assert Shot(up=30, pitch=-15).sees(tower(**lawn))

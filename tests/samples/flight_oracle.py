@@ -7,6 +7,7 @@ questions; landmarks are indices into ``truth.landmarks``, since a name may occu
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -70,7 +71,7 @@ def oracle_pose(truth: FlightTruth, t: float) -> OraclePose:
     poses, at = truth.poses, t + truth.video_offset_s
     if not poses.t_s[0] <= at <= poses.t_s[-1] + 1e-9:
         raise ValueError(f"{at} s of the log is outside of the flight")
-    i = max(k for k in range(len(poses.t_s) - 1) if poses.t_s[k] <= at)
+    i = min(bisect_right(poses.t_s, at), len(poses.t_s) - 1) - 1
     share = (at - poses.t_s[i]) / (poses.t_s[i + 1] - poses.t_s[i])
     east, north, up = (a + share * (b - a) for a, b in zip(poses.enu_m[i], poses.enu_m[i + 1], strict=True))
     turn = _wrapped(poses.heading_deg[i + 1] - poses.heading_deg[i])
@@ -168,8 +169,8 @@ def oracle_proximity(truth: FlightTruth, landmark: int, start: float, end: float
     return "unclear" if _differ(min(far), max(far)) else "same"
 
 
-def oracle_in_view(truth: FlightTruth, t: float, landmark: int, least_pixels: int = SEEN_PIXELS) -> bool:
-    """Whether the frame examined nearest to ``t``, at most 0.25 s away, shows so much of a landmark.
+def oracle_pixels(truth: FlightTruth, t: float, landmark: int) -> int:
+    """How much of a landmark the frame examined nearest to ``t`` shows, at most 0.25 s away.
 
     What stands before it counts: the pixels are the renderer's. Raises ValueError where no frame was examined.
     """
@@ -177,7 +178,12 @@ def oracle_in_view(truth: FlightTruth, t: float, landmark: int, least_pixels: in
     frame = min(truth.examined_s, key=lambda examined: abs(examined - at))
     if abs(frame - at) > 0.25 + 1e-6:
         raise ValueError(f"no frame was examined near {t} s")
-    return dict(truth.landmarks[landmark].shown).get(frame, 0) >= least_pixels
+    return dict(truth.landmarks[landmark].shown).get(frame, 0)
+
+
+def oracle_in_view(truth: FlightTruth, t: float, landmark: int, least_pixels: int = SEEN_PIXELS) -> bool:
+    """Whether the frame examined nearest to ``t`` shows so much of a landmark; see `oracle_pixels`."""
+    return oracle_pixels(truth, t, landmark) >= least_pixels
 
 
 def oracle_intervals(truth: FlightTruth, landmark: int, least_pixels: int = SEEN_PIXELS) -> list[tuple[float, float]]:

@@ -31,14 +31,6 @@ SEMI_MAJOR_M = 6_378_137.0  # WGS84
 ECCENTRICITY_2 = 0.00669437999014
 
 
-@pytest.fixture(scope="session")
-def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All sample flights, written once: that takes a quarter of a minute of one core."""
-    folder = tmp_path_factory.mktemp("flights")
-    assert write_flights(folder) == IDS
-    return folder
-
-
 def truth_of(flights: Path, flight: str) -> FlightTruth:
     return read_flight_truth(flights, flight)
 

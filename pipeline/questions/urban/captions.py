@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.questions.urban.base import Case, UrbanTask, clock
 from pipeline.questions.urban.places import LEAST_M
-from pipeline.questions.urban.steps import Actions, Step, flipped, mirrored, overlap, phrase
+from pipeline.questions.urban.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
 from pipeline.questions.urban.view import FlightView
+from pipeline.schema import Action
 
 
 class Leg(NamedTuple):
@@ -24,6 +25,14 @@ class Leg(NamedTuple):
     def words(self) -> str:
         """For example "flies forward towards the Town Hall"."""
         return phrase(self.actions, "third") + (f" towards {self.toward}" if self.toward else "")
+
+
+Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place among those flown
+Change = Callable[[Actions], Actions]
+
+_WAYS: Final = 3  # to misread a caption: eight readings, of which five are offered
+_AT_REST: Final[Actions] = TILTS | {"hover"}  # what a drone on the ground can do too
+_TILT: Final[dict[Action, Action]] = {"gimbal up": "gimbal down", "gimbal down": "gimbal up"}
 
 
 class TrajectoryCaptioning(UrbanTask):
@@ -54,11 +63,18 @@ class TrajectoryCaptioning(UrbanTask):
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
         case.require("movement_split", repeated, "<=", 0, "times")
         legs = tuple(Leg(step.actions, _toward(view, step, case)) for step in steps)
-        return case.ask(_caption(legs), (_caption(other) for other in _misread(legs, view.known_actions)))
+        grounded = _on_ground(view, steps[0].start_s)
+        misread = _misread(legs, view.known_actions, grounded)
+        return case.ask(_caption(legs), (_caption([leg for _, leg in told]) for told in misread))
 
 
 def _caption(legs: Sequence[Leg]) -> str:
     return f"It {', then '.join(leg.words() for leg in legs)}."
+
+
+def _on_ground(view: FlightView, t_s: float) -> bool:
+    at = view.index(max(0.0, t_s))
+    return at is not None and bool(view.height_m[at] <= view.rules.ground_max_m)
 
 
 def _toward(view: FlightView, step: Step, case: Case) -> str | None:
@@ -89,20 +105,74 @@ def _toward(view: FlightView, step: Step, case: Case) -> str | None:
     return label
 
 
-def _misread(legs: tuple[Leg, ...], known: Actions) -> Iterator[tuple[Leg, ...]]:
-    """The movements mirrored, upside down, in other orders, and both: so that the right one is not the middle of all.
+def _misread(legs: tuple[Leg, ...], known: Actions, grounded: bool) -> list[Told]:
+    """The movements misread in up to `_WAYS` ways: each way alone, and some of them at once.
 
-    A reading that says no more than a part of what happened, or splits a movement in two, is left out.
+    Every way undoes itself and goes with every other, so that any of the readings has all the others for its
+    misreadings. Nothing about the options, such as what most of them say at a place, tells which of them is right.
     """
-    swapped = [(*legs[:i], legs[i + 1], legs[i], *legs[i + 2 :]) for i in range(len(legs) - 1)]
-    for order in (legs, *swapped, legs[::-1]):
-        for change in (frozenset, mirrored, flipped, _turned_over):
-            other = tuple(Leg(change(leg.actions), leg.toward) for leg in order)
-            same = all(overlap(a.actions, b.actions) for a, b in zip(legs, other, strict=True))
-            split = any(a.actions == b.actions for a, b in pairwise(other))
-            if not same and not split and all(leg.actions <= known for leg in other):
-                yield other
+    readings: list[Told] = [tuple(enumerate(legs))]
+    found, exchanged = 0, set[int]()
+    for way in _ways(legs):
+        if found == _WAYS or exchanged & set(way.exchanges):
+            continue
+        more = [*readings, *map(way.misread, readings)]
+        possible = all(_possible(told, known, grounded) for told in more[len(readings) :])
+        if possible and not any(_alike(a, b) for a, b in combinations(more, 2)):
+            readings, found = more, found + 1
+            exchanged |= set(way.exchanges)
+    return readings[1:]
 
 
-def _turned_over(actions: Actions) -> Actions:
-    return mirrored(flipped(actions))
+class _Way(NamedTuple):
+    """A movement as its opposite, or two places exchanged.
+
+    Attributes:
+        movement: index of the one that is changed, among those flown.
+        change: what makes an opposite of it.
+        exchanges: two places in a row, or none.
+    """
+
+    movement: int
+    change: Change
+    exchanges: tuple[int, ...] = ()
+
+    def misread(self, told: Told) -> Told:
+        """Applied twice it gives what was told."""
+        if self.exchanges:
+            first, second = self.exchanges
+            return (*told[:first], told[second], told[first], *told[second + 1 :])
+        return tuple(
+            (i, leg._replace(actions=self.change(leg.actions)) if i == self.movement else leg) for i, leg in told
+        )
+
+
+def _ways(legs: tuple[Leg, ...]) -> list[_Way]:
+    """Two opposites and an exchange, if they are possible, before all others."""
+    opposites = [
+        _Way(i, change) for i, leg in enumerate(legs) for change in _CHANGES if change(leg.actions) != leg.actions
+    ]
+    exchanges = [_Way(-1, frozenset, (i, i + 1)) for i in range(len(legs) - 1)]
+    return [*opposites[:2], *exchanges, *opposites[2:]]
+
+
+def _possible(told: Told, known: Actions, grounded: bool) -> bool:
+    """Whether the log can tell all of it, no movement is split in two, and a drone on the ground first ascends."""
+    actions = [leg.actions for _, leg in told]
+    if any(a == b for a, b in pairwise(actions)) or not all(a <= known for a in actions):
+        return False
+    moved = next((a for a in actions if not a <= _AT_REST), frozenset[Action](("ascend",)))
+    return not grounded or "ascend" in moved
+
+
+def _alike(a: Told, b: Told) -> bool:
+    """Whether one reading says no more than a part of the other, so that both may be called right."""
+    return all(overlap(one.actions, other.actions) for (_, one), (_, other) in zip(a, b, strict=True))
+
+
+def _tilted(actions: Actions) -> Actions:
+    """The camera up for down."""
+    return frozenset(_TILT.get(action, action) for action in actions)
+
+
+_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped, _tilted)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Final
 
 from pipeline.questions.urban.base import Case, UrbanTask, sentence
 from pipeline.questions.urban.steps import Step
 from pipeline.questions.urban.view import FlightView
 
-TWICE = 2.0
-SAME = "Both take about the same time"
+TWICE: Final = 2.0
 
 
 class Duration(UrbanTask):
-    """Operands: two movements that occur once, in order of time."""
+    """Operands: two movements that occur once, in order of time.
+
+    That both take about the same time is no option: two ends each are not known well enough to prove it.
+    """
 
     name = "Duration"
     template = "urban/duration"
@@ -43,9 +46,11 @@ class Duration(UrbanTask):
         case.require("durations_alike", ratio, ">=", rules.duration_ratio_min, "ratio")
         case.require("durations_alike", longer.seconds - shorter.seconds, ">=", rules.duration_gap_min_s, "s")
         case.require("near_twice", max(ratio / TWICE, TWICE / ratio), ">=", rules.duration_twice_margin, "ratio")
+        from_twice_s = abs(longer.seconds - TWICE * shorter.seconds)
+        case.require("near_twice", from_twice_s, ">=", rules.duration_twice_gap_min_s, "s")
         words = {step: (_more(step), _less(step)) for step in (first, second)}
         answer = words[longer][0 if ratio > TWICE else 1]
-        return case.ask(answer, (*words[first], *words[second], SAME))
+        return case.ask(answer, (*words[first], *words[second]))
 
 
 def _more(step: Step) -> str:

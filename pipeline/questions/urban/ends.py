@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from pipeline.questions.urban.base import Case, UrbanTask
-from pipeline.questions.urban.places import LEAST_M
+from pipeline.questions.urban.places import LEAST_M, Place
 from pipeline.questions.urban.view import FlightView
 
 
@@ -63,10 +63,16 @@ class ObjectRecall(UrbanTask):
             case.fact("gap_to_nearest", label, distance, "m")
             case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
             case.require("second_nearest", ratio, ">=", rules.second_ratio_min, "ratio", label)
+            case.require("one_inside_the_other", _apart_m(places[landmark], places[place]), ">", 0.0, "m", label)
             case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
             case.shown(view, place, view.end_s)
             wrong = [i for i in view.pool if gap[i] >= rules.second_ratio_min * max(distance, LEAST_M)]
             yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place}))
+
+
+def _apart_m(a: Place, b: Place) -> float:
+    """The lesser distance from the middle of one landmark to the other: 0 where one lies in the other."""
+    return min(float(one.distance_m(other.center[None])[0]) for one, other in ((a, b), (b, a)))
 
 
 def _ends(start: str, end: str) -> str:

@@ -15,7 +15,6 @@ from pipeline.questions.urban.view import FlightView
 THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
                  "Yes, in the right third of the view")  # fmt: skip
 NOT_IN_VIEW: Final = "No, it is not in view"
-NOTHING: Final = "Nothing in view is near the goal"
 
 
 class GoalDetection(UrbanTask):
@@ -45,6 +44,8 @@ class GoalDetection(UrbanTask):
         case.fact("times_in_view", label, view.times_in_view(goal), "times")
         case.require("view_just_changed", abs(signed), ">=", rules.view_margin_min_s, "s", label)
         if signed < 0:
+            out_s = view.out_of_view_s(goal, second)
+            case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", label)
             return case.ask(NOT_IN_VIEW, THIRDS)
         left, right = _across(view, goal, index)
         if np.isnan(left + right):
@@ -81,7 +82,7 @@ class Association(UrbanTask):
         """The middle of every movement at which the goal is not in view."""
         goal = _goal(view)
         mark = view.places[goal]
-        gap = {i: mark.gap_m(view.places[i]) for i in view.pool if i != goal}
+        gap = {i: mark.gap_m(view.places[i]) for i in range(len(view.places)) if i != goal}
         for second, _ in view.moments:
             signed = view.in_view_s(goal, second)
             if signed < 0:
@@ -92,19 +93,22 @@ class Association(UrbanTask):
         in_view_s = {i: view.in_view_s(i, second) for i in gap}
         visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
         case.require("view_just_changed", unseen_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
+        out_s = view.out_of_view_s(_goal(view), second)
+        case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
         if not visible:
             case.refuse("nothing_in_view", 0, 1, "landmarks")
             return case
         distance, label, place = visible[0]
         limit = rules.second_ratio_min * max(distance, LEAST_M)
-        second_m = visible[1][0] if len(visible) > 1 else np.inf
+        # A rival need not be surely in view.
+        rivals = [gap[i] for i in gap if i != place and view.out_of_view_s(i, second) < rules.view_margin_min_s]
+        second_m = min(rivals, default=np.inf)
         case.fact("gap_to_goal", label, distance, "m")
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
-        # Out of view and nearer to the goal is a wrong answer too, but one that may have come into view by then.
-        wrong = [i for i in gap if gap[i] >= limit and abs(in_view_s[i]) >= rules.view_margin_min_s]
-        return case.ask(label, (*(view.places[i].label for i in wrong), NOTHING))
+        wrong = [i for i in gap if gap[i] >= limit]  # farther from the goal, in view or not
+        return case.ask(label, (view.places[i].label for i in wrong))
 
 
 def _goal(view: FlightView) -> int:

@@ -59,7 +59,14 @@ class CognitiveMap(UrbanTask):
             case.fact("row", name, row, "cell")
             case.fact("column", name, column, "cell")
         wrong = [other for other in _misdrawn(drawing, rules.map_cells) if other.free >= 0]
-        moved = [other for other in wrong if other.shift(drawing) >= rules.map_shift_min]
+        shifts = [(other, other.shift(drawing)) for other in wrong]
+        moved = [other for other, shift in shifts if shift >= rules.map_shift_min]
+        case.fact(
+            "least_shift",
+            "wrong maps",
+            min((s for _, s in shifts if s >= rules.map_shift_min), default=np.nan),
+            "cells",
+        )
         return case.ask(drawing.text(rules.map_cells), (other.text(rules.map_cells) for other in moved))
 
 
@@ -84,9 +91,12 @@ class Drawing(NamedTuple):
         """0 where all signs have a cell of their own, less by one for each that has not."""
         return len(np.unique(self.spots, axis=0)) - len(self.spots)
 
-    def shift(self, other: Drawing) -> int:
-        """Cells by which that sign differs which differs most."""
-        return int(np.abs(self.spots - other.spots).max())
+    def shift(self, other: Drawing) -> float:
+        """Cells by which that sign differs which differs most, with the maps laid over each other as well as may be.
+
+        A map says nothing of where its edges are: moved as a whole it is the same map.
+        """
+        return float(np.ptp(self.spots - other.spots, axis=0).max()) / 2
 
     def text(self, k: int) -> str:
         """The map of (k, k) cells."""

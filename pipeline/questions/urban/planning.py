@@ -49,6 +49,11 @@ class HighLevelPlanning(UrbanTask):
         if not len(on_way):
             case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
             return case
+        unsure = [i for i in range(len(view.places)) if i != goal and i not in others]
+        there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)
+        past = there + np.hypot(*(center[unsure] - center[goal]).T) if unsure else np.empty(0)
+        hidden = float(np.where(past / max(straight, 1e-9) <= rules.detour_max, there, np.inf).min(initial=np.inf))
+        case.require("another_may_be_first", hidden / leg[on_way].min(), ">=", rules.second_ratio_min, "ratio")
         first, *later = on_way[np.argsort(np.round(leg[on_way], 6), kind="stable")].tolist()
         label = view.places[others[first]].label
         following = leg[later[0]] if later else np.inf

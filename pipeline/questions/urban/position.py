@@ -12,14 +12,14 @@ from pipeline.questions.urban.base import Case, UrbanTask, clock
 from pipeline.questions.urban.view import FlightView
 
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
-BELOW, ABOVE = "below it", "above it"
-STRAIGHT: Final = ("Directly below the drone", "Directly above the drone")
+BELOW, ABOVE = "below it", "rising above it"
 
 
 class LandmarkPosition(UrbanTask):
-    """Operands: a landmark and a second. Truth: one of four sectors off the nose; and above or below, if that is clear.
+    """Operands: a landmark and a second. Truth: one of four sectors off the nose; and below or above, if that is clear.
 
-    Heights are spoken of only where all of the landmark is above or below the horizon by a margin.
+    Heights are spoken of only where the landmark's top is above or below the horizon by a margin. What is nearly under
+    the drone is in no sector; that it is directly below is no option, since it is hardly ever right.
     """
 
     name = "Landmark Position"
@@ -55,25 +55,25 @@ class LandmarkPosition(UrbanTask):
         near = max(away - mark.radius_m, 1e-6)
         depression = float(np.degrees(np.arctan2(up - ground, near)))
         case.require("nearly_below", depression, "<=", rules.depression_max_deg, "deg")
-        vertical = _vertical(case, away, mark.radius_m, up, ground, mark.top_m, rules.elevation_min_deg)
-        texts = [_words(name, vertical) for name in SECTORS]
-        upset = {BELOW: [_words(SECTORS[sector], ABOVE)], ABOVE: [_words(SECTORS[sector], BELOW)], None: []}[vertical]
-        return case.ask(texts[sector], (*texts, *upset, *STRAIGHT))
+        vertical = _vertical(case, away, mark.radius_m, up, mark.top_m, rules.elevation_min_deg)
+        # Every sector with either vertical, or all without: else the options would tell which of the two matters.
+        texts = [_words(name, level) for name in SECTORS for level in ((BELOW, ABOVE) if vertical else (None,))]
+        return case.ask(_words(SECTORS[sector], vertical), texts)
 
 
-def _vertical(
-    case: Case, away: float, radius: float, up: float, ground: float, top: float, least_deg: float
-) -> str | None:
-    """Below or above, where all of the landmark is; None where it is neither, or its top is not known."""
+def _vertical(case: Case, away: float, radius: float, up: float, top: float, least_deg: float) -> str | None:
+    """Whether the top is below or above; None where it is about level, or not known.
+
+    Measured to the far side of the landmark, where its top is nearest to the horizon.
+    """
     if np.isnan(top):
         return None
-    highest = float(np.degrees(np.arctan2(top - up, away + radius if top < up else max(away - radius, 1e-6))))
-    lowest = float(np.degrees(np.arctan2(ground - up, away + radius)))
-    if highest <= -least_deg:
-        case.require("not_below", highest, "<=", -least_deg, "deg")
+    elevation = float(np.degrees(np.arctan2(top - up, away + radius)))
+    if elevation <= -least_deg:
+        case.require("not_below", elevation, "<=", -least_deg, "deg")
         return BELOW
-    if lowest >= least_deg:
-        case.require("not_above", lowest, ">=", least_deg, "deg")
+    if elevation >= least_deg:
+        case.require("not_above", elevation, ">=", least_deg, "deg")
         return ABOVE
     return None
 

@@ -40,7 +40,8 @@ class Proximity(UrbanTask):
     """Operands: a landmark, begin and end of a stretch.
 
     The course must be the same whichever point is measured to: the nearest of the footprint, its centre, and the foot
-    of that (which counts height). Else it depends on how one reads the question.
+    of that (which counts height). Else it depends on how one reads the question. So it does where the course is that
+    of a few metres about the landmark: it must be the same whether or not one counts as there by then.
     """
 
     name = "Proximity"
@@ -67,7 +68,8 @@ class Proximity(UrbanTask):
             interruptions = int(view.part[at[-1]] - view.part[at[0]])
             every = max(1, min(round(view.motion.rate_hz), len(at) // 8))
             series = measured[:, :, np.union1d(at[::every], at[-1:])]
-            change = change_of(np.maximum(series, LEAST_M), view.rules.change_min, view.rules.still_max)
+            ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
+            change = change_of(ways, view.rules.change_min, view.rules.still_max)
             for row, place in enumerate(view.pool):
                 case = Case(view.places[place].label, clock(first), clock(last))
                 case.require("track_interrupted", interruptions, "<=", 0, "parts")
@@ -90,7 +92,7 @@ class Proximity(UrbanTask):
             case.require("distance_changes_too_little", share.max(), "<=", rules.still_max, "share")
         else:
             case.require("distance_changes_too_little", share.min(), ">=", rules.change_min, "share")
-        for name, value in zip(("start", "least", "most", "end"), _four(series), strict=True):
+        for name, value in zip(("start", "end", "least", "most"), _four(series), strict=True):
             case.fact(f"distance_{name}", case.operands[0], float(value), "m")
         case.ask(COURSES[course[0]], COURSES)
 

@@ -19,28 +19,34 @@ class UrbanRules(BaseModel):
         default=2.0, description="of the video without a track: longer, it may hide a movement like one that is named"
     )
     cut_off_max_s: float = Field(default=0.5, description="of a movement or of the track, beyond the video's ends")
+    ground_max_m: float = Field(default=2.0, description="above take-off: lower, a drone can do nothing but ascend")
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")
     toward_max_deg: float = Field(default=15.0, description="between a movement and the landmark that it goes towards")
     duration_ratio_min: float = Field(default=1.3, description="the longer movement over the shorter: 30%")
     duration_gap_min_s: float = Field(default=2.0, description="the longer movement less the shorter")
     duration_twice_margin: float = Field(default=1.15, description="factor between the ratio and 2, on either side")
+    # A movement's ends are known within 0.4 s: its length within 0.8 s, twice the shorter within 1.6 s.
+    duration_twice_gap_min_s: float = Field(default=2.4, description="between the longer and twice the shorter")
     # Landmarks
     landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
     reach_m: float = Field(default=100.0, description="from the path to a landmark, where no view is known")
     near_max_m: float = Field(default=60.0, description="of an end of the path to the landmark it is said to be near")
-    beside_max_m: float = Field(default=100.0, description="from a landmark to the one next to it")
+    beside_max_m: float = Field(default=30.0, description="from a landmark to the one next to it: about a street")
     second_ratio_min: float = Field(
         default=1.5, le=4.0, description="the second nearest is at least this many times as far"
     )
     change_min: float = Field(default=0.2, gt=0, lt=1, description="proximity: share by which a distance changes")
     still_max: float = Field(default=0.05, gt=0, lt=1, description="proximity: share within which it stays the same")
+    there_m: float = Field(
+        default=5.0, ge=1, description="proximity: nearer than this one is there, and how near is of no matter"
+    )
     window_min_s: float = Field(default=3.0, description="proximity: shortest stretch asked about")
     # Directions and views
     moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
     direction_margin_min_deg: float = Field(default=15.0, description="to the sectors' edges at 45 and 135 degrees")
     half_width_max_deg: float = Field(default=30.0, description="half the angle under which a landmark is seen")
-    elevation_min_deg: float = Field(default=15.0, description="above or below: of all of it, from the horizon")
+    elevation_min_deg: float = Field(default=15.0, description="above or below: of its top, from the horizon")
     depression_max_deg: float = Field(default=60.0, description="lower, it is under the drone rather than beside it")
     heading_steady_max_deg: float = Field(default=10.0, description="turn within a second of the time asked about")
     view_margin_min_s: float = Field(default=1.0, description="since the goal came into view or left it")
@@ -50,7 +56,9 @@ class UrbanRules(BaseModel):
     map_cells: int = Field(default=7, ge=5, le=15, description="side of a map")
     map_extent_min_m: float = Field(default=30.0, description="longer side of what the path covers")
     map_landmarks: int = Field(default=4, ge=2, le=9, description="on a map, at most")
-    map_shift_min: int = Field(default=2, ge=1, description="cells by which something on a wrong map is moved")
+    map_shift_min: float = Field(
+        default=2.0, ge=0.5, description="cells by which something on a wrong map is off, however the map is shifted"
+    )
     related_max_m: float = Field(default=100.0, description="from the goal to what is related to it")
     detour_max: float = Field(default=1.05, description="way by a landmark on the straight way, over that way")
     wrong_detour_min: float = Field(default=1.3, description="the same by a landmark that is offered as wrong")

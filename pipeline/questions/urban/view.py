@@ -12,7 +12,7 @@ from pipeline.geometry.boxes import FloatArray, IntArray
 from pipeline.questions.urban.places import nameable
 from pipeline.questions.urban.rules import UrbanRules
 from pipeline.questions.urban.steps import ALL, TILTS, VERTICAL, Actions, Step
-from pipeline.schema import Action, Motion, Rejection, Scene
+from pipeline.schema import Action, Motion, Rejection, Scene, Segment
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
 Need = Literal["steps", "seconds", "places", "height", "heading", "views", "goal", "route", "goal or route"]
@@ -31,6 +31,7 @@ TOUCHES: Final[dict[str, frozenset[Need]]] = {
     "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
 }
 DEFAULT_RULES: Final = UrbanRules()
+GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 _SPACING_S: Final = 10
 _EPS_S: Final = 1e-6  # times are sums of steps
 _NO_MOTION: Final = Motion(
@@ -155,7 +156,7 @@ class FlightView:
     @cached_property
     def known_actions(self) -> Actions:
         """What the log can tell: without a heading it is not known whether the drone turns or which way is forward."""
-        tells = VERTICAL
+        tells = VERTICAL - {"hover"}  # one that hovers may turn
         if np.isfinite(self.heading_deg).any():
             tells = ALL - TILTS
         return tells | TILTS if np.isfinite(self.pitch_deg).any() else tells
@@ -166,7 +167,9 @@ class FlightView:
             if segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s):
                 continue
             actions: frozenset[Action] = frozenset(segment.actions)
-            told = VERTICAL | TILTS
+            if actions == {"hover"} and self._stands(segment):
+                continue
+            told = (VERTICAL - {"hover"}) | TILTS
             steps.append(
                 Step(
                     actions=actions,
@@ -178,6 +181,11 @@ class FlightView:
                 )
             )
         return tuple(steps)
+
+    def _stands(self, segment: Segment) -> bool:
+        """Whether the drone stands on the ground that it took off from; not where its height is not known."""
+        within = (self.t_s >= segment.start_s) & (self.t_s <= segment.end_s)
+        return bool(within.any() and np.median(self.height_m[within]) < GROUND_M)
 
     def beyond_s(self, step: Step) -> float:
         """How much of a movement lies outside the video."""
@@ -234,6 +242,18 @@ class FlightView:
             return -np.inf
         signed = np.minimum(t_s - spans[:, 0], spans[:, 1] - t_s)
         return float(signed.max())
+
+    def out_of_view_s(self, place: int, t_s: float) -> float:
+        """Seconds to the nearest time at which any part of a place may be in the picture; negative: it may be now."""
+        spans = self._possible.get(self.places[place].index)
+        if spans is None or not len(spans):
+            return np.inf
+        return float(np.maximum(spans[:, 0] - t_s, t_s - spans[:, 1]).min())
+
+    @cached_property
+    def _possible(self) -> dict[int, FloatArray]:
+        """Intervals (k, 2) in which landmarks may be in view."""
+        return {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in self.motion.views or ()}
 
     @cached_property
     def goal(self) -> int | None:

@@ -88,7 +88,9 @@ def motion(
         pitch_deg=(None,) * n if pitch is None else tuple(tilts),
         part=(0,) * n,
         segments=tuple(segments),
-        views=None if views is None else tuple(View(landmark=i, intervals=tuple(v)) for i, v in views.items()),
+        views=None
+        if views is None
+        else tuple(View(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items()),
     )
 
 
@@ -184,7 +186,9 @@ def random_flight(seed: int) -> Scene:
         marks.append(mark(name, float(near[0]), float(near[1]), float(rng.uniform(2, 12)), top))
     views = {i: _in_view(moved, landmark) for i, landmark in enumerate(marks)}
     route = [_ROUTE.get(name, name.replace("+", " while ")) for name, _, _ in moves]
-    moved = moved.model_copy(update={"views": tuple(View(landmark=i, intervals=tuple(v)) for i, v in views.items())})
+    moved = moved.model_copy(
+        update={"views": tuple(View(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items())}
+    )
     return flight(moved, marks, goal=_NAMES[seed % len(_NAMES)], route=route, name=f"random{seed}")
 
 

@@ -111,8 +111,6 @@ def _duration(scene: Scene, row: Row, option: str) -> bool:
     for words in row["operands"]:
         (found,) = (s for s in _motion(scene).segments if _actions(words) <= set(s.actions))
         seconds.append(found.end_s - found.start_s)
-    if option == "Both take about the same time":
-        return abs(seconds[0] - seconds[1]) < 1.5
     name, how = option.split(", ")
     this = 0 if _actions(name) == _actions(row["operands"][0]) else 1
     ratio = seconds[this] / seconds[1 - this]
@@ -137,8 +135,6 @@ def _proximity(scene: Scene, row: Row, option: str) -> bool:
 def _position(scene: Scene, row: Row, option: str) -> bool:
     place, i = _called(scene, row["operands"][0]), _moment(scene, row["operands"][1])
     x, y, z = _motion(scene).enu_m[i]
-    if option.startswith("Directly"):
-        return _apart((x, y), place.center) < place.radius_m
     nose = math.radians(_motion(scene).heading_deg[i] or 0.0)
     east, north = place.center[0] - x, place.center[1] - y
     ahead = east * math.sin(nose) + north * math.cos(nose)
@@ -149,10 +145,10 @@ def _position(scene: Scene, row: Row, option: str) -> bool:
         "To the right of the drone": aside > abs(ahead),
         "To the left of the drone": -aside > abs(ahead),
     }[option.split(" and ", maxsplit=1)[0]]
-    assert place.base_m is not None
-    if option.endswith("below it"):
-        return sector and place.top_m is not None and place.top_m < z
-    return sector and (not option.endswith("above it") or place.base_m > z)
+    if option.endswith(" it"):
+        assert place.top_m is not None
+        return sector and (place.top_m < z) == option.endswith("below it")
+    return sector
 
 
 def _shown(scene: Scene, place: Landmark, clock: str) -> bool:

@@ -100,7 +100,8 @@ def test_every_candidate_is_proved_or_refused(seed: int) -> None:
             assert r["evidence"]
             for e in r["evidence"]:
                 assert (e["relation"] is None) == (e["limit"] is None)
-                holds = {">=": e["value"] >= (e["limit"] or 0), "<=": e["value"] <= (e["limit"] or 0), None: True}
+                value, limit = e["value"], e["limit"] or 0
+                holds = {">=": value >= limit, ">": value > limit, "<=": value <= limit, None: True}
                 assert holds[e["relation"]], e
         else:
             assert r["answer"] is None
