@@ -109,6 +109,11 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
         cells = ["" if share is None else f"{share:.2f}" for share in shares]
         table.add_row(row.task, str(row.n), *cells, str(row.removed or ""), f"{row.by_luck:.1f}", left)
     console.print(table)
+    for name in voters:
+        failed, unread = (sum(part.get(name, 0) for part in parts) for parts in
+                          ([row.unanswered for row in rows], [row.unread for row in rows]))  # fmt: skip
+        if failed or unread:
+            console.print(f"[yellow]{escape(name)}[/yellow]: {failed} requests failed, {unread} replies hold no answer")
 
 
 def show_error(error: Exception) -> None:

@@ -44,6 +44,7 @@ NOT_ASKABLE: Final = frozenset(
 UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured"})
 NOT_IN_METADATA: Final = UNSUPPORTED | {"scene_missing", "category_missing"}
 REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
+_FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
 
@@ -89,6 +90,8 @@ def read_questions(path: Path) -> list[Published]:
 
 
 def _published(path: Path, number: int, row: Any) -> Published:
+    if isinstance(row, dict) and "Question_id" in row:
+        row = _from_urban(row)
     missing = [k for k in REQUIRED if not isinstance(row, dict) or row.get(k) is None]
     if missing:
         raise ConfigError(f"{path}: question {number} has no {', '.join(missing)}; needed are {', '.join(REQUIRED)}")
@@ -106,6 +109,21 @@ def _published(path: Path, number: int, row: Any) -> Published:
         options=tuple(map(str, options)) if options else None,
         ground_truth=str(row["ground_truth"]),
     )
+
+
+def _from_urban(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of UrbanVideo-Bench, whose options are lines of the question's text, in the columns of VSI-Bench."""
+    lines = str(row.get("question", "")).splitlines()
+    first = next((n for n, line in enumerate(lines) if _FIRST_OPTION.match(line)), len(lines))
+    options = [line.strip() for line in lines[first:] if line.strip()]
+    return {
+        "id": row["Question_id"],
+        "scene_name": row.get("video_id"),
+        "question_type": row.get("question_category"),
+        "question": "\n".join(lines[:first]).removesuffix("Choices:").strip(),
+        "options": options or None,
+        "ground_truth": row.get("answer"),
+    }
 
 
 def audit(questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules) -> list[Finding]:

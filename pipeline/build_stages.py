@@ -120,7 +120,7 @@ def _prune(work: Work) -> bytes:
         config.budget,
         config.tau,
         lambda _, removed: work.progress(PRUNE, removed, len(items)),
-        config.batch,
+        max(config.batch, len(items) // 100),
     )
     return table_bytes(_pruned_table(items, fold, scores, removed_in, pruned))
 
@@ -181,8 +181,11 @@ def removed_blind(work: Work) -> set[int]:
 
 
 def _export_settings(config: BuildConfig) -> dict[str, Any]:
-    """The part of the configuration that a release depends on: all but the roots."""
-    return config.model_dump(exclude={"roots", "routes", "video"}, mode="json") | {
+    """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
+    settings = config.model_dump(exclude={"roots", "routes", "video"}, mode="json")
+    settings["blind"]["models"] = [model.identity() for model in config.blind.models]
+    settings["author"]["model"] = config.author.model.identity() if config.author.model else None
+    return settings | {
         "rules": (
             config.generate.resolved_rules() if config.export.layout == "vsi" else config.generate.flight_rules
         ).model_dump()
@@ -194,7 +197,8 @@ def _blind_settings(config: BuildConfig) -> dict[str, Any]:
     from pipeline.llm.prompts import load_prompt
 
     prompts = {form: load_prompt(name).version for form, name in sorted(PROMPTS.items())}
-    return config.blind.model_dump(mode="json", exclude={"remove"}) | {"prompts": prompts}
+    models = [model.identity() for model in config.blind.models]
+    return config.blind.model_dump(mode="json", exclude={"remove", "models"}) | {"models": models, "prompts": prompts}
 
 
 _TABLES: Final = ("schema.py", "tables.py", "rng.py", "store.py", "build_stages.py", "templates.py", "metrics")

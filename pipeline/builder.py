@@ -63,12 +63,12 @@ class Given:
 
     raw: RawInput | None = None
     before: Result | None = None
-    beside: Result | None = None
+    beside: tuple[Result | None, ...] = ()
 
     def digest(self, stage: Stage) -> str:
         """Digest of all that the stage looks at."""
         raw = self.raw.digest if stage.reads_raw and self.raw else None
-        results = [result.digest if result else None for result in (self.before, self.beside)]
+        results = [result.digest if result else None for result in (self.before, *self.beside)]
         return digest_of([raw, *results])
 
 
@@ -135,7 +135,7 @@ class Builder:
         given: dict[str | None, dict[str, Given]] = {None: self._raw_inputs(outcome)}
         pending: dict[str | None, set[str]] = {None: set()}  # units behind something that would run
         for stage in self._stages():
-            waits = pending[self._after(stage)] | (pending[stage.beside] if stage.beside else set())
+            waits = pending[self._after(stage)].union(*(pending.get(name, set()) for name in stage.beside))
             known = {unit: value for unit, value in self._given_to(stage, given).items() if unit not in waits}
             entries = {e.unit: e for e in self._entries(stage, known, self.store.index(stage.name))}
             for unit in sorted(waits):
@@ -171,8 +171,12 @@ class Builder:
                     raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
                 if name not in self._build_stages():
                     raise ConfigError(f"stage {name} is switched off in this configuration")
+                if not any(e.stage == SELECTED and e.output for e in self._previous.values()):
+                    raise ConfigError(f"{self.out}: no results of stage {SELECTED} yet; run the whole build first")
                 self._run_build_stage(BUILD_STAGES[name], list(self._previous.values()), outcome, asked=name != EXPORT)
             else:
+                if not SCENE_STAGES[name].is_wanted(self.config):
+                    raise ConfigError(f"stage {name} is switched off in this configuration")
                 given = self._given_again(SCENE_STAGES[name], outcome)
                 chosen = {unit: given[unit] for unit in _matching(given, scenes)}
                 self._run_stage(SCENE_STAGES[name], chosen, outcome, asked=True)
@@ -205,9 +209,14 @@ class Builder:
             units = {u: e.output for (s, u), e in self._previous.items() if s == after and e.output}
         if not units:
             raise ConfigError(f"{self.out}: no results of stage {after or stage.name} yet; run the whole build first")
-        beside = {u: e.output for (s, u), e in self._previous.items() if s == stage.beside and e.output}
         if not stage.reads_raw:
-            return {unit: Given(None, result, beside.get(unit)) for unit, result in units.items()}
+            last = self._previous
+            return {
+                unit: Given(
+                    None, result, tuple(last[s, unit].output if (s, unit) in last else None for s in stage.beside)
+                )
+                for unit, result in units.items()
+            }
         raw = self._raw_inputs(outcome)
         given = {unit: Given(raw[unit].raw, result) for unit, result in units.items() if unit in raw}
         if not given:
@@ -324,10 +333,13 @@ class Builder:
     def _given_to(self, stage: Stage, given: Mapping[str | None, Mapping[str, Given]]) -> dict[str, Given]:
         """What a stage is given for each unit, of what the stages before it have made."""
         units = given[self._after(stage)]
-        if stage.beside is None:
+        if not stage.beside:
             return dict(units)
-        beside = given[stage.beside]
-        return {u: replace(value, beside=beside[u].before) for u, value in units.items() if u in beside}
+        beside = [given.get(name, {}) for name in stage.beside]
+        return {
+            unit: replace(value, beside=tuple(found[unit].before if unit in found else None for found in beside))
+            for unit, value in units.items()
+        }
 
     def _write(self, jobs: list[Job]) -> Iterator[Done]:
         """Runs the jobs of stage `author` here: the limits of a model hold for the build, not for a process."""
@@ -339,7 +351,11 @@ class Builder:
             ThreadPoolExecutor(min(model.concurrency, len(jobs))) as threads,
         ):
             ask = partial(session.ask, model.name)
-            yield from threads.map(run_job, [replace(job, ask=ask) for job in jobs])
+            try:
+                yield from threads.map(run_job, [replace(job, ask=ask) for job in jobs])
+            except BaseException:
+                session.close()  # else the flights under way would be asked to their end
+                raise
 
     def _why(self, entry: Entry) -> Why:
         before = self._previous.get((entry.stage, entry.unit))

@@ -313,6 +313,8 @@ class WithoutVideo(Model):
     by_name: FiniteFloat = Field(description="the guess by the names in the question and its options")
     forest: FiniteFloat | None = Field(description="of the stress test on what blind filtering left; None: not run")
     voters: dict[str, FiniteFloat] = Field(description="model or prior -> share of right answers under the rule")
+    unanswered: dict[str, int] = Field(description="model -> questions without a reply")
+    unread: dict[str, int] = Field(description="model -> replies in which no answer was found")
     agreement: FiniteFloat | None = Field(description="share of pairs of models with the same answer")
     removed: int = Field(ge=0, description="by blind filtering")
     by_luck: FiniteFloat = Field(description="expected number removed if all voters guessed")

@@ -18,9 +18,10 @@ import pyarrow as pa
 from pipeline.authoring.author import author
 from pipeline.authoring.step import PROMPTS, Ask
 from pipeline.config import BuildConfig
-from pipeline.errors import RawDataError, StoreError
+from pipeline.errors import ConfigError, RawDataError, StoreError
 from pipeline.export.video import DEFAULT_FRAMES_PER_SECOND, FRAMES_PER_SECOND, at_pace, encode
 from pipeline.geometry.tracks import FlightGeometry
+from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
 from pipeline.observe.flight import observe_flight
 from pipeline.observe.motion import MotionConfig
@@ -40,7 +41,10 @@ _PACKAGE: Final = Path(__file__).resolve().parent
 STORE: Final = "store"  # folders of a build
 VIDEOS: Final = "videos"
 # Libraries whose version can change a result; a new one is new code.
-_LIBRARIES: Final = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "pillow", "av")
+_LIBRARIES: Final = (
+    *("numpy", "scipy", "pandas", "pyarrow", "pydantic", "pillow", "av", "scikit-learn", "shapely", "trimesh"),
+    *("pymap3d", "pyproj", "pymavlink", "osmium", "jinja2"),
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Job:
     before: Result | None
     settings: dict[str, Any]
     folder: Path  # of the build
-    beside: Result | None = None  # of the stage that it looks at besides
+    beside: tuple[Result | None, ...] = ()  # of the stages that it looks at besides
     ask: Ask | None = None  # the model of stage `author`; such jobs stay in the process of the build
 
 
@@ -84,7 +88,7 @@ class Stage:
     """One step per scene: ``run(job, result of the stage it comes after)``.
 
     ``code`` names the folders and modules of ``pipeline/`` that its result depends on; ``reads_raw`` says whether it
-    goes back to the raw data. ``beside`` names another stage whose result it looks at.
+    goes back to the raw data. ``beside`` names other stages whose results it looks at.
     """
 
     name: str
@@ -94,7 +98,7 @@ class Stage:
     run: Callable[[Job, bytes], bytes]
     after: str | None
     reads_raw: bool = False
-    beside: str | None = None
+    beside: tuple[str, ...] = ()
     is_wanted: Callable[[BuildConfig], bool] = lambda config: True  # else what it would be given is passed on
     is_whole: Callable[[bytes, Path], bool] = lambda result, folder: True  # what the stage wrote beside its result
 
@@ -163,15 +167,22 @@ def _generate(job: Job, before: bytes) -> bytes:
 
 def _author(job: Job, before: bytes) -> bytes:
     """The candidates from facts, and what a model wrote where the facts gave no question."""
-    if job.ask is None or job.beside is None:
+    observed, film = job.beside
+    if job.ask is None or observed is None:
         raise ValueError("this stage asks a model about a scene")
-    scene = Scene.model_validate_json(Store(job.folder / STORE).get(job.beside))
+    scene = Scene.model_validate_json(Store(job.folder / STORE).get(observed))
     tasks = [task for name in job.settings["tasks"] if (task := URBAN_TASKS.get(name)) and task.model_assisted]
-    video = job.folder / VIDEOS / f"{scene.id}.mp4" if job.settings["sees_video"] else None
-    shown = video if video and video.exists() else None
+    filmed = json.loads(Store(job.folder / STORE).get(film))["video"] if film else None
+    shown = job.folder / filmed if filmed and job.settings["sees_video"] else None
     facts = read_table(before)
     written = author(scene, facts, job.ask, tasks, shown, job.settings["author"]["questions_per_task"])
     return table_bytes(pa.concat_tables([facts, written]))
+
+
+def _author_is_whole(result: bytes, folder: Path) -> bool:
+    """Whether every call had an answer: those that had none are made again in the next build."""
+    reasons = {reason for reason in read_table(result)["reason"].unique().to_pylist() if reason}
+    return not any(reason == f"{step}_{kind}" for reason in reasons for step in PROMPTS for kind in UNANSWERED)
 
 
 def _select(job: Job, before: bytes) -> bytes:
@@ -205,7 +216,7 @@ def _author_settings(config: BuildConfig) -> dict[str, Any]:
     model = config.author.model
     return {
         "tasks": list(config.generate.tasks),
-        "author": config.author.model_dump(mode="json"),
+        "author": config.author.model_dump(mode="json") | {"model": model.identity() if model else None},
         "sees_video": config.video and model is not None and "video" in model.inputs,
         "prompts": {step: load_prompt(name).version for step, name in PROMPTS.items()},
         "templates": _wordings(config),
@@ -249,7 +260,8 @@ SCENE_STAGES: Final[dict[str, Stage]] = {
             _author_settings,
             _author,
             "generate",
-            beside="observe",
+            beside=("observe", "film"),
+            is_whole=_author_is_whole,
             is_wanted=lambda config: config.author.model is not None,
         ),
         Stage("select", ".parquet", _QUESTIONS, _select_settings, _select, "author"),
@@ -268,14 +280,14 @@ class Done:
 
 
 def run_job(job: Job) -> Done:
-    """Runs one job and stores its result. Only StoreError gets out: it concerns the build, not the unit."""
+    """Runs one job and stores its result. Only StoreError and ConfigError get out."""
     start = time.perf_counter()
     stage, store = SCENE_STAGES[job.stage], Store(job.folder / STORE)
     try:
         before = store.get(job.before) if job.before else b""
         result = store.put(job.stage, job.unit, job.key, stage.run(job, before), stage.suffix)
-    except StoreError:
-        raise
+    except (StoreError, ConfigError):
+        raise  # of the build, not of the unit
     except RawDataError as error:
         return Done(job.unit, None, quarantine_of(error, job.unit, job.stage), time.perf_counter() - start)
     except Exception as error:

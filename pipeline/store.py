@@ -151,7 +151,10 @@ def table_bytes(table: pa.Table, level: int = 3, metadata: dict[str, str] | None
     if metadata:
         table = table.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, row_group_size=ROW_GROUP, compression_level=level, **_PARQUET)
+    # Without rows there is no row group: datasets cannot read one of none.
+    with pq.ParquetWriter(sink, table.schema, compression_level=level, **_PARQUET) as writer:
+        if table.num_rows:
+            writer.write_table(table, row_group_size=ROW_GROUP)
     return bytes(sink.getvalue())
 
 
@@ -175,9 +178,13 @@ class TableFile:
         with _told(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._handle, self._temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
-        self._writer = pq.ParquetWriter(
-            pa.PythonFile(self, mode="w"), self._schema, compression_level=level, **_PARQUET
-        )
+            try:
+                file = pa.PythonFile(self, mode="w")
+                self._writer = pq.ParquetWriter(file, self._schema, compression_level=level, **_PARQUET)
+            except OSError:
+                os.close(self._handle)
+                Path(self._temporary).unlink(missing_ok=True)
+                raise
 
     def __enter__(self) -> TableFile:
         return self
@@ -202,7 +209,7 @@ class TableFile:
     def finish(self) -> None:
         """Writes what waits and the footer; ``sha256`` is known from then on."""
         rest = pa.concat_tables([*self._waiting, self._schema.empty_table()])
-        if rest.num_rows or not self.num_rows:
+        if rest.num_rows:
             self._put(rest)
         with _told(self.path.parent):
             self._writer.close()

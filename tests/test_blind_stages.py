@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.audit import read_questions
 from pipeline.blind.ask import ask
+from pipeline.blind.config import BlindConfig
 from pipeline.builder import Builder
 from pipeline.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Reply
@@ -24,7 +26,8 @@ from pipeline.samples.metadata import PLANS, sample_scene
 from pipeline.store import read_table
 from pipeline.tables import asked_in
 from tests.blind.test_ask import Scripted
-from tests.builds import build, config_of, perturbed, release_of, rows_of, whys
+from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
+from tests.llm.fake_server import running
 from tests.readers.broken_metadata import write_scenes
 
 ALL = {plan.name: sample_scene(plan) for plan in PLANS}
@@ -148,26 +151,30 @@ def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_pa
     rows = outcome.released.blind
     assert sum(row.n for row in rows) == len(made.questions)
     assert all(row.voters == {"sure": 1.0, "lost": 0.0} and row.removed == 0 for row in rows)
+    assert all(row.unanswered == row.unread == {"sure": 0, "lost": 0} for row in rows)
     card = (made.out / "release" / "README.md").read_text()
     assert "2 voters answered every question without its video: sure, lost." in card
     assert "A panel of 2 is small" in card
     assert "No large language model was asked" not in card
 
 
-def test_a_second_build_asks_nothing_and_a_new_model_alone(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
-    made = recorded(selected, tmp_path / "out", sure=right, lost=wrong)
-    made.build()
-    released = release_of(made.out)
-    for model in made.models:
-        Path(model["recording"]).write_text("")  # whatever is asked now fails
-    assert whys(made.build())["blind"] == {"reused"}
-    outcome = Builder(config_of(made.meta, blind={"models": made.models, "priors_vote": False}), made.out).stage(
-        "blind"
-    )
-    assert [(e.stage, e.why) for e in outcome.manifest] == [("blind", "asked")]
-    assert all(row["failure"] is None for row in made.release("blind"))
-    assert whys(made.build())["blind"] == {"reused"}
-    assert release_of(made.out) == released
+def test_a_second_build_asks_nothing(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    meta, questions = selected
+    with running() as server:
+        model = {"provider": "openai", "model": "plain", "base_url": f"{server.address}/v1", "rpm": 100_000}
+        sections: dict[str, Any] = {"generate": TASKS, "blind": {"models": [model], "priors_vote": False}}
+        build(meta, tmp_path / "out", **sections)
+        assert len(server.records()) == questions.num_rows
+        released = release_of(tmp_path / "out")
+        assert whys(build(meta, tmp_path / "out", **sections))["blind"] == {"reused"}
+        outcome = Builder(config_of(meta, **sections), tmp_path / "out").stage("blind")
+        assert [(e.stage, e.why) for e in outcome.manifest if e.stage == "blind"] == [("blind", "asked")]
+        # How fast a model is asked is no part of what it says.
+        model |= {"rpm": 50_000, "concurrency": 3, "attempts": 2}
+        again = whys(build(meta, tmp_path / "out", **sections))
+        assert again == {stage: {"reused"} for stage in (*RUN_STAGES, "blind", "export")}
+        assert release_of(tmp_path / "out") == released
+        assert len(server.records()) == questions.num_rows, "nothing was asked again"
 
 
 def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
@@ -178,7 +185,7 @@ def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path,
     assert failed <= {row["id"] for row in made.release("data")}
     assert whys(made.build())["blind"] == {"missing"}, "asked again, since replies are missing"
     whole = recorded(selected, tmp_path / "out", sure=right)
-    assert whys(whole.build())["blind"] == {"missing"}
+    assert whys(whole.build())["blind"] == {"config"}, "another recording is another model"
     assert whys(whole.build())["blind"] == {"reused"}
     assert made.release("data") == [], "all were right"
 
@@ -259,10 +266,44 @@ def test_a_stage_over_all_scenes_takes_no_scenes(stage: str, many: Path, tmp_pat
         Builder(config, tmp_path / "out").stage(stage, ["*"])
 
 
-def test_a_stage_that_is_switched_off_says_so(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+@pytest.mark.parametrize("stage", ["author", "blind", "prune"])
+def test_a_stage_that_is_switched_off_says_so(stage: str, selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     build(selected[0], tmp_path / "out")
-    with pytest.raises(ConfigError, match="stage prune is switched off"):
-        Builder(config_of(selected[0]), tmp_path / "out").stage("prune")
+    before = rows_of(tmp_path / "out" / "manifest.parquet")
+    with pytest.raises(ConfigError, match=f"stage {stage} is switched off"):
+        Builder(config_of(selected[0]), tmp_path / "out").stage(stage)
+    assert rows_of(tmp_path / "out" / "manifest.parquet") == before
+
+
+@pytest.mark.parametrize("stage", ["blind", "prune", "export"])
+def test_a_stage_over_all_scenes_needs_a_build_before_it(stage: str, many: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no results of stage select yet"):
+        Builder(config_of(many, **VOTES, prune={}), tmp_path / "out").stage(stage)
+
+
+def test_requests_that_failed_are_told(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
+    made.build()
+    failed = sum(row["failure"] is not None for row in made.release("blind"))
+    n = len(made.questions)
+    told = f"- sure answered {n - failed} of {n} questions: {failed} requests failed, 0 replies hold no answer."
+    assert told in (made.out / "release" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["twin", "prior: by name"])
+def test_names_of_models_are_their_own(name: str) -> None:
+    models = [{"provider": "openai", "model": model, "name": name} for model in ("a", "b")]
+    with pytest.raises(ValueError, match=f"the name {name} is taken"):
+        BlindConfig.model_validate({"models": models})
+
+
+def test_the_columns_of_urban_questions_can_be_tested_too(tmp_path: Path) -> None:
+    text = "What comes next?\nChoices:\nA. Ascend\nB. Hover"
+    row = {"Question_id": 3, "video_id": "a.mp4", "question_category": "Duration", "question": text, "answer": "B"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(row))
+    (found,) = read_questions(tmp_path / "q.jsonl")
+    assert (found.id, found.scene_name, found.question_type) == (3, "a.mp4", "Duration")
+    assert (found.question, found.options, found.ground_truth) == ("What comes next?", ("A. Ascend", "B. Hover"), "B")
 
 
 def test_no_key_is_in_anything_that_is_written(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:

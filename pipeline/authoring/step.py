@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import jsonschema
 
-from pipeline.errors import RawDataError
+from pipeline.errors import RawDataError, StoreError
 from pipeline.llm.base import JsonSchema, Reply, Request, user, video_part
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.schema import Rejection
 
@@ -42,6 +42,8 @@ def take(step: str, ask: Ask, schema: JsonSchema, video: Path | None, **fields: 
     try:
         return value_of(ask(request).text, schema)
     except ModelError as failure:
+        if failure.kind == CLOSED:
+            raise StoreError("the build was stopped while a model was asked; run it again") from None
         raise RefusedError(
             Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls")
         ) from None

@@ -122,8 +122,11 @@ def ask(
         model.name: [_asking(p, o, luck, model) for p, o, luck in zip(plain, offered, by_luck, strict=True)]
         for model in models
     }
-    with ReplyCache(cache) as kept:
-        found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener))
+    found: dict[str, dict[str, Reply | ModelError]] = {}
+    run: dict[str, Account] = {}
+    if models:
+        with ReplyCache(cache) as kept:
+            found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener))
     table = [
         _row(asked[name][n], name, found[name], number_threshold)
         for n in sorted(range(len(rows)), key=lambda n: (rows[n]["id"], n))

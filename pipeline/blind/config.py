@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
+from pipeline.schema import is_prior
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 BATCH: Final = 50  # blind.md
@@ -39,6 +40,15 @@ class BlindConfig(RuleConfig):
         "false for a panel of three or more large models",
     )
 
+    @field_validator("models")
+    @classmethod
+    def _told_apart(cls, models: tuple[ModelSpec, ...]) -> tuple[ModelSpec, ...]:
+        names = [model.name for model in models]
+        taken = sorted({name for name in names if names.count(name) > 1 or is_prior(name)})
+        if taken:
+            raise ValueError(f"the name {', '.join(taken)} is taken: give the model another one (name: …)")
+        return models
+
 
 class PruneConfig(BaseModel):
     """Stage `prune`: how the split `debiased` is made."""
@@ -47,4 +57,6 @@ class PruneConfig(BaseModel):
 
     tau: float = Field(default=0.1, ge=0, le=1, description="questions less than this above chance stay")
     budget: int | None = Field(default=None, ge=0, description="remove at most so many; null: as many as it takes")
-    batch: int = Field(default=BATCH, ge=1, description="removed at once, before the forest is fitted again")
+    batch: int = Field(
+        default=BATCH, ge=1, description="removed at once, before the forest is fitted again; 1% of more than 5,000"
+    )

@@ -28,7 +28,7 @@ def without_video(
     """
     items = items_of(asked)
     fold = folds_of([item.group for item in items])
-    voters, together = _votes(replies, config)
+    voters, unanswered, unread, together = _votes(replies, config)
     stress = pruned.to_pandas() if pruned is not None else None
     rows = []
     for task, index in tasks_of(items).items():
@@ -47,6 +47,8 @@ def without_video(
                 by_name=float(priors.by_name(members, folds).mean()),
                 forest=None if part is None or part.empty else float(part["earned"].mean()),
                 voters=voters.get(task, {}),
+                unanswered=unanswered.get(task, {}),
+                unread=unread.get(task, {}),
                 agreement=votes.get("agreement"),
                 removed=votes.get("removed", 0),
                 by_luck=votes.get("by_luck", 0.0),
@@ -59,15 +61,21 @@ def without_video(
 
 def _votes(
     replies: pa.Table | None, config: BlindConfig
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, Any]]]:
-    """Task -> voter -> share of right answers; and task -> what all voters together come to."""
+) -> tuple[
+    dict[str, dict[str, float]], dict[str, dict[str, int]], dict[str, dict[str, int]], dict[str, dict[str, Any]]
+]:
+    """By task and voter the share of right answers, the failed and the unread; by task what all come to."""
     voters: dict[str, dict[str, float]] = {}
+    unanswered: dict[str, dict[str, int]] = {}
+    unread: dict[str, dict[str, int]] = {}
     together: dict[str, dict[str, Any]] = {}
     if replies is None:
-        return voters, together
+        return voters, unanswered, unread, together
     for row in by_task(replies, rule(replies, config)).to_pylist():
         if row["model"] is None:
             together[row["task"]] = row
         else:
             voters.setdefault(row["task"], {})[row["model"]] = row["right"]
-    return voters, together
+            unanswered.setdefault(row["task"], {})[row["model"]] = row["failed"]
+            unread.setdefault(row["task"], {})[row["model"]] = row["unread"]
+    return voters, unanswered, unread, together

@@ -18,7 +18,7 @@ def blind_section(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
     """Lines of Markdown; ``rows`` are `schema.WithoutVideo` as dictionaries."""
     lines = ["## Without the video", ""]
     voters = list(dict.fromkeys(name for row in rows for name in row["voters"]))
-    lines += _about_voters(voters, settings)
+    lines += [*_about_voters(voters, settings), *_troubles(rows)]
     models = [name for name in voters if not is_prior(name)]
     if settings["prune"] is None:
         lines.append("No bias pruning was run: `pruned` is False throughout.")
@@ -46,7 +46,7 @@ def blind_section(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
         "Chance, priors and forest: accuracy for options, mean relative accuracy for numbers, fitted on other scenes.",
         "Models: share of right answers; a number is right from a mean relative accuracy of "
         f"{settings['blind']['number_threshold']:g}. By luck: how many would be",
-        "removed if all of them guessed.",
+        "removed if all of them guessed. The forest is that of the questions which were not removed.",
         "",
     ]
 
@@ -68,6 +68,20 @@ def _about_voters(voters: Sequence[str], settings: Mapping[str, Any]) -> list[st
     elif len(models) < 3:
         lines.append(f"A panel of {len(models)} is small; at least three models are recommended.")
     return [*lines, ""]
+
+
+def _troubles(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What of the asking came to nothing."""
+    lines = []
+    for name in dict.fromkeys(name for row in rows for name in row["voters"]):
+        n = sum(row["n"] for row in rows)
+        failed, unread = (sum(row[key].get(name, 0) for row in rows) for key in ("unanswered", "unread"))
+        if failed or unread:
+            lines.append(
+                f"- {name} answered {n - failed - unread} of {n} questions: {failed} requests failed, {unread} replies "
+                "hold no answer. These count as wrong."
+            )
+    return [*lines, ""] if lines else []
 
 
 def _share(value: float | None) -> str:

@@ -19,7 +19,7 @@ _OTHER_PARTS = {
     (
         "data",
         "debiased",
-    ): "- Split `debiased` of `default`: what bias pruning left (`pruned` is False).",
+    ): "- Split `debiased` of `default`: what bias pruning left.",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
 _ABOUT = {
@@ -117,7 +117,7 @@ def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, A
         "",
         "## Configurations",
         "",
-        "- `default`: the columns of the released benchmark; scorers of VSI-Bench load it unchanged.",
+        "- `default`: the columns of the released benchmark, so that its scorers load it unchanged.",
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",

@@ -162,7 +162,7 @@ def _tables(
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
     tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
     if blind.replies is not None:
-        tables["blind", split] = blind.replies
+        tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
     return tables
 
 

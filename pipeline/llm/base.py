@@ -207,6 +207,14 @@ class ModelSpec(BaseModel):
             raise ValueError("weights belong to provider embedded")
         return self
 
+    def identity(self) -> dict[str, Any]:
+        """What a reply depends on: neither how fast it is asked for nor where its files lie."""
+        transport = {"rpm", "concurrency", "timeout_s", "attempts", "price", "key_env", "recording", "weights"}
+        recorded = None
+        if self.recording is not None and self.recording.exists():
+            recorded = hashlib.sha256(self.recording.read_bytes()).hexdigest()
+        return self.model_dump(mode="json", exclude=transport) | {"recorded": recorded}
+
     @property
     def key_name(self) -> str | None:
         """Environment variable of its key; None where it takes none."""

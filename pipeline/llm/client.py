@@ -79,6 +79,7 @@ class Client:
         self._limiter = rate_limiter(spec.rpm, period_s) if spec.rpm else None
         self._under_way: dict[str, asyncio.Lock] = {}
         self._hopeless: ModelError | None = None
+        self._is_kept = spec.provider != "replay"  # a recording is kept already, and may be changed
         # Retries are counted in the account; stamina would log each one, with the arguments of the call.
         stamina.instrumentation.set_on_retry_hooks(())
 
@@ -110,7 +111,7 @@ class Client:
         key = request_key(self.spec, request)
         async with self._under_way.setdefault(key, asyncio.Lock()):
             try:
-                reply = self._cache.get(key)
+                reply = self._cache.get(key) if self._is_kept else None
                 if reply is not None:
                     self.account.cached += 1
                     return reply
@@ -121,7 +122,8 @@ class Client:
                 raise
             finally:
                 self._under_way.pop(key, None)
-            self._cache.put(key, self.spec, request, reply)
+            if self._is_kept:
+                self._cache.put(key, self.spec, request, reply)
             self.account.asked += 1
             return reply
 

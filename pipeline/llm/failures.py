@@ -18,6 +18,9 @@ PASSING: Final = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_
 LASTING: Final = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_long"}
 # No other request to this model will fare better.
 HOPELESS: Final = frozenset({"unauthorized", "forbidden", "not_found", "quota"})
+CLOSED: Final = "closed"  # the asking was stopped
+# The model has not had its say: another time the same request may have a reply.
+UNANSWERED: Final = HOPELESS | set(PASSING.values()) | {"server_error", "connection", "unexpected", "not_recorded"}
 
 
 class ModelError(Scan2qaError):

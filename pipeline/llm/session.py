@@ -16,7 +16,7 @@ from pipeline.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.providers import open_provider
 
 _CLOSED: Final = "the models were closed before there was a reply"
@@ -73,7 +73,7 @@ class Session:
         try:
             return future.result()
         except CancelledError:
-            raise ModelError("closed", _CLOSED) from None
+            raise ModelError(CLOSED, _CLOSED) from None
         except BaseException:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
@@ -99,7 +99,7 @@ class Session:
         with self._lock:
             if self._loop is None:
                 work.close()
-                raise ModelError("closed", _CLOSED)
+                raise ModelError(CLOSED, _CLOSED)
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _open(self) -> None:

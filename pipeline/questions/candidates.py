@@ -20,7 +20,7 @@ WRITTEN_ZEROS: Final = frozenset({"0", "0.0"})
 
 def candidates(view: SceneView, tasks: Sequence[Task]) -> pa.Table:
     """Every candidate of every task, in the order of the tasks; see `CANDIDATES`."""
-    parts = []
+    parts = [CANDIDATES.empty_table()]
     for task in tasks:
         parts.append(_refused(view, task))
         if task.obstacle(view) is None:

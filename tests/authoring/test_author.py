@@ -247,13 +247,13 @@ def test_recorded_answers_through_a_session(tmp_path: Path) -> None:
     ]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     spec = ModelSpec(provider="replay", model="r", recording=tmp_path / "r.jsonl", attempts=1)
-    for cached in (0, 2):
+    for _ in range(2):
         with Session([spec], tmp_path / "c") as session:
             rows = author(flight_scene(), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
             assert rows.equals(expected)
             other = author(flight_scene(goal="Old Mill"), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
             assert other["reason"].to_pylist() == ["narrate_not_recorded"] * 2
-            assert session.account("r").cached == cached
+            assert session.account("r").cached == 0, "a recording is kept already"
 
 
 @pytest.mark.slow
