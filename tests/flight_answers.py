@@ -233,7 +233,10 @@ def _course_holds(option: str, far: list[float], change: float, still: float) ->
 
 
 def _beside(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    return _nearest_of(truth, called(truth, fields["landmark"]), range(len(truth.landmarks)))
+    place = called(truth, fields["landmark"])
+    within = {i for i in range(len(truth.landmarks)) if i != place and _inside(_middle(truth, i), truth, place)}
+    assert not any(_inside(_middle(truth, place), truth, i) for i in range(len(truth.landmarks)) if i != place)
+    return _nearest_of(truth, place, [i for i in range(len(truth.landmarks)) if i not in within])
 
 
 def _nearest_of(truth: FlightTruth, place: int, others: Sequence[int]) -> Callable[[str], Verdict]:

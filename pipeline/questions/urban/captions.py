@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, pairwise
+from functools import partial
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.questions.urban.base import Case, UrbanTask, clock
+from pipeline.questions.urban.misread import Way, misreadings
 from pipeline.questions.urban.places import LEAST_M
 from pipeline.questions.urban.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
 from pipeline.questions.urban.view import FlightView
@@ -30,7 +32,6 @@ class Leg(NamedTuple):
 Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place among those flown
 Change = Callable[[Actions], Actions]
 
-_WAYS: Final = 3  # to misread a caption: eight readings, of which five are offered
 _AT_REST: Final[Actions] = TILTS | {"hover"}  # what a drone on the ground can do too
 _TILT: Final[dict[Action, Action]] = {"gimbal up": "gimbal down", "gimbal down": "gimbal up"}
 
@@ -64,8 +65,7 @@ class TrajectoryCaptioning(UrbanTask):
         case.require("movement_split", repeated, "<=", 0, "times")
         legs = tuple(Leg(step.actions, _toward(view, step, case)) for step in steps)
         grounded = _on_ground(view, steps[0].start_s)
-        misread = _misread(legs, view.known_actions, grounded)
-        return case.ask(_caption(legs), (_caption([leg for _, leg in told]) for told in misread))
+        return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
 
 
 def _caption(legs: Sequence[Leg]) -> str:
@@ -105,58 +105,48 @@ def _toward(view: FlightView, step: Step, case: Case) -> str | None:
     return label
 
 
-def _misread(legs: tuple[Leg, ...], known: Actions, grounded: bool) -> list[Told]:
-    """The movements misread in up to `_WAYS` ways: each way alone, and some of them at once.
+def misread(legs: Sequence[Leg], known: Actions, grounded: bool) -> list[tuple[Leg, ...]]:
+    """The wrong captions: as `misreadings` has them.
 
-    Every way undoes itself and goes with every other, so that any of the readings has all the others for its
-    misreadings. Nothing about the options, such as what most of them say at a place, tells which of them is right.
+    Args:
+        legs: the movements flown.
+        known: actions that the log can tell.
+        grounded: whether the drone stands on the ground at first.
     """
-    readings: list[Told] = [tuple(enumerate(legs))]
-    found, exchanged = 0, set[int]()
-    for way in _ways(legs):
-        if found == _WAYS or exchanged & set(way.exchanges):
-            continue
-        more = [*readings, *map(way.misread, readings)]
-        possible = all(_possible(told, known, grounded) for told in more[len(readings) :])
-        if possible and not any(_alike(a, b) for a, b in combinations(more, 2)):
-            readings, found = more, found + 1
-            exchanged |= set(way.exchanges)
-    return readings[1:]
+    right: Told = tuple(enumerate(legs))
+    wrong = misreadings(right, _ways(legs), partial(_possible, known, grounded), _alike)
+    return [tuple(leg for _, leg in told) for told in wrong]
 
 
-class _Way(NamedTuple):
-    """A movement as its opposite, or two places exchanged.
+def _ways(legs: Sequence[Leg]) -> list[Way[Told]]:
+    """Movements as their opposites, and such in a row exchanged; two of those and one of these before all others.
 
-    Attributes:
-        movement: index of the one that is changed, among those flown.
-        change: what makes an opposite of it.
-        exchanges: two places in a row, or none.
+    Their order is the same for every caption that comes of them.
     """
-
-    movement: int
-    change: Change
-    exchanges: tuple[int, ...] = ()
-
-    def misread(self, told: Told) -> Told:
-        """Applied twice it gives what was told."""
-        if self.exchanges:
-            first, second = self.exchanges
-            return (*told[:first], told[second], told[first], *told[second + 1 :])
-        return tuple(
-            (i, leg._replace(actions=self.change(leg.actions)) if i == self.movement else leg) for i, leg in told
-        )
-
-
-def _ways(legs: tuple[Leg, ...]) -> list[_Way]:
-    """Two opposites and an exchange, if they are possible, before all others."""
     opposites = [
-        _Way(i, change) for i, leg in enumerate(legs) for change in _CHANGES if change(leg.actions) != leg.actions
+        Way(partial(_opposite, i, change))
+        for i in sorted(range(len(legs)), key=lambda i: _kind(legs[i]))
+        for change in _CHANGES
+        if change(legs[i].actions) != legs[i].actions
     ]
-    exchanges = [_Way(-1, frozenset, (i, i + 1)) for i in range(len(legs) - 1)]
+    exchanges = [Way(partial(_exchanged, i), frozenset((i, i + 1))) for i in range(len(legs) - 1)]
     return [*opposites[:2], *exchanges, *opposites[2:]]
 
 
-def _possible(told: Told, known: Actions, grounded: bool) -> bool:
+def _kind(leg: Leg) -> tuple[list[Action], str]:
+    """What a movement and its opposites have in common."""
+    return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
+
+
+def _opposite(movement: int, change: Change, told: Told) -> Told:
+    return tuple((i, leg._replace(actions=change(leg.actions)) if i == movement else leg) for i, leg in told)
+
+
+def _exchanged(place: int, told: Told) -> Told:
+    return (*told[:place], told[place + 1], told[place], *told[place + 2 :])
+
+
+def _possible(known: Actions, grounded: bool, told: Told) -> bool:
     """Whether the log can tell all of it, no movement is split in two, and a drone on the ground first ascends."""
     actions = [leg.actions for _, leg in told]
     if any(a == b for a, b in pairwise(actions)) or not all(a <= known for a in actions):

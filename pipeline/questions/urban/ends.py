@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from pipeline.questions.urban.base import Case, UrbanTask
-from pipeline.questions.urban.places import LEAST_M, Place
+from pipeline.questions.urban.places import LEAST_M
 from pipeline.questions.urban.view import FlightView
 
 
@@ -32,7 +32,9 @@ class StartEndPosition(UrbanTask):
             label = view.places[place].label
             case.fact(f"{end}_to_nearest", label, distance, "m")
             case.require(f"{end}_not_near", distance, "<=", rules.near_max_m, "m", label)
-            case.require("second_nearest", ratio, ">=", rules.second_ratio_min, "ratio", label)
+            case.require(
+                "second_nearest", _times(ratio, distance, rules.there_m), ">=", rules.second_ratio_min, "ratio", label
+            )
             case.shown(view, place, view.end_s)
             nearest.append(label)
         named = dict.fromkeys((*nearest, *(view.places[i].label for i in view.pool)))
@@ -40,7 +42,7 @@ class StartEndPosition(UrbanTask):
 
 
 class ObjectRecall(UrbanTask):
-    """Operands: a landmark. Truth: the landmark nearest to it."""
+    """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
 
     name = "Object Recall"
     template = "urban/object_recall"
@@ -57,22 +59,28 @@ class ObjectRecall(UrbanTask):
             case = Case(places[landmark].label)
             gap = places.gaps_m(landmark)
             between = np.hypot(*(places.center - places[landmark].center).T)
-            between[landmark] = np.inf
+            touching = np.flatnonzero(gap <= 0)
+            within = [i for i in touching if places[landmark].distance_m(places.center[[i]])[0] <= 0]
+            around = [places[i].distance_m(places.center[[landmark]])[0] for i in touching if i not in within]
+            case.require("one_inside_the_other", min(around, default=np.inf), ">", 0.0, "m")
+            gap[within] = np.inf
+            between[[landmark, *within]] = np.inf
             place, distance, ratio = places.nearest(gap)
             label = places[place].label
             case.fact("gap_to_nearest", label, distance, "m")
             case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
-            case.require("second_nearest", ratio, ">=", rules.second_ratio_min, "ratio", label)
-            case.require("one_inside_the_other", _apart_m(places[landmark], places[place]), ">", 0.0, "m", label)
+            case.require(
+                "second_nearest", _times(ratio, distance, rules.there_m), ">=", rules.second_ratio_min, "ratio", label
+            )
             case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
             case.shown(view, place, view.end_s)
-            wrong = [i for i in view.pool if gap[i] >= rules.second_ratio_min * max(distance, LEAST_M)]
-            yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place}))
+            wrong = [i for i in view.pool if gap[i] >= rules.second_ratio_min * max(distance, rules.there_m)]
+            yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
 
 
-def _apart_m(a: Place, b: Place) -> float:
-    """The lesser distance from the middle of one landmark to the other: 0 where one lies in the other."""
-    return min(float(one.distance_m(other.center[None])[0]) for one, other in ((a, b), (b, a)))
+def _times(ratio: float, distance_m: float, there_m: float) -> float:
+    """How many times as far the second is as the nearest, which counts as ``there_m`` away at least."""
+    return ratio * max(distance_m, LEAST_M) / max(distance_m, there_m)
 
 
 def _ends(start: str, end: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from pipeline.geometry.boxes import FloatArray, IntArray
 from pipeline.questions.urban.base import Case, UrbanTask
+from pipeline.questions.urban.misread import Way, misreadings
 from pipeline.questions.urban.view import FlightView
 from pipeline.templates import Operands
 
@@ -58,16 +60,13 @@ class CognitiveMap(UrbanTask):
         for name, (row, column) in zip([*labels, START, END], drawing.spots.tolist(), strict=True):
             case.fact("row", name, row, "cell")
             case.fact("column", name, column, "cell")
-        wrong = [other for other in _misdrawn(drawing, rules.map_cells) if other.free >= 0]
-        shifts = [(other, other.shift(drawing)) for other in wrong]
-        moved = [other for other, shift in shifts if shift >= rules.map_shift_min]
-        case.fact(
-            "least_shift",
-            "wrong maps",
-            min((s for _, s in shifts if s >= rules.map_shift_min), default=np.nan),
-            "cells",
+        k, least = rules.map_cells, rules.map_shift_min
+        wrong = misreadings(
+            drawing, _ways(len(labels), k), lambda other: other.free >= 0, lambda a, b: a.shift(b) < least
         )
-        return case.ask(drawing.text(rules.map_cells), (other.text(rules.map_cells) for other in moved))
+        shift = min((other.shift(drawing) for other in wrong), default=np.nan)
+        case.fact("least_shift", "wrong maps", shift, "cells")
+        return case.ask(drawing.text(k), (other.text(k) for other in wrong))
 
 
 class Drawing(NamedTuple):
@@ -126,25 +125,32 @@ def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
     return np.stack([k - 1 - up, column], axis=1), side
 
 
-def _misdrawn(right: Drawing, k: int) -> Iterator[Drawing]:
-    """Path and landmarks mirrored, landmarks turned about the middle or in each other's place, each with each.
+def _ways(n_marks: int, k: int) -> Iterator[Way[Drawing]]:
+    """Path or landmarks mirrored, two landmarks in each other's place, landmarks upside down, and several at once.
 
     On all of them the drone first flies upwards: else the words alone would tell the wrong ones.
     """
-    path, marks = right
-    exchanged = []
-    for a, b in combinations(range(len(marks)), 2):
-        other = marks.copy()
-        other[[a, b]] = marks[[b, a]]
-        exchanged.append(other)
-    turned = [marks]
-    for _ in range(3):
-        turned.append(np.stack([turned[-1][:, 1], k - 1 - turned[-1][:, 0]], axis=1))
-    for way in (path, _mirrored(path, k)):
-        for other in (*turned, *exchanged):
-            yield Drawing(way, other)
-            yield Drawing(way, _mirrored(other, k))
+    yield Way(partial(_changed, k, True, 1, 1))
+    yield Way(partial(_changed, k, False, -1, 1))
+    for pair in combinations(range(n_marks), 2):
+        yield Way(partial(_exchanged, pair), frozenset(pair))
+    yield Way(partial(_changed, k, False, 1, -1))
+    yield Way(partial(_changed, k, True, -1, 1))
+    yield Way(partial(_changed, k, False, -1, -1))
+    yield Way(partial(_changed, k, True, -1, -1))
 
 
-def _mirrored(cells: IntArray, k: int) -> IntArray:
-    return np.stack([cells[:, 0], k - 1 - cells[:, 1]], axis=1)
+def _changed(k: int, mirrored: bool, across: int, down: int, drawing: Drawing) -> Drawing:
+    """The path mirrored or not, and the landmarks mirrored across (-1) or upside down (-1)."""
+    return Drawing(_flipped(drawing.path, k, -1 if mirrored else 1, 1), _flipped(drawing.marks, k, across, down))
+
+
+def _flipped(cells: IntArray, k: int, across: int, down: int) -> IntArray:
+    row, column = cells.T
+    return np.stack([row if down > 0 else k - 1 - row, column if across > 0 else k - 1 - column], axis=1)
+
+
+def _exchanged(pair: tuple[int, int], drawing: Drawing) -> Drawing:
+    marks = drawing.marks.copy()
+    marks[list(pair)] = drawing.marks[list(pair[::-1])]
+    return Drawing(drawing.path, marks)

@@ -36,11 +36,9 @@ class UrbanRules(BaseModel):
     second_ratio_min: float = Field(
         default=1.5, le=4.0, description="the second nearest is at least this many times as far"
     )
+    there_m: float = Field(default=5.0, ge=1, description="nearer than this one is there, and how near is of no matter")
     change_min: float = Field(default=0.2, gt=0, lt=1, description="proximity: share by which a distance changes")
     still_max: float = Field(default=0.05, gt=0, lt=1, description="proximity: share within which it stays the same")
-    there_m: float = Field(
-        default=5.0, ge=1, description="proximity: nearer than this one is there, and how near is of no matter"
-    )
     window_min_s: float = Field(default=3.0, description="proximity: shortest stretch asked about")
     # Directions and views
     moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")

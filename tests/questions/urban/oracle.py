@@ -184,7 +184,7 @@ def _association(scene: Scene, row: Row, option: str) -> bool:
 
 def _beside(scene: Scene, row: Row, option: str) -> bool:
     place = _called(scene, row["operands"][0])
-    others = [m for m in _marks(scene) if m is not place]
+    others = [m for m in _marks(scene) if m is not place and _apart(m.center, place.center) > place.radius_m]
     return option == min(others, key=lambda m: _apart(m.center, place.center)).label
 
 

@@ -231,7 +231,14 @@ def test_views(interval: tuple[float, float], radius: float, reason: str | None,
 
 @pytest.mark.parametrize(
     ("nearest", "second", "reason"),
-    [(10, 15.1, None), (10, 14.9, "second_nearest"), (29, 200, None), (31, 200, "nothing_beside")],
+    [
+        (10, 15.1, None),
+        (10, 14.9, "second_nearest"),
+        (2, 7.6, None),  # as from 5 m
+        (2, 7.4, "second_nearest"),
+        (29, 200, None),
+        (31, 200, "nothing_beside"),
+    ],
 )
 def test_what_is_next_to_a_landmark(nearest: float, second: float, reason: str | None) -> None:
     places = [mark(n, 0, y, radius=0) for n, y in (("the mill", 0), ("the inn", nearest), ("the barn", -second))]
@@ -242,15 +249,25 @@ def test_what_is_next_to_a_landmark(nearest: float, second: float, reason: str |
         assert (found["answer"], set(found["wrong"])) == ("the inn", {"the barn", "the lake"})
 
 
-@pytest.mark.parametrize(("north", "reason"), [(-4, "one_inside_the_other"), (4, "one_inside_the_other"), (6, None)])
-def test_what_lies_in_a_landmark_is_not_next_to_it(north: float, reason: str | None) -> None:
+@pytest.mark.parametrize(
+    ("north", "reason", "asked", "answer"),
+    [
+        (4, "one_inside_the_other", "the obelisk", None),
+        (4, None, "the park", "the inn"),
+        (6, None, "the obelisk", "the park"),
+        (6, None, "the park", "the obelisk"),
+    ],
+)
+def test_what_lies_in_a_landmark_is_not_next_to_it(
+    north: float, reason: str | None, asked: str, answer: str | None
+) -> None:
     # A park of 20 m by 10 m; an obelisk in it, or a metre beside it.
     corners = ((-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0))
     places = [mark("the park", 0, 0, 11.2, outline=corners), mark("the obelisk", 0, north, 0)]
-    scene = flight(motion(HOVER), [*places, mark("the inn", 30, 0, 0), mark("the barn", 0, 70, 0)])
-    for asked, other in (("the park", "the obelisk"), ("the obelisk", "the park")):
-        found = row(scene, "Object Recall", asked)
-        assert (found["reason"], found["answer"]) == (reason, None if reason else other)
+    places += [mark("the inn", 30, 0, 0), mark("the barn", 0, 70, 0), mark("the mill", 0, -70, 0)]
+    found = row(flight(motion(HOVER), places), "Object Recall", asked)
+    assert (found["reason"], found["answer"]) == (reason, answer)
+    assert answer != "the inn" or set(found["wrong"]) == {"the barn", "the mill"}
 
 
 def test_houses_that_touch_are_next_to_each_other() -> None:
@@ -277,6 +294,8 @@ def test_extents_count_for_what_is_next_to_a_landmark() -> None:
         (10, 61, 300, "end_not_near"),
         (20, 10, 30.5, None),
         (20, 10, 29.5, "second_nearest"),
+        (2, 10, 7.6, None),  # as from 5 m
+        (2, 10, 7.4, "second_nearest"),
     ],
 )
 def test_ends(start: float, end: float, second: float, reason: str | None) -> None:
