@@ -14,7 +14,7 @@ from pipeline.config import load_config
 from pipeline.samples.write import write_samples
 
 PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"
-WIDTH = 104
+WIDTH = 120
 
 
 def main() -> None:

@@ -51,7 +51,10 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
     [
         ("cap=3", ["unknown configuration key cap; known here: author, blind, build, export, generate"]),
         ("select.cap=3", ["unknown configuration key select.cap", "known here: per_scene_and_task"]),
-        ("generate.rule=3", ["unknown configuration key generate.rule", "known here: flight_rules, profile, rules, tasks"]),
+        (
+            "generate.rule=3",
+            ["unknown configuration key generate.rule", "known here: flight_rules, profile, rules, tasks"],
+        ),
         ("generate.rules.margin=3", ["unknown rule margin", "margin_min_deg"]),
         ("generate.rules.margin_min_deg=wide", ["generate", "rule margin_min_deg", "number"]),
         ("generate.rules.margin_min_deg=.nan", ["generate", "rule margin_min_deg", "finite"]),
