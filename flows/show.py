@@ -110,8 +110,8 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
         table.add_row(row.task, str(row.n), *cells, str(row.removed or ""), f"{row.by_luck:.1f}", left)
     console.print(table)
     for name in voters:
-        failed, unread = (sum(part.get(name, 0) for part in parts) for parts in
-                          ([row.unanswered for row in rows], [row.unread for row in rows]))  # fmt: skip
+        failed = sum(row.unanswered.get(name, 0) for row in rows)
+        unread = sum(row.unread.get(name, 0) for row in rows)
         if failed or unread:
             console.print(f"[yellow]{escape(name)}[/yellow]: {failed} requests failed, {unread} replies hold no answer")
 

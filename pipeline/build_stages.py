@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.blind.config import NO_OPTIONS
 from pipeline.config import BuildConfig
 from pipeline.export.release import Blind, release_is_whole, write_release
 from pipeline.schema import Scene
@@ -28,7 +29,6 @@ PRUNE: Final = "prune"
 EXPORT: Final = "export"
 RELEASE: Final = "release"  # folder of a build
 REPLIES_FILE: Final = "replies.sqlite"  # what models answered, beside the store: it outlives a change of anything else
-_NO_OPTIONS: Final = "no_options"
 
 Progress = Callable[[str, int, int], None]
 Results = Mapping[str, Sequence[tuple[str, Result]]]  # stage -> unit and result, in order of the units
@@ -95,7 +95,7 @@ def _blind(work: Work) -> bytes:
 def _blind_is_whole(result: bytes, folder: Path) -> bool:
     """Whether no request failed: those that did are sent again in the next build."""
     failures = set(read_table(result)["failure"].unique().to_pylist())
-    return failures <= {None, _NO_OPTIONS}
+    return failures <= {None, NO_OPTIONS}
 
 
 def _prune(work: Work) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.config import NUMBER_THRESHOLD
+from pipeline.blind.config import NO_OPTIONS, NUMBER_THRESHOLD
 from pipeline.blind.items import LETTERS, Item, make_item
 from pipeline.errors import ConfigError, Scan2qaError
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage, user
@@ -33,7 +33,6 @@ from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
 
-NO_OPTIONS: Final = "no_options"
 Form = Literal["letter", "number", "cloze"]
 PROMPTS: Final[Mapping[Form, str]] = {"letter": "blind_letter", "number": "blind_number", "cloze": "blind_cloze"}
 Progress = Callable[[str, int, int], None]

@@ -11,6 +11,7 @@ from pipeline.schema import is_prior
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 BATCH: Final = 50  # blind.md
+NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
 Removal = Literal["all_correct", "majority", "any"]
 
