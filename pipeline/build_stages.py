@@ -81,7 +81,7 @@ def _blind(work: Work) -> bytes:
         config.models,
         work.out / REPLIES_FILE,
         work.keys,
-        config.number_threshold,
+        config,
         lambda model, done, total: work.progress(f"{BLIND} {model}", done, total),
     )
     replies = [asked.replies]
@@ -193,7 +193,7 @@ def _export_settings(config: BuildConfig) -> dict[str, Any]:
 
 
 def _blind_settings(config: BuildConfig) -> dict[str, Any]:
-    from pipeline.blind.ask import PROMPTS
+    from pipeline.blind.wording import PROMPTS
     from pipeline.llm.prompts import load_prompt
 
     prompts = {form: load_prompt(name).version for form, name in sorted(PROMPTS.items())}

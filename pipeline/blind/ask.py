@@ -1,8 +1,9 @@
 """Asks language models the questions without their video; every reply is kept, and every failure counted.
 
-Three ways to ask: for the letter, for the number, or (``cloze``) by the likelihood of each option's text; then a number
-is read from its four choices, and right is the right choice. Questions that read the same are asked once: without the
-video they are the same question.
+Three ways to ask (`pipeline.blind.wording`): for the letter, for the number, or (``cloze``) by the likelihood of each
+option's text; then a number is read from its four choices, and right is the right choice. Letters are asked with the
+options in rotated orders, a row each. Questions that read the same are asked once: without the video they are the same
+question.
 """
 
 from __future__ import annotations
@@ -14,28 +15,27 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.config import NO_OPTIONS, NUMBER_THRESHOLD
+from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import LETTERS, Item, make_item
+from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.errors import ConfigError, Scan2qaError
-from pipeline.llm.base import ModelSpec, Reply, Request, Usage, user
-from pipeline.llm.cache import ReplyCache, request_digest
+from pipeline.llm.base import ModelSpec, Reply, Request, Usage
+from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prices import PriceTable, load_prices, price_of
-from pipeline.llm.prompts import load_prompt
 from pipeline.llm.providers import open_provider
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
 
-Form = Literal["letter", "number", "cloze"]
-PROMPTS: Final[Mapping[Form, str]] = {"letter": "blind_letter", "number": "blind_number", "cloze": "blind_cloze"}
 Progress = Callable[[str, int, int], None]
+DEFAULTS: Final = AskConfig()
 
 REPLIES: Final = pa.schema(
     [
@@ -43,10 +43,11 @@ REPLIES: Final = pa.schema(
         pa.field("task", pa.string()),
         pa.field("model", pa.string()),
         pa.field("form", pa.string()),  # letter, number or cloze
+        pa.field("rotation", pa.int32()),  # the option that was shown first; 0: in the order as released
         pa.field("request", pa.string()),  # digest; rows that share it were asked once
         pa.field("reply", pa.string()),  # null: failed
         pa.field("scores", pa.list_(pa.float64())),  # cloze: of each option, in order
-        pa.field("answer", pa.string()),  # the letter or number read from the reply; null: none
+        pa.field("answer", pa.string()),  # the number, or the letter in the order as released; null: none
         pa.field("unread", pa.string()),  # why none could be read
         pa.field("score", pa.float64()),  # 0 or 1; of a number its mean relative accuracy
         pa.field("right", pa.bool_()),
@@ -65,10 +66,10 @@ class ModelTotals:
 
     model: str
     provider: str
-    questions: int
+    questions: int  # rows: a question counts once per rotation
     right: int
     unread: dict[str, int]  # replies without an answer, by reason
-    failed: dict[str, int]  # questions without a reply, by kind
+    failed: dict[str, int]  # rows without a reply, by kind
     usage: Usage  # each request once
     cost_usd: float | None  # None: the price is not known
 
@@ -85,29 +86,21 @@ class Asked:
     run: dict[str, Account]
 
 
-@dataclass(frozen=True)
-class _Asking:
-    item: Item
-    form: Form
-    chance: float
-    request: Request | None  # None: cannot be asked in this form
-    digest: str = ""
-
-
 def ask(
     questions: pa.Table,
     models: Sequence[ModelSpec],
     cache: Path,
     keys: Mapping[str, str] | None = None,
-    number_threshold: float = NUMBER_THRESHOLD,
+    config: AskConfig = DEFAULTS,
     progress: Progress = lambda model, done, total: None,
     opener: Opener = open_provider,
     prices: PriceTable | None = None,
 ) -> Asked:
     """Asks every model every question (`pipeline.tables.QUESTIONS`), as far as the cache does not know the reply.
 
-    ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`). Raises ConfigError for
-    a model that cannot be opened and StoreError where replies cannot be kept; a failed request is a row of its own.
+    ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`). There is a row per
+    question, model and rotation of the options (`AskConfig.orders`). Raises ConfigError for a model that cannot be
+    opened and StoreError where replies cannot be kept; a failed request is a row of its own.
     """
     names = [model.name for model in models]
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
@@ -116,9 +109,12 @@ def ask(
     rows = questions.select(["id", "scene", "task", "text", "options", "ground_truth", "choices", "choice"]).to_pylist()
     plain = [_item(row, row["options"], row["ground_truth"]) for row in rows]
     offered = [_item(row, row["options"] or row["choices"], row["choice"] or row["ground_truth"]) for row in rows]
-    by_luck = number_chances(plain, number_threshold)
+    by_luck = number_chances(plain, config.number_threshold)
     asked = {
-        model.name: [_asking(p, o, luck, model) for p, o, luck in zip(plain, offered, by_luck, strict=True)]
+        model.name: [
+            wordings(p, o, luck, model, orders_of(config, model))
+            for p, o, luck in zip(plain, offered, by_luck, strict=True)
+        ]
         for model in models
     }
     found: dict[str, dict[str, Reply | ModelError]] = {}
@@ -127,9 +123,10 @@ def ask(
         with ReplyCache(cache) as kept:
             found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener))
     table = [
-        _row(asked[name][n], name, found[name], number_threshold)
+        _row(wording, name, found[name], config.number_threshold)
         for n in sorted(range(len(rows)), key=lambda n: (rows[n]["id"], n))
         for name in names
+        for wording in asked[name][n]
     ]
     replies = pa.Table.from_pylist(table, schema=REPLIES)
     totals = tuple(_totals(model, replies, prices or load_prices()) for model in models)
@@ -140,29 +137,8 @@ def _item(row: Mapping[str, Any], options: Sequence[str] | None, truth: str) -> 
     return make_item(row["id"], row["task"], row["scene"], row["text"], options, truth)
 
 
-def _asking(plain: Item, offered: Item, by_luck: float, model: ModelSpec) -> _Asking:
-    """How a question is put to a model; ``offered`` is the question with choices where it is a number."""
-    item = offered if model.scoring == "cloze" else plain
-    letters = list(LETTERS[: len(item.options)])
-    fields = {"text": item.text, "letters": letters}
-    if model.scoring == "cloze":
-        if not item.options:
-            return _Asking(item, "cloze", by_luck, None)
-        prompt = load_prompt(PROMPTS["cloze"])
-        request = Request((user(prompt.render(text=item.text)),), options=item.options, prompt=prompt.version)
-        return _Asking(item, "cloze", 1 / len(item.options), request, request_digest(request))
-    if item.options:
-        prompt = load_prompt(PROMPTS["letter"])
-        lines = [f"{letter}. {option}" for letter, option in zip(letters, item.options, strict=True)]
-        request = Request((user(prompt.render(**fields, options=lines)),), prompt=prompt.version)
-        return _Asking(item, "letter", 1 / len(item.options), request, request_digest(request))
-    prompt = load_prompt(PROMPTS["number"])
-    request = Request((user(prompt.render(text=item.text)),), prompt=prompt.version)
-    return _Asking(item, "number", by_luck, request, request_digest(request))
-
-
 async def _ask_all(
-    asked: Mapping[str, Sequence[_Asking]],
+    asked: Mapping[str, Sequence[Sequence[Wording]]],
     models: Sequence[ModelSpec],
     cache: ReplyCache,
     keys: Mapping[str, str],
@@ -189,7 +165,8 @@ async def _ask_all(
                         Client(model, cache, keys.get(model.key_name or ""), opener)
                     )
                     run[model.name] = client.account
-                    requests = {a.digest: a.request for a in asked[model.name] if a.request is not None}
+                    every = (wording for question in asked[model.name] for wording in question)
+                    requests = {wording.digest: wording.request for wording in every if wording.request is not None}
                     # In order of their words: the embedded model reads a common beginning once.
                     for digest, request in sorted(requests.items(), key=lambda r: (r[1].messages[-1].text, r[0])):
                         group.create_task(one(client, digest, request, len(requests)))
@@ -206,38 +183,41 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     return errors.exceptions[0]
 
 
-def _row(asking: _Asking, model: str, found: Mapping[str, Reply | ModelError], threshold: float) -> dict[str, Any]:
-    item = asking.item
+def _row(wording: Wording, model: str, found: Mapping[str, Reply | ModelError], threshold: float) -> dict[str, Any]:
+    item = wording.item
     row: dict[str, Any] = {
         "id": item.id,
         "task": item.task,
         "model": model,
-        "form": asking.form,
-        "request": asking.digest or None,
+        "form": wording.form,
+        "rotation": wording.rotation,
+        "request": wording.digest or None,
         "score": 0.0,
         "right": False,
-        "chance": asking.chance,
+        "chance": wording.chance,
     }
-    if asking.request is None:
+    if wording.request is None:
         return row | {"failure": NO_OPTIONS, "message": "cloze needs options or choices, and there are none"}
-    reply = found[asking.digest]
+    reply = found[wording.digest]
     if isinstance(reply, ModelError):
         return row | {"failure": reply.kind, "message": reply.message}
     row |= {"reply": reply.text, "input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
-    if asking.form == "number":
+    if wording.form == "number":
         number = find_number(reply.text)
         score = mean_relative_accuracy(number.value, item.number if item.number is not None else Decimal("NaN"))
         answer = None if number.value is None else str(number.value)
         return row | {"answer": answer, "unread": number.reason, "score": score, "right": score >= threshold}
-    if asking.form == "cloze":
-        scores = [score for _, score in reply.logprobs or ()]
-        choice = int(np.argmax(scores))
-        row |= {"scores": scores, "answer": LETTERS[choice], "right": choice == item.right}
+    shown: int | None
+    if wording.form == "cloze":
+        row["scores"] = [score for _, score in reply.logprobs or ()]
+        shown, unread = int(np.argmax(row["scores"])), None
     else:
-        letter = find_letter(reply.text, len(item.options))
-        right = letter.value is not None and LETTERS.index(letter.value) == item.right
-        row |= {"answer": letter.value, "unread": letter.reason, "right": right}
-    return row | {"score": float(row["right"])}
+        letter, unread = find_letter(reply.text, len(item.options))
+        shown = None if letter is None else LETTERS.index(letter)
+    choice = None if shown is None else wording.released(shown)
+    answer = None if choice is None else LETTERS[choice]
+    right = choice is not None and choice == item.right
+    return row | {"answer": answer, "unread": unread, "right": right, "score": float(right)}
 
 
 def number_chances(items: Sequence[Item], threshold: float) -> list[float]:

@@ -16,15 +16,26 @@ EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
 Removal = Literal["all_correct", "majority", "any"]
 
 
-class RuleConfig(BaseModel):
-    """When a question is removed."""
+class AskConfig(BaseModel):
+    """How a question is put, and when its answer counts as right."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    remove: Removal = Field(default="all_correct", description="by how many models it must be answered right")
     number_threshold: float = Field(
         default=NUMBER_THRESHOLD, gt=0, le=1, description="mean relative accuracy from which a number is right"
     )
+    orders: int | None = Field(
+        default=1,
+        ge=1,
+        description="in how many rotated orders the options are shown; null: as many as there are options, "
+        "but one for the embedded model",
+    )
+
+
+class RuleConfig(AskConfig):
+    """When a question is removed."""
+
+    remove: Removal = Field(default="all_correct", description="by how many models it must be answered right")
 
     def needed(self, models: int) -> int:
         """Right answers that remove a question which so many models were asked."""

@@ -32,7 +32,7 @@ def prior_replies(questions: pa.Table, threshold: float) -> pa.Table:
         for name, prior in PRIORS.items():
             for i, score in zip(index.tolist(), prior(members, fold[index]).tolist(), strict=True):
                 right = score == 1 if items[i].options else score >= threshold
-                row = {"id": items[i].id, "task": items[i].task, "model": name, "form": FORM, "chance": luck[i]}
-                rows.append(row | {"score": score, "right": right})
+                row = {"id": items[i].id, "task": items[i].task, "model": name, "form": FORM, "rotation": 0}
+                rows.append(row | {"chance": luck[i], "score": score, "right": right})
     order = {name: place for place, name in enumerate(PRIORS)}
     return pa.Table.from_pylist(sorted(rows, key=lambda row: (row["id"], order[row["model"]])), schema=REPLIES)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.blind.ask import REPLIES, Asked, ask
+from pipeline.blind.config import AskConfig
 from pipeline.errors import ConfigError, StoreError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Usage
 from pipeline.llm.failures import ModelError
@@ -82,7 +83,7 @@ def test_rows_tell_all_about_each_reply(tmp_path: Path) -> None:
     assert three["request"] != five["request"]
     for row in (three, five, nine):
         assert re.fullmatch(r"[0-9a-f]{64}", row.pop("request"))
-    common = {"model": "m", "scores": None, "unread": None, "failure": None, "message": None}
+    common = {"model": "m", "rotation": 0, "scores": None, "unread": None, "failure": None, "message": None}
     letters = {"task": "colour", "form": "letter", "answer": "B", "score": 1.0, "right": True, "chance": 1 / 3}
     tokens = {"input_tokens": 20, "output_tokens": 5}
     assert five == common | letters | tokens | {"id": 5, "reply": "The answer is B."}
@@ -96,11 +97,61 @@ def test_rows_tell_all_about_each_reply(tmp_path: Path) -> None:
     assert totals.usage == Usage(51, 10)
 
 
+@pytest.mark.parametrize(
+    ("orders", "rotations"), [(1, [0]), (2, [0, 1]), (3, [0, 1, 2]), (9, [0, 1, 2]), (None, [0, 1, 2])]
+)
+def test_options_are_shown_in_rotated_orders_and_letters_are_told_of_the_released_one(
+    orders: int | None, rotations: list[int], tmp_path: Path
+) -> None:
+    """Who knows the answer names the same option whatever its letter; who likes a letter names another each time."""
+
+    def knows(prompt: str) -> Reply:
+        if "Which" not in prompt:
+            return Reply("4")
+        (letter,) = re.findall(r"^([A-C])\. blue$", prompt, re.MULTILINE)
+        return Reply(letter)
+
+    models = {"knows": Scripted(knows), "likes": Scripted(says("A"))}
+    asked = ask(
+        table(MIXED[:2]),
+        [spec("knows"), spec("likes")],
+        tmp_path / "replies.sqlite",
+        config=AskConfig(orders=orders),
+        opener=lambda spec, key: models[spec.name],
+    )
+    rows = asked.replies.to_pylist()
+    lettered = [(row["model"], row["rotation"]) for row in rows if row["form"] == "letter"]
+    assert lettered == [(model, rotation) for model in models for rotation in rotations]
+    assert [row["rotation"] for row in rows if row["form"] == "number"] == [0, 0]
+    assert all(row["answer"] == "B" and row["right"] for row in rows if row["id"] == 5 and row["model"] == "knows")
+    liked = [row for row in rows if row["id"] == 5 and row["model"] == "likes"]
+    assert [row["answer"] for row in liked] == ["ABC"[rotation] for rotation in rotations]
+    assert [row["right"] for row in liked] == [rotation == 1 for rotation in rotations]
+    assert {row["chance"] for row in liked} == {1 / 3}
+    shown = [re.findall(r"^[A-C]\. (\w+)$", prompt, re.MULTILINE) for prompt in models["likes"].asked]
+    turned = {0: ["red", "blue", "green"], 1: ["blue", "green", "red"], 2: ["green", "red", "blue"]}
+    assert sorted(filter(None, shown)) == sorted(turned[rotation] for rotation in rotations)
+
+
+def test_the_embedded_model_is_shown_one_order_unless_told_otherwise(tmp_path: Path) -> None:
+    for scoring, orders, n in (("letter", None, 1), ("letter", 2, 2), ("cloze", 3, 1)):
+        embedded = ModelSpec(provider="embedded", scoring=scoring)
+        asked = ask(
+            table(MIXED[:1]),
+            [embedded],
+            tmp_path / f"{scoring}{orders}",
+            config=AskConfig(orders=orders),
+            opener=lambda spec, key: Scripted(says("B")),
+        )
+        assert asked.replies.num_rows == n
+
+
 @pytest.mark.parametrize(("threshold", "right"), [(0.5, True), (0.6, True), (0.61, False), (1.0, False)])
 def test_a_number_is_right_from_a_threshold_on(threshold: float, right: bool, tmp_path: Path) -> None:
     model = Scripted(says("5"))
     cache = tmp_path / "replies.sqlite"
-    asked = ask(table(MIXED[1:2]), [spec()], cache, number_threshold=threshold, opener=lambda spec, key: model)
+    config = AskConfig(number_threshold=threshold)
+    asked = ask(table(MIXED[1:2]), [spec()], cache, config=config, opener=lambda spec, key: model)
     assert asked.replies["right"].to_pylist() == [right]
 
 
