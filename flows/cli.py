@@ -13,28 +13,29 @@ from rich.traceback import install as pretty_tracebacks
 from flows import show
 from flows.stress import stress_test
 from flows.track import track, video_offset
-from pipeline.audit import audit as run_audit
-from pipeline.audit import audit_table, read_questions
-from pipeline.audit import coverage as run_coverage
-from pipeline.builder import STAGES, Builder
-from pipeline.config import BuildConfig, load_config
-from pipeline.errors import ConfigError, RawDataError, Scan2qaError
-from pipeline.manifest import Outcome
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.readers import READERS, configured
-from pipeline.readers.doctor import inspect
-from pipeline.samples.flights.write import write_flights
-from pipeline.samples.metadata import write_sample_metadata
-from pipeline.samples.write import write_samples
-from pipeline.schema import Scene
-from pipeline.stages import SCENE_STAGES, code_digest, quarantine_of
-from pipeline.store import table_bytes, write_atomically
+from pipeline.benchmarks.vsi.audit import audit as run_audit
+from pipeline.benchmarks.vsi.audit import audit_table, read_questions
+from pipeline.benchmarks.vsi.audit import coverage as run_coverage
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
+from pipeline.core.schema import Scene
+from pipeline.engine.builder import STAGES, Builder
+from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.stages import SCENE_STAGES, code_digest, quarantine_of
+from pipeline.reading.doctor import inspect
+from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
+from pipeline.worlds.indoor.samples.write import write_samples
+from pipeline.worlds.registry import READERS, configured
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
 SAMPLES: Final = {"scans": ("scannet", "scannetpp", "arkitscenes"), "flights": ("flights",)}
-SAMPLES_CODE: Final = ("samples", "rng.py", "geometry")
+SAMPLES_CODE: Final = ("sampling", "worlds/indoor/samples", "worlds/flight/samples", "core", "geometry")
 EXIT_USAGE: Final = 2
 EXIT_QUARANTINED: Final = 3
 
@@ -160,7 +161,7 @@ def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 @app.command()
 def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
-    from pipeline.json_schemas import json_schemas
+    from pipeline.engine.json_schemas import json_schemas
 
     for file, text in json_schemas().items():
         write_atomically(folder / file, text.encode())

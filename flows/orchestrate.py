@@ -28,11 +28,11 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from pipeline.builder import Builder, Execute, Progress
-from pipeline.config import BuildConfig
-from pipeline.errors import StoreError
-from pipeline.manifest import Outcome
-from pipeline.stages import Done, Job, run_job
+from pipeline.core.errors import StoreError
+from pipeline.engine.builder import Builder, Execute, Progress
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.stages import Done, Job, run_job
 
 POOL_FROM_JOBS = 16  # below it, starting processes takes longer than the work
 

@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from pipeline.audit import STATUSES, Coverage, Miss
-from pipeline.builder import Progress as ReportProgress
+from pipeline.benchmarks.vsi.audit import STATUSES, Coverage, Miss
+from pipeline.blind.without_video import WithoutVideo, is_prior
+from pipeline.core.schema import Quarantine
+from pipeline.engine.builder import Progress as ReportProgress
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.stages import quarantine_of
 from pipeline.export.release import Released
-from pipeline.manifest import Outcome
-from pipeline.readers.doctor import Inspection
-from pipeline.schema import Quarantine, WithoutVideo, is_prior
-from pipeline.stages import quarantine_of
+from pipeline.reading.doctor import Inspection
 
 PLAIN_WIDTH = 130  # where there is no terminal to ask
 

@@ -14,9 +14,10 @@ import typer
 from rich.table import Table
 
 from flows import show
-from pipeline.audit import Published, read_questions
-from pipeline.errors import ConfigError
-from pipeline.store import table_bytes, write_atomically
+from pipeline.benchmarks.vsi.audit import Published, read_questions
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
     from pipeline.blind.items import Item

@@ -15,13 +15,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows import show
-from pipeline.errors import RawDataError
-from pipeline.store import table_bytes, write_atomically
+from pipeline.core.errors import RawDataError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
-    from pipeline.geometry.boxes import FloatArray
-    from pipeline.readers.logs.assemble import Assembled
-    from pipeline.readers.logs.base import Log
+    from pipeline.core.arrays import FloatArray
+    from pipeline.formats.logs.log import Log
+    from pipeline.worlds.flight.tracks.assemble import Assembled
 
 EXIT_LEFT_OUT: Final = 3  # as of a build that left units out
 
@@ -36,8 +37,9 @@ def track(
     plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
 ) -> None:
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
-    from pipeline.readers.logs import detect, read_tracks  # the formats' libraries take a second to start
-    from pipeline.readers.logs.table import track_table
+    from pipeline.formats.logs.registry import detect
+    from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
+    from pipeline.worlds.flight.tracks.table import track_table
 
     if plot:
         from flows.track_plot import draw
@@ -118,7 +120,7 @@ def _summary() -> Table:
 
 def _agreement(logs: Sequence[Log]) -> Table:
     """How far the actions that logs name agree with how the drone moved."""
-    from pipeline.readers.logs.openfly_actions import agreement
+    from pipeline.formats.logs.openfly_actions import agreement
 
     table = Table("action", title="Actions as labelled, and as flown", title_justify="left")
     for name in ("steps", "agree", "share", "flown most often", "so often"):
@@ -135,8 +137,8 @@ def video_offset(
     log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
 ) -> None:
     """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
-    from pipeline.readers.logs import read_tracks
-    from pipeline.readers.video_offset import find_offset
+    from pipeline.worlds.flight.readers.video_offset import find_offset
+    from pipeline.worlds.flight.tracks.read import read_tracks
 
     flights = read_tracks(log)
     if len(flights) > 1:

@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from pipeline.geometry.boxes import BoolArray, FloatArray
-from pipeline.readers.logs.assemble import Assembled
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.worlds.flight.tracks.assemble import Assembled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

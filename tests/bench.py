@@ -24,17 +24,18 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial import cKDTree
 
-from pipeline.geometry.boxes import Boxes, IntArray, closest_distance_m
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
+from pipeline.core.arrays import IntArray
+from pipeline.core.schema import Scene
+from pipeline.engine.manifest import Outcome
+from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
-from pipeline.manifest import Outcome
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES, STRICT
-from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
-from pipeline.readers import READERS
-from pipeline.samples.metadata import PLANS, sample_scene
-from pipeline.schema import Scene
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.registry import READERS
 from tests.builds import build, perturbed, prefect_environment
 from tests.conftest import REAL_DATA
 from tests.readers.broken_metadata import write_scenes

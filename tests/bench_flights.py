@@ -23,7 +23,7 @@ from pyulog import ULog
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.readers.logs import read_tracks
+from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.readers.logs.made_logs import dataflash, structured, tlog, ulog
 
 HOURS_S: Final = 3600

@@ -23,10 +23,10 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.audit import read_questions
+from pipeline.benchmarks.vsi.audit import read_questions
+from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.blind.ask import ask
 from pipeline.llm.base import ModelSpec
-from pipeline.questions import TASKS
 from pipeline.questions.choices import LETTERS, lettered, numeric_choices, order_options
 from tests.conftest import REAL_DATA
 from tests.llm.asking import hosted, lettered_questions, table

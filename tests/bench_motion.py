@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.signal import savgol_filter
 
+from pipeline.core.schema import Camera, Landmark
 from pipeline.geometry.tracks import Buildings, Track
-from pipeline.observe.motion import MotionConfig, paths
-from pipeline.observe.movements import segments
-from pipeline.observe.views import views
-from pipeline.schema import Camera, Landmark
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.observe.views import views
 from tests.observe.planted import fly, logged, random_phases
 
 Row = tuple[str, float, str, float | None, float | None]

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import trimesh
 
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
+from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.stages import Done, Job, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
-from pipeline.observe.visibility import ObserveConfig, observe
-from pipeline.samples.write import write_samples
-from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
-from pipeline.stages import Done, Job, run_job
+from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
+from pipeline.worlds.indoor.samples.write import write_samples
 from tests.builds import UNASKED
 
 Row = tuple[str, float, str, float | None, float | None]

@@ -14,7 +14,8 @@ from time import perf_counter, process_time
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.readers import READERS, Reader, SceneRef
+from pipeline.reading.reader import Reader, SceneRef
+from pipeline.worlds.registry import READERS
 from tests.readers.tiny_scans import write_arkitscenes, write_scannet, write_scannetpp
 
 FRAMES = 1500

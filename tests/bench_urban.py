@@ -15,10 +15,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
-from pipeline.samples.flights.write import write_flights
-from pipeline.stages import Done, Job, run_job
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.stages import Done, Job, run_job
+from pipeline.worlds.flight.samples.write import write_flights
 from tests.builds import UNASKED
 
 SIZES: Final = (250, 500, 1000)

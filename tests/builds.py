@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from flows import cli
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
-from pipeline.manifest import Outcome
-from pipeline.stages import SCENE_STAGES, Stage
-from pipeline.store import read_table
+from pipeline.core.parquet import read_table
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.stages import SCENE_STAGES, Stage
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

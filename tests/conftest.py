@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pipeline.audit import Published, read_questions
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.questions.base import SceneView
+from pipeline.benchmarks.vsi.audit import Published, read_questions
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.core.schema import Finding, OrientedBox, Room, Scene, SceneObject, Source
 from pipeline.questions.candidates import candidates
-from pipeline.readers import READERS
-from pipeline.samples.flights.plans import PLANS
-from pipeline.samples.flights.write import write_flights
-from pipeline.samples.truth import Truth
-from pipeline.samples.write import write_samples
-from pipeline.schema import Finding, OrientedBox, Room, Scene, SceneObject, Source
+from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.worlds.indoor.samples.truth import Truth
+from pipeline.worlds.indoor.samples.write import write_samples
+from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.registry import READERS
 
 # The same examples on every run: a red test stays red until its cause is mended, and no database is written.
 settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None)

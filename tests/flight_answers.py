@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from pipeline.samples.flights.truth import FlightTruth, Solid
+from pipeline.worlds.flight.samples.truth import FlightTruth, Solid
 from tests.samples.flight_oracle import (
     SEEN_PIXELS,
     OracleSegment,

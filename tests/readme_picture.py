@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from flows import show
-from pipeline.builder import Builder
-from pipeline.config import load_config
-from pipeline.samples.write import write_samples
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import load_config
+from pipeline.worlds.indoor.samples.write import write_samples
 
 PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"
 WIDTH = 120

@@ -10,15 +10,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.audit import STATUSES, Finding, Published, audit, audit_table, coverage, operands_of, read_questions
-from pipeline.errors import ConfigError
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES
-from pipeline.questions.base import SceneView
+from pipeline.benchmarks.vsi.audit import (
+    STATUSES,
+    Finding,
+    Published,
+    audit,
+    audit_table,
+    coverage,
+    operands_of,
+    read_questions,
+)
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Scene
+from pipeline.core.tables import asked_in
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
-from pipeline.schema import Scene
-from pipeline.tables import asked_in
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import DIRECTIONS, METADATA_TASKS, cube, make_doubt, make_scene, random_objects
 from tests.test_templates import PAPER, RELEASED
 

@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 
-import pipeline.builder
-from pipeline.builder import EXPORT, STAGES, WHOLE, Builder, _batches
-from pipeline.errors import ConfigError
-from pipeline.manifest import MANIFEST
-from pipeline.samples.metadata import PLANS, sample_scene, write_sample_metadata
-from pipeline.stages import SCENE_STAGES, Done, Job, run_job
-from pipeline.store import digest_of, read_table
+import pipeline.engine.builder
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import read_table
+from pipeline.engine.builder import EXPORT, STAGES, WHOLE, Builder, _batches
+from pipeline.engine.manifest import MANIFEST
+from pipeline.engine.stages import SCENE_STAGES, Done, Job, run_job
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.readers.broken_metadata import write_scenes
 

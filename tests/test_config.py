@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from flows.cli import BUILDS
-from pipeline.config import BuildConfig, load_config
-from pipeline.errors import ConfigError
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.store import digest_of
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
+from pipeline.engine.config import BuildConfig, load_config
 
 VSI = BUILDS / "vsi.yaml"
 

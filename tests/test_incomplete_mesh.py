@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
 from tests.builds import UNASKED
 from tests.conftest import Samples
 

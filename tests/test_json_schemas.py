@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.config import BuildConfig
-from pipeline.json_schemas import json_schemas
-from pipeline.schema import MODELS
+from pipeline.core.schema import MODELS
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.json_schemas import json_schemas
 
 FOLDER = Path(__file__).resolve().parents[1] / "meta_schemas"
 

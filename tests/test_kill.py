@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-import pipeline.store
-from pipeline.builder import Builder, run_here
-from pipeline.samples.metadata import PLANS, sample_scene
-from pipeline.stages import Done, Job, run_job
+import pipeline.engine.store
+from pipeline.engine.builder import Builder, run_here
+from pipeline.engine.stages import Done, Job, run_job
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
 from tests.readers.broken_metadata import write_scenes
 

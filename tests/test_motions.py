@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.core.schema import OrientedBox, Scene
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.observe.visibility import ObserveConfig, observe
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import STRICT
-from pipeline.questions.base import SceneView
 from pipeline.questions.candidates import candidates
-from pipeline.readers import READERS
-from pipeline.schema import OrientedBox, Scene
+from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
+from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 
 SCENE = "arkitscenes/49900002"

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
-from pipeline.manifest import Outcome
-from pipeline.questions.urban import URBAN_TASKS
-from pipeline.samples.flights.plans import PLANS
-from pipeline.samples.flights.truth import FlightTruth
-from pipeline.samples.flights.write import DATASET, read_flight_truth
-from pipeline.schema import Motion, Scene, Segment
-from pipeline.store import read_table
-from pipeline.templates import load_template
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.core.parquet import read_table
+from pipeline.core.schema import Motion, Scene, Segment
+from pipeline.core.templates import load_template
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
+from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.truth import FlightTruth
+from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
 from tests.builds import UNASKED, release_of, rows_of
 from tests.flight_answers import JUDGES, Fields, actions, called, filmed, judge, seconds
 from tests.samples.flight_oracle import (

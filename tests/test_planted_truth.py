@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.core.parquet import read_table
+from pipeline.core.schema import Scene
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
-from pipeline.manifest import Outcome
-from pipeline.questions import TASKS
-from pipeline.samples.truth import SEEN_SHARE, SceneTruth, Truth
-from pipeline.schema import Scene
-from pipeline.store import read_table
+from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from tests.builds import UNASKED
 from tests.conftest import Samples
 

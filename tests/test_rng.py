@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.rng import ID_BITS, digest, question_ids, rng_for
+from pipeline.core.identity import ID_BITS, digest, question_ids, rng_for
 
 # No separator (U+001F) in names: no reader lets a control character through.
 names = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)

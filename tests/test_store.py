@@ -14,11 +14,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import pipeline.store
-from pipeline.builder import Builder
-from pipeline.errors import StoreError
-from pipeline.samples.metadata import write_sample_metadata
-from pipeline.store import DIGEST_CHARS, Store, digest_of, read_table, table_bytes, write_atomically
+import pipeline.engine.store
+from pipeline.core.errors import StoreError
+from pipeline.core.files import write_atomically
+from pipeline.core.identity import DIGEST_CHARS, digest_of
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.engine.builder import Builder
+from pipeline.engine.store import Store
+from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
 
 KEY = "0" * DIGEST_CHARS

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import pipeline.store
-from pipeline.errors import StoreError
-from pipeline.store import TableFile, read_table, table_bytes
+import pipeline.engine.store
+from pipeline.core.errors import StoreError
+from pipeline.core.parquet import TableFile, read_table, table_bytes
 
 META = {"version": "1"}
 

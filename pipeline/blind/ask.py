@@ -23,7 +23,7 @@ import pyarrow as pa
 from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import LETTERS, Item, make_item
 from pipeline.blind.wording import Wording, orders_of, wordings
-from pipeline.errors import ConfigError, Scan2qaError
+from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
@@ -96,7 +96,7 @@ def ask(
     opener: Opener = open_provider,
     prices: PriceTable | None = None,
 ) -> Asked:
-    """Asks every model every question (`pipeline.tables.QUESTIONS`), as far as the cache does not know the reply.
+    """Asks every model every question (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
 
     ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`). There is a row per
     question, model and rotation of the options (`AskConfig.orders`). Raises ConfigError for a model that cannot be

@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from pipeline.blind.without_video import is_prior
 from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
-from pipeline.schema import is_prior
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 BATCH: Final = 50  # blind.md

@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.blind.items import Item
-from pipeline.geometry.boxes import FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 
 SMOOTHING: Final = 2.0  # a key's mean counts this many answers of the mean of all
 SCALE: Final = 50.0  # asinh(50 x): the logarithm of a length or an area from a centimetre on, but defined for all

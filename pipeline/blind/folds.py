@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.geometry.boxes import IntArray
-from pipeline.rng import digest
+from pipeline.core.arrays import IntArray
+from pipeline.core.identity import digest
 
 FOLDS: Final = 5  # arXiv 2511.04655
 

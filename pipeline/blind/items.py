@@ -12,8 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.errors import ConfigError
-from pipeline.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
+from pipeline.core.errors import ConfigError
+from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 
 LETTERS: Final = "ABCDEFGHIJ"
 MAX_NAME_WORDS: Final = 6  # a longer field is free text (the steps of a route), not the name of something
@@ -97,7 +97,7 @@ def make_item(
 
 
 def items_of(questions: pa.Table) -> list[Item]:
-    """The items of a table (`pipeline.tables.QUESTIONS`), grouped by scene."""
+    """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene."""
     rows = questions.select(["id", "task", "scene", "text", "options", "ground_truth"]).to_pylist()
     return [make_item(r["id"], r["task"], r["scene"], r["text"], r["options"], r["ground_truth"]) for r in rows]
 

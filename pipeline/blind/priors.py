@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.blind.items import Item
-from pipeline.geometry.boxes import FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
 WEIGHT_OF_ANY: Final = 0.5  # what is known of two options beside any names, against beside the same names

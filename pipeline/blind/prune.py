@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.blind.config import BATCH
 from pipeline.blind.items import Item
 from pipeline.blind.stress_test import Scores, stress_test
-from pipeline.geometry.boxes import FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 
 FLOOR: Final = 10  # questions that every task keeps
 

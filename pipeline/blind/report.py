@@ -12,7 +12,7 @@ from pipeline.blind.folds import folds_of
 from pipeline.blind.items import items_of
 from pipeline.blind.rule import by_task, rule
 from pipeline.blind.stress_test import tasks_of
-from pipeline.schema import WithoutVideo
+from pipeline.blind.without_video import WithoutVideo
 
 
 def without_video(
@@ -21,7 +21,7 @@ def without_video(
     """One summary per task.
 
     Args:
-        asked: all selected questions (`pipeline.tables.QUESTIONS`), those that were removed for it included.
+        asked: all selected questions (`pipeline.core.tables.QUESTIONS`), those that were removed for it included.
         replies: of all voters (`blind.ask.REPLIES`), or None where nobody was asked.
         pruned: the table of stage `prune` on what was not removed, or None where it did not run.
         config: who was asked, and the rule.

@@ -20,10 +20,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from pipeline.blind import priors
 from pipeline.blind.features import Rows, encode, rows_of
 from pipeline.blind.items import Item
-from pipeline.errors import ConfigError
-from pipeline.geometry.boxes import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest
 from pipeline.metrics.mra import mean_relative_accuracies
-from pipeline.rng import digest
 
 CLASSIFIER_TREES: Final = 100  # blind.md
 REGRESSOR_TREES: Final = 200

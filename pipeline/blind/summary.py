@@ -12,7 +12,7 @@ from pipeline.blind import priors
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item
 from pipeline.blind.stress_test import Scores, tasks_of
-from pipeline.geometry.boxes import FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

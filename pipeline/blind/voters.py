@@ -11,7 +11,7 @@ from pipeline.blind.ask import REPLIES, number_chances
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import items_of
 from pipeline.blind.stress_test import tasks_of
-from pipeline.schema import PRIOR
+from pipeline.blind.without_video import PRIOR
 
 PRIORS: Final = {f"{PRIOR}most frequent": priors.most_frequent, f"{PRIOR}by name": priors.by_name}
 FORM: Final = "prior"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pipeline.schema import is_prior
+from pipeline.blind.without_video import is_prior
 
 _RULES: Final = {
     "all_correct": "all of them answered right",

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from pipeline.core.identity import digest_of
+from pipeline.core.schema import Scene
 from pipeline.export.blind_section import blind_section
-from pipeline.schema import Scene
-from pipeline.store import digest_of
 
 _OTHER_PARTS = {
     ("maps", ""): "- `maps/<id>.png`: the options of a Cognitive Map question, drawn.",

@@ -14,19 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel
 
-from pipeline.errors import StoreError
+from pipeline.blind.without_video import WithoutVideo
+from pipeline.core.errors import StoreError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import TableFile, table_bytes
+from pipeline.core.schema import Scene
+from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
 from pipeline.export.card import Part, dataset_card
 from pipeline.export.maps import map_pictures
-from pipeline.export.tables import (
-    LAYOUTS,
-    SCHEMA_METADATA,
-    provenance_table,
-    removed_blind,
-    split_by_verdict,
-)
-from pipeline.schema import Scene, WithoutVideo
-from pipeline.store import TableFile, table_bytes, write_atomically
-from pipeline.tables import QUESTIONS, REJECTIONS, asked_in
+from pipeline.export.tables import LAYOUTS, SCHEMA_METADATA, provenance_table, removed_blind, split_by_verdict
 
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.schema import SCHEMA_VERSION, Scene
-from pipeline.store import digest_of
-from pipeline.tables import REJECTIONS, asked_in, rejected_in
+from pipeline.core.identity import digest_of
+from pipeline.core.schema import SCHEMA_VERSION, Scene
+from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
 
 ANSWERED_BLIND: Final = "answered_blind"
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.geometry.boxes import FloatArray
+from pipeline.core.arrays import FloatArray
 
 
 def bearing_deg(origin: FloatArray, facing: FloatArray, target: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Delaunay, QhullError
 
-from pipeline.geometry.boxes import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 
 ROOM_ALPHA_PER_M: Final = 5.0  # VSI-Bench's public generator of room_size; circles of 0.2 m
 Failure = Literal["points_not_finite", "points_too_few", "points_collinear", "no_triangle_small_enough"]

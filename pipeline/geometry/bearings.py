@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.geometry.boxes import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
 
 _CHUNK: Final = 1 << 20  # point-edge pairs at a time; bounds memory to about 60 MB
 

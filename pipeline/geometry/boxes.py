@@ -10,9 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 
 _SIGNS: Final = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=np.float64)
 # Edge e runs along local axis e // 4; its midpoint is _EDGE_MIDPOINTS[e] times the half lengths.

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from pipeline.geometry.boxes import BoolArray, Boxes, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.boxes import Boxes
 
 CELL_M: Final = 0.05
 BODY_HEIGHT_M: Final = (0.1, 1.5)  # above the floor: a rug below and a lamp above are not in the way

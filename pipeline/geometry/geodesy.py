@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 import pymap3d
 
-from pipeline.geometry.boxes import FloatArray
-from pipeline.schema import Origin
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Origin
 
 METRES_PER_DEGREE: Final = 111_320.0  # of latitude; of longitude at the equator
 

@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pipeline.geometry.boxes import Boxes, FloatArray, IntArray, point_distance_m
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.geometry.boxes import Boxes, point_distance_m
 
 GRID_STEP_M: Final = 0.05
 _SPLITTER: Final = 134217729.0  # 2**27 + 1, Veltkamp

@@ -5,13 +5,13 @@ World frame: metres, z up, the frame of the scene's boxes. Camera axes: OpenCV (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.geometry.boxes import FloatArray
+from pipeline.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,6 @@ class Frames:
     skipped: dict[str, int] = field(default_factory=dict)
     depth_m: Callable[[int], FloatArray | None] = lambda _: None
     color: Callable[[int], npt.NDArray[np.uint8] | None] = lambda _: None
-
-
-@dataclass(frozen=True)
-class Footage:
-    """All frames of a scene's video, those without a pose included.
-
-    Attributes:
-        fps: frames per second of ``frames``.
-        frames: opens the video; gives (h, w, 3) uint8 RGB images as stored.
-    """
-
-    fps: float
-    frames: Callable[[], Iterator[npt.NDArray[np.uint8]]]
 
 
 @dataclass(frozen=True)

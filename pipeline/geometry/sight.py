@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from pipeline.geometry.boxes import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.tracks import Buildings
 
 _CHUNK: Final = 1 << 18  # line-wall pairs at a time; bounds memory to about 50 MB

@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from pipeline.geometry.boxes import FloatArray, IntArray
-
-StrArray = npt.NDArray[np.object_]
+from pipeline.core.arrays import FloatArray, IntArray, StrArray
 
 
 @dataclass(frozen=True)

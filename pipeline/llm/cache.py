@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.llm.base import ModelSpec, Part, Reply, Request, Text, Usage
 
 _VERSION: Final = 1  # of the keys and of the table

@@ -15,7 +15,7 @@ import stamina
 import stamina.instrumentation
 from aiolimiter import AsyncLimiter
 
-from pipeline.errors import Scan2qaError
+from pipeline.core.errors import Scan2qaError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Price, Provider, Reply, Request, Usage
 from pipeline.llm.cache import ReplyCache, request_key
 from pipeline.llm.failures import HOPELESS, MIN_SECRET_CHARS, ModelError, redact

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Usage
 from pipeline.llm.failures import ModelError
 

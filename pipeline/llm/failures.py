@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from pipeline.errors import ConfigError, Scan2qaError
+from pipeline.core.errors import ConfigError, Scan2qaError
 
 MAX_CHARS: Final = 300  # of a server's own words
 MIN_SECRET_CHARS: Final = 6  # shorter "keys" are placeholders such as "none"; words would be cut out of replies

@@ -9,7 +9,7 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Price
 from pipeline.llm.prompts import PROMPTS_DIR
 

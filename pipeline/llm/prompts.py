@@ -10,8 +10,8 @@ from typing import Any, Final
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from pipeline.errors import TemplateError
-from pipeline.templates import TEMPLATES_DIR
+from pipeline.core.errors import TemplateError
+from pipeline.core.templates import TEMPLATES_DIR
 
 PROMPTS_DIR: Final = TEMPLATES_DIR / "prompts"
 _VERSION_CHARS: Final = 16

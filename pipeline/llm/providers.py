@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Provider
 from pipeline.llm.embedded import Embedded
 from pipeline.llm.failures import MissingExtraError

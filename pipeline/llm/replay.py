@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Request, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
-from pipeline.store import write_atomically
 
 
 class Replay:

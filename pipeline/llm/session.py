@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener

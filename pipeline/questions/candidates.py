@@ -8,10 +8,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pipeline.geometry.boxes import BoolArray, IntArray
-from pipeline.questions.base import Answers, SceneView, Slot, StrArray, Task
-from pipeline.rng import question_ids
-from pipeline.tables import CANDIDATES, EVIDENCE
+from pipeline.core.arrays import BoolArray, IntArray, StrArray
+from pipeline.core.identity import question_ids
+from pipeline.core.tables import CANDIDATES, EVIDENCE
+from pipeline.questions.arrays import Answers, Task
+from pipeline.worlds.indoor.view import SceneView, Slot
 
 DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what processors round differently
 # A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.

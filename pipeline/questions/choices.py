@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.questions.base import Number
-from pipeline.rng import rng_for
+from pipeline.core.identity import rng_for
+from pipeline.questions.arrays import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.questions.base import WRITTEN, Number
+from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
+from pipeline.core.templates import Operands, load_template
+from pipeline.questions.arrays import WRITTEN, Number
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
-from pipeline.tables import QUESTIONS, REJECTIONS, SELECTED
-from pipeline.templates import Operands, load_template
 
 OVER_CAP: Final = "over_cap"
 MOST_OPTIONS: Final = 5  # where a candidate brings its own (UrbanVideo-Bench: A to E)

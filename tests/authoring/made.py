@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.core.schema import Flight, Landmark, Motion, Scene, Segment, Source, View
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
-from pipeline.schema import Flight, Landmark, Motion, Scene, Segment, Source, View
 
 # 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
 SEGMENTS = (

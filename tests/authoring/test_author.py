@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.authoring.author import AuthorConfig, author
-from pipeline.authoring.step import value_of
-from pipeline.errors import RawDataError
+from pipeline.benchmarks.urbanvideo.authoring.author import AuthorConfig, author
+from pipeline.benchmarks.urbanvideo.authoring.step import value_of
+from pipeline.core.errors import RawDataError
+from pipeline.core.identity import question_ids
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.rng import question_ids
-from pipeline.store import table_bytes
-from pipeline.tables import CANDIDATES
 from tests.authoring.made import GOOD, LANDMARKS, LISTS, MadeTask, Scripted, flight_scene, question, questions
 
 NONE = CANDIDATES.empty_table()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.authoring.check import measures, relative
-from pipeline.authoring.compose import Item
-from pipeline.authoring.extract import Extract
+from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
+from pipeline.benchmarks.urbanvideo.authoring.compose import Item
+from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from tests.authoring.made import GOOD, SEGMENTS, VIEWS, facts, motion
 
 FACTS = facts()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.authoring.words import absolute, covered, movements, sides, things, tokens, without
+from pipeline.benchmarks.urbanvideo.authoring.words import absolute, covered, movements, sides, things, tokens, without
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.blind.items import Item, make_item
-from pipeline.templates import load_template
+from pipeline.core.templates import load_template
 
 NAMES = ("bed", "chair", "door", "lamp", "sofa", "table", "tv", "window")
 

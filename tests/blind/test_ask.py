@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.blind.ask import REPLIES, Asked, ask
 from pipeline.blind.config import AskConfig
-from pipeline.errors import ConfigError, StoreError
+from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Usage
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prices import PriceTable

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.audit import Published
+from pipeline.benchmarks.vsi.audit import Published
 from pipeline.blind.items import make_item
-from pipeline.errors import ConfigError
-from pipeline.templates import load_template
+from pipeline.core.errors import ConfigError
+from pipeline.core.templates import load_template
 
 OPTIONS = ["A. chair", "B. table"]
 

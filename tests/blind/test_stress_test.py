@@ -7,13 +7,13 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pipeline.audit import Published
+from pipeline.benchmarks.vsi.audit import Published
 from pipeline.blind import priors
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item, make_item
 from pipeline.blind.stress_test import Scores, stress_test, tasks_of
 from pipeline.blind.summary import TaskSummary, standard_error, stress_table, summarise
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from tests.blind.made import nearest_item, nearest_items, number_item, size_items
 

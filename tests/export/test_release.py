@@ -16,18 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipeline.audit import audit, coverage, read_questions
-from pipeline.builder import Builder
-from pipeline.config import BuildConfig
+from pipeline.benchmarks.vsi.audit import audit, coverage, read_questions
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.core.identity import ID_BITS, digest_of
+from pipeline.core.schema import SCHEMA_VERSION, Scene
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
 from pipeline.export.release import CHECKSUMS, Released
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES
 from pipeline.questions.choices import LETTERS
-from pipeline.readers import READERS
-from pipeline.rng import ID_BITS
-from pipeline.samples.metadata import PLANS, sample_scene
-from pipeline.schema import SCHEMA_VERSION, Scene
-from pipeline.store import digest_of
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.worlds.registry import READERS
 from tests.builds import build, config_of, perturbed, release_of, rows_of, whys
 from tests.readers.broken_metadata import write_scenes
 

@@ -10,7 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.export.video import SIZE, at_pace, encode, fit
+from pipeline.film.video import SIZE, at_pace, encode, fit
 
 
 def picture(number: int, width: int = 320, height: int = 240) -> np.ndarray:

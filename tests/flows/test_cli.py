@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import pipeline.store
+import pipeline.engine.store
 from flows import cli
-from pipeline.builder import STAGES
-from pipeline.json_schemas import json_schemas
-from pipeline.readers import READERS
-from pipeline.samples.metadata import PLANS, sample_scene
+from pipeline.engine.builder import STAGES
+from pipeline.engine.json_schemas import json_schemas
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.worlds.registry import READERS
 from tests.builds import (
     REPOSITORY,
     UNASKED_SETTINGS,

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from flows.stress import stress_test
 from pipeline.blind.items import Item
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from tests.blind.made import nearest_items, size_items
 
 app = typer.Typer()

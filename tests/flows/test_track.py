@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from flows.track import track
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from tests.conftest import REAL_DATA
 from tests.readers.logs.written import airdata, gpx, kml, line
 

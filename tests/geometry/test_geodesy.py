@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu, to_lat_lon_alt
-from pipeline.schema import Origin
 
 EQUATOR = Origin(lat_deg=0.0, lon_deg=10.0, alt_m=0.0)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
+from pipeline.core.schema import Scene
 from pipeline.geometry.boxes import Boxes, closest_distance_m, stack
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes, fused_multiply_add, grid_cloud
-from pipeline.schema import Scene
 
 # Far from overflow and underflow, as the docstring asks.
 numbers = st.floats(-1e30, 1e30, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-30)

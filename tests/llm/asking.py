@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.blind.ask import ask
+from pipeline.core.tables import QUESTIONS
 from pipeline.llm.base import ModelSpec
-from pipeline.tables import QUESTIONS
 
 KEY = "sk-PLANTED-0123456789abcdef"
 

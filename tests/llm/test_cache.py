@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import StoreError, TemplateError
+from pipeline.core.errors import StoreError, TemplateError
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json
 from pipeline.llm.prompts import Prompt, load_prompt

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, Reply, user
 from pipeline.llm.client import structured
 from pipeline.llm.embedded import Embedded, packaged_weights, verify

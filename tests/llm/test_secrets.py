@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.blind.ask import ask
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 from pipeline.llm.base import user
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client

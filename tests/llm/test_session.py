@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ConfigError, StoreError
+from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Request, Usage, user
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.observe.completeness import REACH_M, unscanned_below
-from pipeline.schema import Room
+from pipeline.core.schema import Room
+from pipeline.worlds.indoor.observe.completeness import REACH_M, unscanned_below
 
 SQUARE = ((0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0))
 # A gap across the room, from wall to wall but for half a metre at each end.

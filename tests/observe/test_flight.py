@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.observe.flight import observe_flight
-from pipeline.observe.motion import MotionConfig, paths
-from pipeline.observe.movements import segments
-from pipeline.readers.logs import read_tracks
-from pipeline.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Source, Video
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
 from tests.observe.planted import Phase, fly, logged
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.observe.landmarks import WINDS, labels
-from pipeline.schema import Landmark
+from pipeline.core.schema import Landmark
+from pipeline.worlds.flight.observe.landmarks import WINDS, labels
 
 
 def place(name: str, east: float, north: float) -> Landmark:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
+from pipeline.core.schema import Segment
 from pipeline.geometry.tracks import Track
-from pipeline.observe.motion import MotionConfig, paths
-from pipeline.observe.movements import segments
-from pipeline.schema import Segment
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
 from tests.observe.planted import Phase, Planted, fly, logged, random_phases
 
 CONFIG = MotionConfig()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.observe.motion import MotionConfig, paths
-from pipeline.observe.movements import segments
-from pipeline.readers.logs import read_tracks
-from pipeline.samples.flights.pilot import fly
-from pipeline.samples.flights.plans import PLANS, Plan
-from pipeline.samples.flights.px4 import with_estimator, with_receiver
-from pipeline.samples.flights.text_logs import recording, subtitles
-from pipeline.samples.flights.truth import planted_moves
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.samples.pilot import fly
+from pipeline.worlds.flight.samples.plans import PLANS, Plan
+from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
+from pipeline.worlds.flight.samples.text_logs import recording, subtitles
+from pipeline.worlds.flight.samples.truth import planted_moves
+from pipeline.worlds.flight.tracks.read import read_tracks
 
 LOGS = {
     "px4": ("log.ulg", with_estimator),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from pipeline.core.schema import Camera, Landmark
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
-from pipeline.observe.motion import MotionConfig
-from pipeline.observe.views import views
-from pipeline.schema import Camera, Landmark
+from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.observe.views import views
 
 CAMERA = Camera(horizontal_fov_deg=90, width=1600, height=900)
 SQUARE = ((-10.0, -10.0), (10.0, -10.0), (10.0, 10.0), (-10.0, 10.0))

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import trimesh
 
+from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
 from pipeline.geometry.scans import Frames, SceneGeometry
-from pipeline.observe.visibility import ObserveConfig, count_pixels, examined_frames, face_objects, observe
-from pipeline.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.worlds.indoor.observe.visibility import (
+    ObserveConfig,
+    count_pixels,
+    examined_frames,
+    face_objects,
+    observe,
+)
 
 FOCAL = 300.0
 SIZE = (640, 480)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from pipeline.benchmarks.vsi.rules import Rules
+from pipeline.core.schema import Scene
 from pipeline.geometry.grids import grid_cloud
-from pipeline.questions.ambiguity import Rules
-from pipeline.schema import Scene
 from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader
 
 TASK = "object_abs_distance"

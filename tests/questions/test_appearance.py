@@ -7,14 +7,14 @@ from itertools import permutations
 
 import pytest
 
-from pipeline.questions.ambiguity import STRICT
-from pipeline.questions.appearance import AppearanceOrder
-from pipeline.questions.base import SceneView
+from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
+from pipeline.core.schema import Observation, Scene, Visibility
+from pipeline.core.tables import asked_in
+from pipeline.core.templates import load_template
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
-from pipeline.schema import Observation, Scene, Visibility
-from pipeline.tables import asked_in
-from pipeline.templates import load_template
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import cube, make_scene
 
 TASK = AppearanceOrder()

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.questions.base import SceneView
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
+from pipeline.core.identity import question_ids
+from pipeline.core.parquet import table_bytes
+from pipeline.core.schema import Scene
+from pipeline.core.tables import CANDIDATES
 from pipeline.questions.candidates import candidates
-from pipeline.questions.rel_direction import LEVELS
 from pipeline.questions.selection import select
-from pipeline.rng import question_ids
-from pipeline.schema import Scene
-from pipeline.store import table_bytes
-from pipeline.tables import CANDIDATES
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
 
 STRICT = PROFILES["strict"]

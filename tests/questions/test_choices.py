@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.questions import TASKS
-from pipeline.questions.base import Number
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.questions.arrays import Number
 from pipeline.questions.choices import (
     FREEDOM,
     MARGIN,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.schema import Visibility
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.core.schema import Visibility
 from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader
 
 TASK = "object_counting"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.samples.metadata import PLANS, sample_scene
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
 from tests.readers.broken_metadata import write_scenes
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.schema import OrientedBox, Scene
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.core.schema import OrientedBox, Scene
 from tests.conftest import BOTH, OFFICIAL_EXACT, Vec3, cube, make_scene, refusal_of, row_of, rows_of
 
 STRICT = PROFILES["strict"]

@@ -5,11 +5,11 @@ from itertools import combinations
 
 import pytest
 
-from pipeline.questions.ambiguity import PROFILES, Rules
-from pipeline.questions.base import SceneView
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
+from pipeline.core.schema import Scene
 from pipeline.questions.candidates import candidates
-from pipeline.questions.rel_distance import RelDistance
-from pipeline.schema import Scene
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
 
 TASK = "object_rel_distance"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.questions.ambiguity import PROFILES, Rules
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from tests.conftest import cube, make_doubt, make_scene, refusal_of, rows_of, through_reader
 
 TASK = "room_size_estimation"

@@ -9,13 +9,14 @@ import pytest
 import shapely
 import shapely.affinity
 
-from pipeline.questions.ambiguity import STRICT
-from pipeline.questions.base import WRITTEN, SceneView
+from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
+from pipeline.core.schema import Route, Scene
+from pipeline.core.tables import asked_in
+from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.candidates import candidates, verdicts
-from pipeline.questions.route import RoutePlanning
 from pipeline.questions.selection import select
-from pipeline.schema import Route, Scene
-from pipeline.tables import asked_in
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import make_scene
 
 TASK = RoutePlanning()

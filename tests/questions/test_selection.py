@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.questions import TASKS
-from pipeline.questions.ambiguity import PROFILES
-from pipeline.questions.base import WRITTEN, SceneView
+from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
+from pipeline.core.templates import load_template
+from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.candidates import candidates
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.selection import OVER_CAP, select
-from pipeline.store import table_bytes
-from pipeline.tables import CANDIDATES, asked_in, rejected_in
-from pipeline.templates import load_template
+from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import METADATA_TASKS, make_scene, random_objects
 
 MEDIUM = "object_rel_direction_medium"

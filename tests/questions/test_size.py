@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.questions.ambiguity import Rules
+from pipeline.benchmarks.vsi.rules import Rules
 from tests.conftest import BOTH, Placed, Vec3, cube, make_scene, refusal_of, row_of, rows_of, through_reader
 
 TASK = "object_size_estimation"

@@ -70,7 +70,7 @@ def remesh(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarr
     """Writes the mesh again with other vertices and faces."""
 
     def spoil(folder: Path) -> None:
-        from pipeline.readers.ply import parse_ply
+        from pipeline.formats.ply import parse_ply
 
         mesh = parse_ply(mesh_file(folder).read_bytes())
         put(mesh_file(folder), ply(*change(mesh.vertices.copy(), mesh.faces.copy())))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers import READERS, Reader, SceneRef
-from pipeline.schema import Scene
+from pipeline.core.errors import RawDataError
+from pipeline.core.schema import Scene
+from pipeline.reading.reader import Reader, SceneRef
+from pipeline.worlds.registry import READERS
 from tests.readers.tiny_scans import WRITERS
 
 

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import OrientedBox, Scene
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.readers import configured
-from pipeline.readers.arkit_film import poses_at
-from pipeline.readers.arkitscenes import ARKitScenes
-from pipeline.readers.objects import in_box
-from pipeline.readers.poses import check_poses, from_axis_angle, interpolate, invert, upright_turn
-from pipeline.readers.sky import TURN_OF_SKY
-from pipeline.schema import OrientedBox, Scene
+from pipeline.worlds.indoor.readers.arkit_film import poses_at
+from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
+from pipeline.worlds.indoor.readers.objects import in_box
+from pipeline.worlds.indoor.readers.poses import check_poses, from_axis_angle, interpolate, invert, upright_turn
+from pipeline.worlds.indoor.readers.sky import TURN_OF_SKY
+from pipeline.worlds.registry import configured
 from tests.readers.broken_scans import edit_raw, remove, sky
 from tests.readers.conftest import only_scene, read_only
 from tests.readers.tiny_scans import (
@@ -305,7 +305,7 @@ def test_in_box_against_the_plain_formula(seed: int) -> None:
 
 @pytest.mark.real_data
 def test_every_sky_of_the_real_table_is_understood(real_vsi: Path) -> None:
-    from pipeline.readers.sky import metadata_row
+    from pipeline.worlds.indoor.readers.sky import metadata_row
 
     root = real_vsi.parent / "arkitscenes"
     lines = (root / "metadata.csv").read_text().splitlines()[1:]

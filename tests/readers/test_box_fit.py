@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.boxes import FloatArray
-from pipeline.readers.box_fit import BOX_FITS, BOX_METHODS, fit_gravity, fit_minimal, smallest_rectangle
-from pipeline.schema import OrientedBox
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import OrientedBox
+from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, fit_gravity, fit_minimal, smallest_rectangle
 
 SEEDS = st.integers(0, 2**32 - 1)
 

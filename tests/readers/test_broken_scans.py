@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers import READERS
+from pipeline.core.errors import RawDataError
+from pipeline.worlds.registry import READERS
 from tests.readers.broken_scans import FAULTS, FINDINGS, FRAMES, damaged, distorted, every, folder_of
 from tests.readers.conftest import fault_of, only_scene, read_only
 from tests.readers.tiny_scans import NAMES, WRITERS

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ConfigError
-from pipeline.readers.categories import load_curation
-from pipeline.readers.metadata_checks import Findings
-from pipeline.readers.objects import curated
+from pipeline.core.errors import ConfigError
+from pipeline.core.findings import Findings
+from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.readers.objects import curated
 
 DATASETS = ("arkitscenes", "scannet", "scannetpp")
 

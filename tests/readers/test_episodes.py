@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import ConfigError, RawDataError
-from pipeline.readers.episodes import STEP_MAX_CHARS, Episodes, steps_of
-from pipeline.schema import Scene
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.schema import Scene
+from pipeline.worlds.flight.readers.episodes import STEP_MAX_CHARS, Episodes, steps_of
 from tests.conftest import REAL_DATA
 
 READER = Episodes()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.base import SceneRef
-from pipeline.readers.flight_files import read_settings
-from pipeline.readers.inputs import SceneFiles
+from pipeline.core.errors import RawDataError
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import SceneRef
+from pipeline.worlds.flight.readers.flight_files import read_settings
 from tests.readers.tiny_flights import fault_of, read, write_flight
 
 BAD_SETTINGS: dict[str, tuple[Any, str, str]] = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import ConfigError
-from pipeline.readers.flights import flight_track
+from pipeline.core.errors import ConfigError
+from pipeline.worlds.flight.readers.flights import flight_track
 from tests.readers.context.test_cityjson import city
 from tests.readers.tiny_flights import (
     ALT,

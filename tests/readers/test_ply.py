@@ -11,7 +11,7 @@ import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.readers.ply import PlyError, parse_ply
+from pipeline.formats.ply import PlyError, parse_ply
 from tests.readers.tiny_scans import ply
 
 VERTICES = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.5]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.readers.metadata_checks import Findings
-from pipeline.readers.rooms import HOLES_MAX, measure_room
+from pipeline.core.findings import Findings
+from pipeline.worlds.indoor.readers.rooms import HOLES_MAX, measure_room
 
 
 def floor(hole_m: float = 0.0) -> np.ndarray:

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.observe.visibility import count_pixels
-from pipeline.readers import READERS
-from pipeline.readers.categories import load_curation
-from pipeline.samples.plans import PLANS
-from pipeline.samples.truth import ObjectTruth, SceneTruth, Truth
-from pipeline.samples.write import read_truth, write_samples
-from pipeline.schema import Scene, SceneObject
+from pipeline.core.schema import Scene, SceneObject
+from pipeline.worlds.indoor.observe.visibility import count_pixels
+from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
+from pipeline.worlds.indoor.samples.write import read_truth, write_samples
+from pipeline.worlds.registry import READERS
 from tests.readers.tiny_scans import NAMES
 
 VIEWS = 6

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Scene
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.readers import configured
-from pipeline.readers.base import Reader
-from pipeline.readers.scannet import ScanNet
-from pipeline.schema import Scene
+from pipeline.reading.reader import Reader
+from pipeline.worlds.indoor.readers.scannet import ScanNet
+from pipeline.worlds.registry import configured
 from tests.readers.broken_scans import edit_json, export, info, zipped
 from tests.readers.conftest import only_scene, read_only
 from tests.readers.tiny_scans import ROOM, SCANNET, THINGS, make_room, poses, put, write_scannet
@@ -314,7 +314,7 @@ def test_reading_twice_gives_the_same_bytes(tiny: Path) -> None:
 
 
 def test_reading_decodes_no_picture(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.readers.images._decode", lambda *_: pytest.fail("a picture was decoded"))
+    monkeypatch.setattr("pipeline.formats.images._decode", lambda *_: pytest.fail("a picture was decoded"))
     assert read_only("scannet", tiny / "scannet").video is not None
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.schema import Scene
+from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
+from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.readers import configured
-from pipeline.readers.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
-from pipeline.readers.scannetpp import ScanNetPP
-from pipeline.readers.videos import VideoPictures
-from pipeline.schema import Scene
+from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
+from pipeline.worlds.registry import configured
 from tests.readers.broken_scans import each_frame, edit_json, edit_raw, opengl, remove
 from tests.readers.conftest import only_scene, read_only
 from tests.readers.tiny_scans import (

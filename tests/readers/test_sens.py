@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.readers.sens import SensError, open_sens
+from pipeline.formats.sens import SensError, open_sens
 from tests.readers.tiny_scans import COLOR_SIZE, DEPTH_SIZE, depth_mm, poses, put, sens
 
 COUNT = 5
@@ -53,7 +53,7 @@ def test_pictures_are_decoded_one_by_one(path: Path) -> None:
 
 def test_opening_reads_headers_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the whole file was read"))
-    monkeypatch.setattr("pipeline.readers.sens.decode_color", lambda *_: pytest.fail("a picture was decoded"))
+    monkeypatch.setattr("pipeline.formats.sens.decode_color", lambda *_: pytest.fail("a picture was decoded"))
     assert len(open_sens(path)) == COUNT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.schema import Scene
+from pipeline.core.schema import Scene
 from tests.conftest import REAL_DATA
 from tests.readers.context.test_cityjson import city, rd_to_wgs84
 from tests.readers.tiny_flights import (

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.ndimage import zoom
 
-from pipeline.errors import RawDataError
-from pipeline.geometry.boxes import FloatArray
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
-from pipeline.readers.video_offset import Offset, find_offset, picture_shifts
-from pipeline.samples.encode import VideoWriter
+from pipeline.sampling.encode import VideoWriter
+from pipeline.worlds.flight.readers.video_offset import Offset, find_offset, picture_shifts
 
 FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12
 LOG_S = 40.0

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import ConfigError, RawDataError
-from pipeline.questions.ambiguity import PROFILES
-from pipeline.readers import Listing
-from pipeline.readers.json_scenes import JsonFaultError, split_scenes
-from pipeline.readers.vsi_meta import VsiMeta
-from pipeline.samples.metadata import PLANS, sample_scene
-from pipeline.schema import Scene
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.schema import Scene
+from pipeline.formats.json_scenes import JsonFaultError, split_scenes
+from pipeline.reading.reader import Listing
+from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, command_line, release_of, rows_of
 from tests.readers.broken_metadata import BROKEN, DOUBTFUL, FILE, NAMES, SOUND, VICTIM, write_scenes, write_sound
 

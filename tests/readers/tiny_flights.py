@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import yaml
 
-from pipeline.errors import RawDataError
+from pipeline.core.errors import RawDataError
+from pipeline.core.schema import Finding, Flight, Scene
 from pipeline.geometry.tracks import FlightGeometry
-from pipeline.readers.base import SceneRef
-from pipeline.readers.flights import Flights
-from pipeline.samples.encode import VideoWriter
-from pipeline.schema import Finding, Flight, Scene
+from pipeline.reading.reader import SceneRef
+from pipeline.sampling.encode import VideoWriter
+from pipeline.worlds.flight.readers.flights import Flights
 
 LAT, LON, ALT = 52.0, 4.36, 25.0  # of the first fix
 SECONDS: Final = 20

@@ -8,7 +8,7 @@ import numpy as np
 import open3d as o3d
 import pytest
 
-from pipeline.samples.truth import ObjectTruth, SceneTruth
+from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth
 from tests.conftest import REAL_DATA
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.samples.camera import TURN_BY_SKY, TURN_DEG_S, WALK_M_S, Lens, View, film
-from pipeline.samples.plans import PLANS
-from pipeline.samples.rooms import Plan
+from pipeline.sampling.camera import TURN_BY_SKY, TURN_DEG_S, WALK_M_S, Lens, View, film
+from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.rooms import Plan
 
 STILL = (View(1.0, 2.0, 90.0, 0.0), View(1.0, 2.0, 120.0, 0.0))
 SWAY = np.sin(np.radians(2.5))  # a hand-held camera is never quite where it should be

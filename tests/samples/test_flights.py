@@ -16,12 +16,12 @@ import pytest
 import yaml
 from pyulog import ULog
 
-from pipeline.samples.flights.city import PLACES, blocks
-from pipeline.samples.flights.pilot import Move, Pose, fly, lasting
-from pipeline.samples.flights.plans import PLANS
-from pipeline.samples.flights.truth import FlightTruth, Solid, planted_moves
-from pipeline.samples.flights.write import read_flight_truth, write_flights
-from pipeline.schema import Origin
+from pipeline.core.schema import Origin
+from pipeline.worlds.flight.samples.city import PLACES, blocks
+from pipeline.worlds.flight.samples.pilot import Move, Pose, fly, lasting
+from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.truth import FlightTruth, Solid, planted_moves
+from pipeline.worlds.flight.samples.write import read_flight_truth, write_flights
 from tests.samples.flight_oracle import oracle_in_view, oracle_pixel, oracle_pose
 
 IDS = tuple(plan.id for plan in PLANS)

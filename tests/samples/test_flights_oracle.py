@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.samples.flights.truth import FlightTruth
+from pipeline.worlds.flight.samples.truth import FlightTruth
 from tests.samples.flight_oracle import (
     landmarks_named,
     oracle_above,

@@ -10,10 +10,17 @@ import pytest
 import shapely
 
 from pipeline.geometry.boxes import closest_distance_m
-from pipeline.samples.meshes import box_mesh, panel_mesh
-from pipeline.samples.plans import PLANS
-from pipeline.samples.rooms import FURNITURE_STEP_M, STRUCTURE, STRUCTURE_STEP_M, Plan, furnish, world_T_plan
-from pipeline.samples.transforms import inverse, moved, product
+from pipeline.sampling.meshes import box_mesh, panel_mesh
+from pipeline.sampling.transforms import inverse, moved, product
+from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.rooms import (
+    FURNITURE_STEP_M,
+    STRUCTURE,
+    STRUCTURE_STEP_M,
+    Plan,
+    furnish,
+    world_T_plan,
+)
 
 every_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
 

@@ -13,8 +13,8 @@ import pytest
 import trimesh
 from PIL import Image
 
-from pipeline.samples.scannet import COLOR, DEPTH, LOST_FRAMES
-from pipeline.samples.truth import SceneTruth
+from pipeline.worlds.indoor.samples.scannet import COLOR, DEPTH, LOST_FRAMES
+from pipeline.worlds.indoor.samples.truth import SceneTruth
 from tests.conftest import Samples
 from tests.samples.conftest import off_mesh_m, outside_m
 from tests.samples.public_tools import SensorData, backproject, load_scannet_data, read_ply, xyz

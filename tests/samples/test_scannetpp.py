@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.samples.truth import SceneTruth
+from pipeline.worlds.indoor.samples.truth import SceneTruth
 from tests.conftest import Samples
 from tests.samples.conftest import off_mesh_m, outside_m, shown_points
 from tests.samples.public_tools import backproject, iphone_depth, read_ply, xyz

@@ -9,10 +9,10 @@ import pytest
 import shapely
 
 from pipeline.geometry.boxes import closest_distance_m, stack
-from pipeline.samples.plans import PLANS
-from pipeline.samples.routes import SAME_CATEGORY, Route, turn_name
-from pipeline.samples.truth import SEEN_SHARE, ObjectTruth, SceneTruth
-from pipeline.samples.write import read_truth
+from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.routes import SAME_CATEGORY, Route, turn_name
+from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, ObjectTruth, SceneTruth
+from pipeline.worlds.indoor.samples.write import read_truth
 from tests.conftest import Samples
 
 IDS = [f"{plan.dataset}/{plan.name}" for plan in PLANS]

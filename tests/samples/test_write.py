@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.samples.plans import L_APARTMENT, L_OFFICE, STUDIO
-from pipeline.samples.write import write_samples
+from pipeline.worlds.indoor.samples.plans import L_APARTMENT, L_OFFICE, STUDIO
+from pipeline.worlds.indoor.samples.write import write_samples
 from tests.conftest import Samples
 
 MEGABYTE = 2**20

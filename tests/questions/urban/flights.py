@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.questions.urban import URBAN_TASKS, FlightView, UrbanRules, urban_candidates
-from pipeline.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Segment, Source, Video, View
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Segment, Source, Video, View
+from pipeline.worlds.flight.view import FlightView
 
 RATE_HZ = 5
 # Movement, seconds, metres or degrees: ("fly forward", 10, 100), ("turn left", 5, 90), ("hover", 4, 0). A movement of

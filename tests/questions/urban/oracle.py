@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipeline.schema import Landmark, Motion, Scene, Segment
+from pipeline.core.schema import Landmark, Motion, Scene, Segment
 
 Row = Mapping[str, Any]
 _STEMS = {

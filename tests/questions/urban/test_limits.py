@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.schema import Landmark
+from pipeline.core.schema import Landmark
 from tests.questions.urban.flights import flight, mark, motion, refusal, row, rows
 
 HOVER = [("hover", 10, 0)]

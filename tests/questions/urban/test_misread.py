@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.benchmarks.urbanvideo.tasks.captions import Leg, misread
+from pipeline.benchmarks.urbanvideo.tasks.maps import Drawing
+from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.questions.choices import draw_options
 from pipeline.questions.selection import MOST_OPTIONS
-from pipeline.questions.urban import FlightView
-from pipeline.questions.urban.captions import Leg, misread
-from pipeline.questions.urban.maps import Drawing
-from pipeline.questions.urban.misread import Way, misreadings
-from pipeline.questions.urban.steps import ALL, flipped, mirrored, overlap
+from pipeline.worlds.flight.steps import ALL, flipped, mirrored, overlap
+from pipeline.worlds.flight.view import FlightView
 from tests.questions.urban.flights import flight, motion, random_flight, row, rows
 
 CAPTIONS, MAPS = "Trajectory Captioning", "Cognitive Map"

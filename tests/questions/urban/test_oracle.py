@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.questions.urban import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from tests.questions.urban.flights import random_flight, rows
 from tests.questions.urban.oracle import right
 

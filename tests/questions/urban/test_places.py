@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import shapely
 
-from pipeline.questions.urban.places import nameable
-from pipeline.schema import Landmark
+from pipeline.core.schema import Landmark
+from pipeline.worlds.flight.places import nameable
 from tests.questions.urban.flights import mark
 
 

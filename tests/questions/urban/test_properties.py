@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.questions.urban import URBAN_TASKS, FlightView, urban_candidates
-from pipeline.schema import Scene
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
+from pipeline.core.schema import Scene
+from pipeline.worlds.flight.view import FlightView
 from tests.questions.urban.flights import random_flight, rows
 
 SEEDS = st.integers(0, 10_000)

@@ -7,11 +7,13 @@ import time
 import numpy as np
 import pytest
 
-from pipeline.questions.urban import URBAN_TASKS, FlightView, urban_candidates
-from pipeline.questions.urban.progress import actions_of
-from pipeline.schema import Scene
-from pipeline.tables import CANDIDATES
-from pipeline.templates import load_template
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
+from pipeline.benchmarks.urbanvideo.tasks.progress import actions_of
+from pipeline.core.schema import Scene
+from pipeline.core.tables import CANDIDATES
+from pipeline.core.templates import load_template
+from pipeline.worlds.flight.view import FlightView
 from tests.questions.urban.flights import (
     finding,
     flight,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import RawDataError
-from pipeline.readers.context.base import Feature
+from pipeline.core.errors import RawDataError
+from pipeline.reading.maps.feature import Feature
 from tests.conftest import REAL_DATA
 from tests.readers.context.opened import DELFT, EVERYWHERE, fault_of, fault_of_value, names_of, read_file, read_value
 from tests.readers.context.test_geojson import JSON

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import RawDataError
+from pipeline.core.errors import RawDataError
 from tests.readers.context.opened import fault_of, fault_of_value, names_of, read_file, read_value
 
 SQUARE = [[4.0, 52.0], [4.001, 52.0], [4.001, 52.001], [4.0, 52.001], [4.0, 52.0]]

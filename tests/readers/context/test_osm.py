@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.context.base import Box
-from pipeline.readers.context.osm import height_of
+from pipeline.core.errors import RawDataError
+from pipeline.reading.maps.feature import Box
+from pipeline.reading.maps.osm import height_of
 from tests.conftest import REAL_DATA
 from tests.readers.context.opened import fault_of, names_of, read_file
 

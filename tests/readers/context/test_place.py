@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.readers.context.base import Box, Feature, box_around
-from pipeline.readers.context.place import Placed, buildings, landmarks
-from pipeline.readers.metadata_checks import Findings
-from pipeline.schema import Origin
+from pipeline.reading.maps.feature import Box, Feature, box_around
+from pipeline.worlds.flight.readers.place import Placed, buildings, landmarks
 
 FIJI = Origin(lat_deg=-17.0, lon_deg=179.9995, alt_m=3.0)
 EQUATOR_DEGREE_M = 111_319.49  # of longitude: 2 pi 6,378,137 m / 360

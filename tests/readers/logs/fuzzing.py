@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.errors import RawDataError
+from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
-from pipeline.readers.logs import read_tracks
+from pipeline.worlds.flight.tracks.read import read_tracks
 
 MUTATIONS = 500
 _LONGEST_M = 400_000.0  # across, after all that is 100 km from the middle was refused

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from pymavlink.dialects.v20 import ardupilotmega
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.base import Log, LogReader
-from pipeline.rng import rng_for
+from pipeline.core.errors import RawDataError
+from pipeline.core.identity import rng_for
+from pipeline.formats.logs.log import Log, LogReader
+from pipeline.worlds.flight.tracks.assemble import assemble
 
 ULOG_SYNC = b"\x08\x00S\x2f\x73\x13\x20\x25\x0c\xbb\x12"
 _ULOG_TYPES = {"u1": "uint8_t", "b1": "bool", "i4": "int32_t", "u8": "uint64_t", "f4": "float", "f8": "double"}

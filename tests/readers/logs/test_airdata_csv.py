@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs import detect, read_tracks
-from pipeline.readers.logs.assemble import Assembled
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.registry import detect
+from pipeline.worlds.flight.tracks.assemble import Assembled
+from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.readers.logs.fuzzing import check_damaged, check_track
 from tests.readers.logs.written import airdata, line
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.airsim import AirSim
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.base import Log
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.airsim import AirSim
+from pipeline.formats.logs.log import Log
+from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.readers.logs.made_logs import survives
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import Assembled, assemble
-from pipeline.readers.logs.base import Log, Series
-from pipeline.readers.logs.table import track_table
-from pipeline.store import read_table, table_bytes
+from pipeline.core.errors import RawDataError
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.formats.logs.log import Log, Series
+from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.table import track_table
 from tests.readers.logs.fuzzing import check_track
 
 PATH = Path("flight.log")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pymavlink.DFReader import DFReader_binary
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.base import Log
-from pipeline.readers.logs.dataflash import DataFlash
-from pipeline.readers.logs.dataflash_messages import read_binary
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.dataflash import DataFlash
+from pipeline.formats.logs.dataflash_messages import read_binary
+from pipeline.formats.logs.log import Log
+from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.readers.logs.made_logs import dataflash, survives
 

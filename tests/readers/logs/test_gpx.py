@@ -8,8 +8,9 @@ import gpxpy
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs import detect, read_tracks
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.registry import detect
+from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
 from tests.readers.logs.fuzzing import check_damaged, check_track
 from tests.readers.logs.written import gpx, line

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.readers.logs.ned import (
+from pipeline.formats.logs.ned import (
     PX4_EARTH_RADIUS_M,
     compass_deg,
     enu_from_ned,
@@ -17,7 +17,7 @@ from pipeline.readers.logs.ned import (
     pitch_deg,
     quaternion,
 )
-from pipeline.readers.logs.series import heading_of
+from pipeline.worlds.flight.tracks.series import heading_of
 
 HALF = np.sqrt(0.5)
 ANGLES = st.floats(-np.pi, np.pi)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.openfly import OpenFly, read_episodes
-from pipeline.readers.logs.openfly_actions import agreement
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.openfly import OpenFly, read_episodes
+from pipeline.formats.logs.openfly_actions import agreement
+from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.readers.logs.made_logs import survives
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from pyulog import ULog
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.base import Log
-from pipeline.readers.logs.px4_ulog import PX4Ulog
-from pipeline.readers.logs.px4_ulog_topics import read_topics
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.log import Log
+from pipeline.formats.logs.px4_ulog import PX4Ulog
+from pipeline.formats.logs.px4_ulog_topics import read_topics
+from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.readers.logs.made_logs import structured, survives, ulog, ulog_message
 

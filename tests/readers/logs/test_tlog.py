@@ -10,11 +10,11 @@ import pytest
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
-from pipeline.errors import RawDataError
-from pipeline.readers.logs.assemble import assemble
-from pipeline.readers.logs.base import Log
-from pipeline.readers.logs.mavlink import read_messages
-from pipeline.readers.logs.tlog import MESSAGES, Tlog
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.log import Log
+from pipeline.formats.logs.mavlink import read_messages
+from pipeline.formats.logs.tlog import MESSAGES, Tlog
+from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.readers.logs.made_logs import survives, tlog
 

@@ -1,1 +1,0 @@
-"""Questions that a language model words, held against what was observed."""

@@ -1,0 +1,1 @@
+"""The benchmarks: each a set of tasks over one or more worlds."""

@@ -1,0 +1,1 @@
+"""UrbanVideo-Bench: questions about drone flights."""

@@ -1,0 +1,146 @@
+"""Stage `author`: questions of a flight that a model writes, and those of them that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline.benchmarks.urbanvideo.authoring.check import Measure, measures, relative
+from pipeline.benchmarks.urbanvideo.authoring.compose import AuthoredTask, Item, compose
+from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
+from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError
+from pipeline.benchmarks.urbanvideo.authoring.words import tokens
+from pipeline.core.identity import question_ids
+from pipeline.core.schema import Rejection, Scene
+from pipeline.core.tables import CANDIDATES
+from pipeline.llm.base import ModelSpec
+
+MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
+REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
+DECIMALS: Final = 6  # of numbers in tables
+
+
+class AuthorConfig(BaseModel):
+    """Stage `author`: which model writes, and how much it is asked at most (2 calls per flight and 1 per task)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: ModelSpec | None = Field(default=None, description="null: none writes; max_tokens: a few thousand")
+    questions_per_task: int = Field(default=2, ge=1, le=10)
+
+
+def author(
+    scene: Scene,
+    candidates: pa.Table,
+    ask: Ask,
+    tasks: Sequence[AuthoredTask],
+    video: Path | None = None,
+    questions_per_task: int = 2,
+) -> pa.Table:
+    """What a model writes about a flight (`CANDIDATES`): for each task so many rows, questions or refusals.
+
+    A task of which the facts gave questions is not written: where a fact answers, the fact does. Operands are the
+    number within the task and, once there is one, the question; refused rows keep what was written.
+
+    Args:
+        scene: an observed flight; anything else gives no rows.
+        candidates: the rows from facts.
+        ask: the model, through its cache.
+        tasks: in the order of the rows.
+        video: its video, if the model can see one.
+        questions_per_task: how many to ask for.
+
+    Raises:
+        RawDataError: the video cannot be read.
+    """
+    answered = {row["task"] for row in candidates.select(["task", "reason"]).to_pylist() if row["reason"] is None}
+    left = [task for task in tasks if task.name not in answered]
+    rows = []
+    if scene.flight and left:
+        for task, drafts in _drafts(Observed(scene.flight), ask, left, video, questions_per_task):
+            rows += [_row(scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
+    return pa.Table.from_pylist(rows, schema=CANDIDATES)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What became of one question; with a rejection it is none. ``item`` is None where nothing was written."""
+
+    item: Item | None
+    rejection: Rejection | None
+    passed: tuple[Measure, ...] = ()
+    rewritten: bool = False
+
+
+def _drafts(
+    facts: Observed, ask: Ask, tasks: Sequence[AuthoredTask], video: Path | None, count: int
+) -> Iterator[tuple[AuthoredTask, list[_Draft]]]:
+    """For each task so many drafts. A step that fails refuses all that would have come of it."""
+    try:
+        passages = narrate(facts, ask, video)
+        known = extract(facts, passages, ask, seen=video is not None)
+    except RefusedError as refused:
+        yield from ((task, [_Draft(None, refused.rejection)] * count) for task in tasks)
+        return
+    for task in tasks:
+        try:
+            items = compose(task, facts, passages, known, ask, video, count)
+        except RefusedError as refused:
+            yield task, [_Draft(None, refused.rejection)] * count
+            continue
+        drafts: list[_Draft] = []
+        for item in items:
+            drafts.append(_examined(item, facts, known, [d.item for d in drafts if d.item]))
+        missing = Rejection(reason="compose_missing", measured=len(items), limit=count, unit="questions")
+        yield task, drafts + [_Draft(None, missing)] * (count - len(items))
+
+
+def _examined(item: Item, facts: Observed, known: Extract, before: Sequence[Item]) -> _Draft:
+    """The question with its directions mended, and the first rule that it breaks."""
+    mended = relative(item, facts)
+    passed: list[Measure] = []
+    again = sum(tokens(other.question) == tokens(mended.question) for other in before)
+    repeated = Measure("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
+    for measure in chain(measures(mended, facts, known), [repeated]):
+        if not measure.ok:
+            measured = round(measure.measured, DECIMALS)
+            rejection = Rejection(reason=measure.reason, measured=measured, limit=measure.limit, unit=measure.unit)
+            return _Draft(mended, rejection, rewritten=mended != item)
+        passed.append(measure)
+    return _Draft(mended, None, tuple(passed), mended != item)
+
+
+def _row(scene: Scene, task: AuthoredTask, number: int, draft: _Draft) -> dict[str, Any]:
+    operands = [str(number), *([draft.item.question] if draft.item else [])]
+    row: dict[str, Any] = {
+        "id": question_ids(scene.id, task.name, task.template, [operands])[0],
+        "scene": scene.id,
+        "task": task.name,
+        "operands": operands,
+        "flags": [MODEL_ASSISTED, *([REWRITTEN] if draft.rewritten else [])],
+    }
+    if draft.item:
+        row |= {"answer": draft.item.answer, "wrong": list(draft.item.wrong), "wording": draft.item.question}
+    if draft.rejection:
+        return row | draft.rejection.model_dump()
+    return row | {"evidence": [_evidence(measure) for measure in draft.passed]}
+
+
+def _evidence(measure: Measure) -> dict[str, Any]:
+    """A kept rule, as the candidates from facts show theirs."""
+    return {
+        "name": measure.reason,
+        "subject": "rule",
+        "value": round(measure.measured, DECIMALS),
+        "relation": measure.relation,
+        "limit": measure.limit,
+        "unit": measure.unit,
+    }

@@ -1,0 +1,100 @@
+"""Third step: in the role of an examiner the model writes questions of one task; it never chooses a letter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
+from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, told
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
+from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
+from pipeline.core.templates import load_template
+
+OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
+_TEXT: Final = {"type": "string"}
+_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_QUESTION: Final = record(
+    proof=_TEXT,  # first, so that the model has thought before it commits itself
+    question=_TEXT,
+    answer=_TEXT,
+    wrong={"type": "array", "items": _TEXT},  # how many is a check: one bad question does not cost the others
+    objects={"type": "array", "items": _TEXT},
+    time_s={"type": ["number", "null"]},
+)
+
+
+class AuthoredTask(Protocol):
+    """A task whose questions a model can write."""
+
+    @property
+    def name(self) -> str:
+        """As released."""
+
+    @property
+    def template(self) -> str:
+        """Path of its wording below ``templates/``."""
+
+    @property
+    def definition(self) -> str:
+        """What the task is."""
+
+    @property
+    def example(self) -> str:
+        """A good question of it."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question as a model wrote it.
+
+    Attributes:
+        answer: the right option; ``wrong`` the others.
+        objects: what the question and its right option speak of, as the model says.
+        time_s: the moment that its directions refer to; None for no single one.
+    """
+
+    question: str
+    answer: str
+    wrong: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+    time_s: float | None = None
+
+
+def compose(
+    task: AuthoredTask,
+    facts: Observed,
+    passages: Sequence[Passage],
+    known: Extract,
+    ask: Ask,
+    video: Path | None,
+    count: int,
+) -> list[Item]:
+    """At most ``count`` questions of a task. Raises RefusedError."""
+    written = take(
+        "compose",
+        ask,
+        record(questions=listed(_QUESTION, 0, count)),
+        video,
+        facts=facts.text(),
+        narration=told(passages),
+        objects=[quoted(name) for name in known.objects],
+        name=task.name,
+        definition=task.definition,
+        template=re.sub(r"\{(\w+)\}", r"[\1]", load_template(task.template).text),
+        example=task.example,
+        count=count,
+        options=OPTIONS,
+    )
+    return [
+        Item(_line(q["question"]), _line(q["answer"]), tuple(map(_line, q["wrong"])), tuple(q["objects"]), q["time_s"])
+        for q in written["questions"]
+    ]
+
+
+def _line(text: str) -> str:
+    """A text on one line, without control characters."""
+    return _SPACE.sub(" ", text).strip()

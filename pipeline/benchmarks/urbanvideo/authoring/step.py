@@ -1,0 +1,96 @@
+"""One call to a model on the way to a question, and why the way ended there."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+
+from pipeline.core.errors import RawDataError, StoreError
+from pipeline.core.schema import Rejection
+from pipeline.llm.base import JsonSchema, Reply, Request, user, video_part
+from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.prompts import load_prompt
+
+Ask = Callable[[Request], Reply]
+MALFORMED = "malformed"
+
+PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose")}
+
+
+class RefusedError(Exception):
+    """There is no question, and why."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        self.rejection = rejection
+        super().__init__(rejection.reason)
+
+
+def take(step: str, ask: Ask, schema: JsonSchema, video: Path | None, **fields: Any) -> Any:
+    """What a model answers to the prompt ``author_<step>``, following a schema.
+
+    Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer, and RawDataError
+    where the video cannot be read.
+    """
+    prompt = load_prompt(PROMPTS[step])
+    text = prompt.render(video=video is not None, **fields)
+    request = Request((user(text, *([_part(video)] if video else [])),), schema, prompt=prompt.version)
+    try:
+        return value_of(ask(request).text, schema)
+    except ModelError as failure:
+        if failure.kind == CLOSED:
+            raise StoreError("the build was stopped while a model was asked; run it again") from None
+        raise RefusedError(
+            Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls")
+        ) from None
+
+
+def value_of(text: str, schema: JsonSchema) -> Any:
+    """The JSON value that is the whole of a text and follows a schema. Raises ModelError for anything else.
+
+    Anything else: words or a code fence around it, a number that is none, a text that is no Unicode.
+    """
+    try:
+        value = json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_number)
+        json.dumps(value, ensure_ascii=False).encode()
+        jsonschema.validate(value, schema)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(MALFORMED, f"the reply is not JSON: {error}") from None
+    except jsonschema.ValidationError as error:
+        raise ModelError(MALFORMED, f"the reply does not follow the schema: {error.message}") from None
+    return value
+
+
+def record(**properties: Any) -> dict[str, Any]:
+    """JSON schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def listed(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    """JSON schema of a list."""
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
+
+
+def _part(video: Path) -> Any:
+    try:
+        return video_part(video, "video/quicktime" if video.suffix.lower() == ".mov" else "video/mp4")
+    except OSError as error:
+        raise RawDataError(
+            video, "video_unreadable", f"it cannot be shown to a model ({error.strerror})", "give a file that opens"
+        ) from error
+
+
+def _number(raw: str) -> float:
+    value = float(raw)
+    if not math.isfinite(value):
+        raise ValueError(f"{raw} is no number to work with")
+    return value

@@ -1,0 +1,168 @@
+"""Trajectory Captioning: the movements of a stretch, in order and by landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
+from pipeline.core.schema import Action
+from pipeline.geometry.bearings import compass_deg, turn_between_deg
+from pipeline.worlds.flight.places import LEAST_M
+from pipeline.worlds.flight.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
+from pipeline.worlds.flight.view import FlightView
+
+
+class Leg(NamedTuple):
+    """A movement in a caption, with the landmark that it goes towards, if any."""
+
+    actions: Actions
+    toward: str | None
+
+    def words(self) -> str:
+        """For example "flies forward towards the Town Hall"."""
+        return phrase(self.actions, "third") + (f" towards {self.toward}" if self.toward else "")
+
+
+Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place among those flown
+Change = Callable[[Actions], Actions]
+
+_AT_REST: Final[Actions] = TILTS | {"hover"}  # what a drone on the ground can do too
+_TILT: Final[dict[Action, Action]] = {"gimbal up": "gimbal down", "gimbal down": "gimbal up"}
+
+
+class TrajectoryCaptioning(UrbanTask):
+    """Operands: begin and end of a stretch of a few movements, or of a short flight as a whole."""
+
+    name = "Trajectory Captioning"
+    template = "urban/trajectory_captioning"
+    slots = ("start", "end")
+    needs = frozenset(("steps",))
+    definition = "Summarize the agent's movement path using visual cues and landmarks."
+    example = "Summarize the drone's movement from 0:10 to 0:55."
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """Every run of `caption_steps` movements, and the whole flight if it has few."""
+        n, length = len(view.steps), view.rules.caption_steps
+        runs = [(i, i + length) for i in range(n - length + 1)]
+        if n <= view.rules.caption_steps_max and (0, n) not in runs:
+            runs.append((0, n))
+        for first, last in runs:
+            yield self._case(view, view.steps[first:last])
+
+    def _case(self, view: FlightView, steps: Sequence[Step]) -> Case:
+        case = Case(clock(max(0, round(steps[0].start_s))), clock(round(min(steps[-1].end_s, view.end_s))))
+        for step in steps:
+            case.step(view, step)
+        for before, after in pairwise(steps):
+            case.follows(view, before, after)
+        repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
+        case.require("movement_split", repeated, "<=", 0, "times")
+        legs = tuple(Leg(step.actions, _toward(view, step, case)) for step in steps)
+        grounded = _on_ground(view, steps[0].start_s)
+        return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
+
+
+def _caption(legs: Sequence[Leg]) -> str:
+    return f"It {', then '.join(leg.words() for leg in legs)}."
+
+
+def _on_ground(view: FlightView, t_s: float) -> bool:
+    at = view.index(max(0.0, t_s))
+    return at is not None and bool(view.height_m[at] <= view.rules.ground_max_m)
+
+
+def _toward(view: FlightView, step: Step, case: Case) -> str | None:
+    """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end."""
+    rules = view.rules
+    start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))
+    if (
+        not view.seen_known
+        or not view.pool
+        or start is None
+        or end is None
+        or not any(a.startswith("fly") for a in step.actions)
+    ):
+        return None
+    ends = view.enu_m[[start, end]]
+    distance = view.distance_m[:, [start, end]]
+    offset = view.places.center[view.pool] - ends[0, :2]
+    angle = np.abs(turn_between_deg(compass_deg(ends[1] - ends[0]), compass_deg(offset)))
+    share = distance[:, 1] / np.maximum(distance[:, 0], LEAST_M)
+    ahead = (angle <= rules.toward_max_deg) & (share <= 1 - rules.change_min) & (distance[:, 0] > LEAST_M)
+    ahead &= [view.seen_by(place, step.end_s) for place in view.pool]
+    if not ahead.any():
+        return None
+    best = int(np.where(ahead, np.round(distance[:, 1], 6), np.inf).argmin())
+    label = view.places[view.pool[best]].label
+    case.require("not_towards", float(angle[best]), "<=", rules.toward_max_deg, "deg", label)
+    case.require("not_nearer", float(share[best]), "<=", 1 - rules.change_min, "ratio", label)
+    return label
+
+
+def misread(legs: Sequence[Leg], known: Actions, grounded: bool) -> list[tuple[Leg, ...]]:
+    """The wrong captions: as `misreadings` has them.
+
+    Args:
+        legs: the movements flown.
+        known: actions that the log can tell.
+        grounded: whether the drone stands on the ground at first.
+    """
+    right: Told = tuple(enumerate(legs))
+    wrong = misreadings(right, _ways(legs), partial(_possible, known, grounded), _alike)
+    return [tuple(leg for _, leg in told) for told in wrong]
+
+
+def _ways(legs: Sequence[Leg]) -> list[Way[Told]]:
+    """Movements as their opposites, and such in a row exchanged; two of those and one of these before all others.
+
+    Their order is the same for every caption that comes of them.
+    """
+    opposites = [
+        Way(partial(_opposite, i, change))
+        for i in sorted(range(len(legs)), key=lambda i: _kind(legs[i]))
+        for change in _CHANGES
+        if change(legs[i].actions) != legs[i].actions
+    ]
+    exchanges = [Way(partial(_exchanged, i), frozenset((i, i + 1))) for i in range(len(legs) - 1)]
+    return [*opposites[:2], *exchanges, *opposites[2:]]
+
+
+def _kind(leg: Leg) -> tuple[list[Action], str]:
+    """What a movement and its opposites have in common."""
+    return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
+
+
+def _opposite(movement: int, change: Change, told: Told) -> Told:
+    return tuple((i, leg._replace(actions=change(leg.actions)) if i == movement else leg) for i, leg in told)
+
+
+def _exchanged(place: int, told: Told) -> Told:
+    return (*told[:place], told[place + 1], told[place], *told[place + 2 :])
+
+
+def _possible(known: Actions, grounded: bool, told: Told) -> bool:
+    """Whether the log can tell all of it, no movement is split in two, and a drone on the ground first ascends."""
+    actions = [leg.actions for _, leg in told]
+    if any(a == b for a, b in pairwise(actions)) or not all(a <= known for a in actions):
+        return False
+    moved = next((a for a in actions if not a <= _AT_REST), frozenset[Action](("ascend",)))
+    return not grounded or "ascend" in moved
+
+
+def _alike(a: Told, b: Told) -> bool:
+    """Whether one reading says no more than a part of the other, so that both may be called right."""
+    return all(overlap(one.actions, other.actions) for (_, one), (_, other) in zip(a, b, strict=True))
+
+
+def _tilted(actions: Actions) -> Actions:
+    """The camera up for down."""
+    return frozenset(_TILT.get(action, action) for action in actions)
+
+
+_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped, _tilted)

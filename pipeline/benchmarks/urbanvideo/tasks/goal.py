@@ -1,0 +1,139 @@
+"""Goal Detection and Association: what the camera has in view of the goal, or of what is near it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.geometry.bearings import picture_xy
+from pipeline.worlds.flight.places import LEAST_M
+from pipeline.worlds.flight.view import FlightView
+
+THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
+                 "Yes, in the right third of the view")  # fmt: skip
+NOT_IN_VIEW: Final = "No, it is not in view"
+
+
+class GoalDetection(UrbanTask):
+    """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
+
+    name = "Goal Detection"
+    template = "urban/goal_detection"
+    slots = ("goal", "time")
+    needs = frozenset(("places", "heading", "height", "views", "goal"))
+    definition = "Given the navigation goal, tell whether it is in the field of view, and where in it."
+    example = (
+        "Navigation Goal: [Main entrance, where there is a stone]. At current position, is the destination in the "
+        "field of view? If yes, where is the destination in the view?"
+    )
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """The middle of every movement."""
+        for second, index in view.moments:
+            yield self._case(view, second, index)
+
+    def _case(self, view: FlightView, second: int, index: int) -> Case:
+        rules = view.rules
+        goal = _goal(view)
+        label = view.places[goal].label
+        case = Case(label, clock(second))
+        signed = view.in_view_s(goal, second)
+        case.fact("times_in_view", label, view.times_in_view(goal), "times")
+        case.require("view_just_changed", abs(signed), ">=", rules.view_margin_min_s, "s", label)
+        if signed < 0:
+            out_s = view.out_of_view_s(goal, second)
+            case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", label)
+            return case.ask(NOT_IN_VIEW, THIRDS)
+        left, right = _across(view, goal, index)
+        if np.isnan(left + right):
+            case.refuse("pose_unknown")
+            return case
+        left, right = max(left, -1.0), min(right, 1.0)
+        middle = (left + right) / 2
+        case.require("outside_picture", abs(middle), "<=", 1.0, "half widths", label)
+        third = 0 if middle < -1 / 3 else 2 if middle > 1 / 3 else 1
+        case.fact("place_in_view", label, middle, "half widths")
+        swing = view.heading_swing_deg(index)
+        case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
+        case.require("too_wide_in_view", right - left, "<=", rules.view_width_max, "half widths", label)
+        margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3))
+        case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half widths", label)
+        return case.ask(THIRDS[third], (*THIRDS, NOT_IN_VIEW))
+
+
+class Association(UrbanTask):
+    """Operands: the goal and a second at which it is not in view. Truth: the landmark in view that is nearest to it."""
+
+    name = "Association"
+    template = "urban/association"
+    slots = ("goal", "time")
+    needs = frozenset(("places", "views", "goal"))
+    model_assisted = True
+    definition = "Given a navigation goal that is not in sight, name the urban element in sight that is related to it."
+    example = (
+        "Navigation Goal: [Main entrance, where there is a stone]. What is the most spatially related to the goal "
+        "location, and where?"
+    )
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """The middle of every movement at which the goal is not in view."""
+        goal = _goal(view)
+        mark = view.places[goal]
+        gap = {i: mark.gap_m(view.places[i]) for i in range(len(view.places)) if i != goal}
+        for second, _ in view.moments:
+            signed = view.in_view_s(goal, second)
+            if signed < 0:
+                yield self._case(view, Case(mark.label, clock(second)), gap, -signed, second)
+
+    def _case(self, view: FlightView, case: Case, gap: dict[int, float], unseen_s: float, second: int) -> Case:
+        rules = view.rules
+        in_view_s = {i: view.in_view_s(i, second) for i in gap}
+        visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
+        case.require("view_just_changed", unseen_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
+        out_s = view.out_of_view_s(_goal(view), second)
+        case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
+        if not visible:
+            case.refuse("nothing_in_view", 0, 1, "landmarks")
+            return case
+        distance, label, place = visible[0]
+        limit = rules.second_ratio_min * max(distance, LEAST_M)
+        # A rival need not be surely in view.
+        rivals = [gap[i] for i in gap if i != place and view.out_of_view_s(i, second) < rules.view_margin_min_s]
+        second_m = min(rivals, default=np.inf)
+        case.fact("gap_to_goal", label, distance, "m")
+        case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
+        case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
+        case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
+        wrong = [i for i in gap if gap[i] >= limit]  # farther from the goal, in view or not
+        return case.ask(label, (view.places[i].label for i in wrong))
+
+
+def _goal(view: FlightView) -> int:
+    if view.goal is None:
+        raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
+    return view.goal
+
+
+def _across(view: FlightView, place: int, index: int) -> tuple[float, float]:
+    """Left and right edge of a place in the picture, -1 to 1 between its edges; NaN if the pose is not known."""
+    camera, mark = view.flight.camera, view.places[place]
+    if camera is None:
+        return np.nan, np.nan
+    foot = view.ground_m if np.isnan(mark.base_m) else mark.base_m
+    height = foot if np.isnan(mark.top_m) else (foot + mark.top_m) / 2
+    offset = mark.center - view.enu_m[index, :2]
+    away = np.hypot(*offset)
+    side = np.array([offset[1], -offset[0]]) / max(away, LEAST_M) * min(mark.radius_m, away)
+    ends = np.array([[*(mark.center + sign * side), height] for sign in (-1, 1)])
+    xy = picture_xy(
+        view.enu_m[index],
+        view.heading_deg[index],
+        view.pitch_deg[index],
+        ends,
+        camera.horizontal_fov_deg,
+        camera.width / camera.height,
+    )
+    return float(xy[0, 0]), float(xy[1, 0])

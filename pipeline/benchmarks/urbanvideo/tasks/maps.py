@@ -1,0 +1,156 @@
+"""Cognitive Map: path and landmarks from above, as small text grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask
+from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.templates import Operands
+from pipeline.worlds.flight.view import FlightView
+
+EMPTY, PATH, START, END = ".", "*", "S", "E"
+ROW_SEPARATOR: Final = " / "
+_FIRST_WAY: Final = 0.1  # of the map's side: what the drone flies first is its direction over that
+
+
+class CognitiveMap(UrbanTask):
+    """Operands: the landmarks on the map, in order of their digits. Truth: the map, its rows separated by slashes.
+
+    The drone first flies upwards on it, so that no cardinal direction is needed.
+    """
+
+    name = "Cognitive Map"
+    template = "urban/cognitive_map"
+    needs = frozenset(("places",))
+    definition = "Summarize historical movement observations into a cognitive map."
+    example = "Which map shows the drone's path and the landmarks that it passed?"
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """One, with the landmarks nearest to the path."""
+        chosen = sorted(view.pool[: view.rules.map_landmarks])
+        if chosen:
+            yield self._case(view, chosen)
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `UrbanTask.fields`."""
+        return {"legend": "; ".join(f"{digit} = {label}" for digit, label in enumerate(operands, start=1))}
+
+    def _case(self, view: FlightView, chosen: list[int]) -> Case:
+        rules = view.rules
+        labels = [view.places[i].label for i in chosen]
+        case = Case(*labels)
+        path, marks = view.enu_m[:, :2], view.places.center[chosen]
+        extent = float(np.hypot(*(path.max(0) - path.min(0))))
+        case.require("path_too_short", extent, ">=", rules.map_extent_min_m, "m")
+        case.require("path_unknown", view.untracked_s, "<=", rules.untracked_max_s, "s")
+        case.require("too_few_landmarks", len(chosen), ">=", 2, "landmarks")
+        path, marks = _upwards(path, marks, _FIRST_WAY * extent)
+        cells, side = _cells(np.concatenate([marks, path]), rules.map_cells)
+        drawing = Drawing(cells[len(marks) :], cells[: len(marks)])
+        case.fact("cell", "map", side, "m")
+        case.require("map_crowded", drawing.free, ">=", 0, "cells")
+        case.require("parts_not_joined", int(np.ptp(view.part)), "<=", 0, "parts")
+        for name, (row, column) in zip([*labels, START, END], drawing.spots.tolist(), strict=True):
+            case.fact("row", name, row, "cell")
+            case.fact("column", name, column, "cell")
+        k, least = rules.map_cells, rules.map_shift_min
+        wrong = misreadings(
+            drawing, _ways(len(labels), k), lambda other: other.free >= 0, lambda a, b: a.shift(b) < least
+        )
+        shift = min((other.shift(drawing) for other in wrong), default=np.nan)
+        case.fact("least_shift", "wrong maps", shift, "cells")
+        return case.ask(drawing.text(k), (other.text(k) for other in wrong))
+
+
+class Drawing(NamedTuple):
+    """What is on a map, as rows and columns.
+
+    Attributes:
+        path: (n, 2) cells of the path, from start to end.
+        marks: (m, 2) cells of the landmarks.
+    """
+
+    path: IntArray
+    marks: IntArray
+
+    @property
+    def spots(self) -> IntArray:
+        """Cells (m + 2, 2) of all that has a sign of its own: landmarks, start, end."""
+        return np.concatenate([self.marks, self.path[[0, -1]]])
+
+    @property
+    def free(self) -> int:
+        """0 where all signs have a cell of their own, less by one for each that has not."""
+        return len(np.unique(self.spots, axis=0)) - len(self.spots)
+
+    def shift(self, other: Drawing) -> float:
+        """Cells by which that sign differs which differs most, with the maps laid over each other as well as may be.
+
+        A map says nothing of where its edges are: moved as a whole it is the same map.
+        """
+        return float(np.ptp(self.spots - other.spots, axis=0).max()) / 2
+
+    def text(self, k: int) -> str:
+        """The map of (k, k) cells."""
+        grid = np.full((k, k), EMPTY)
+        grid[tuple(self.path.T)] = PATH
+        for sign, (row, column) in zip([*map(str, range(1, len(self.marks) + 1)), START, END], self.spots, strict=True):
+            grid[row, column] = sign
+        return ROW_SEPARATOR.join("".join(row) for row in grid.tolist())
+
+
+def _upwards(path: FloatArray, marks: FloatArray, first_m: float) -> tuple[FloatArray, FloatArray]:
+    """Path and landmarks about the start, turned so that the first way goes up (+y)."""
+    offset = path - path[0]
+    gone = np.hypot(*offset.T) >= first_m - 1e-6
+    east, north = offset[int(gone.argmax())]
+    length = max(float(np.hypot(east, north)), 1e-9)
+    turn = np.array([[north, -east], [east, north]]) / length
+    return offset @ turn.T, (marks - path[0]) @ turn.T
+
+
+def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
+    """Row and column (n, 2) of points in the smallest square about them, and the side of a cell, metres."""
+    low, high = points.min(0), points.max(0)
+    side = max(float((high - low).max()), 1e-9) / k * (1 + 1e-6)
+    corner = (low + high) / 2 - side * k / 2
+    column, up = np.clip(np.floor(np.round((points - corner) / side, 6)).astype(np.intp), 0, k - 1).T
+    return np.stack([k - 1 - up, column], axis=1), side
+
+
+def _ways(n_marks: int, k: int) -> Iterator[Way[Drawing]]:
+    """Path or landmarks mirrored, two landmarks in each other's place, landmarks upside down, and several at once.
+
+    On all of them the drone first flies upwards: else the words alone would tell the wrong ones.
+    """
+    yield Way(partial(_changed, k, True, 1, 1))
+    yield Way(partial(_changed, k, False, -1, 1))
+    for pair in combinations(range(n_marks), 2):
+        yield Way(partial(_exchanged, pair), frozenset(pair))
+    yield Way(partial(_changed, k, False, 1, -1))
+    yield Way(partial(_changed, k, True, -1, 1))
+    yield Way(partial(_changed, k, False, -1, -1))
+    yield Way(partial(_changed, k, True, -1, -1))
+
+
+def _changed(k: int, mirrored: bool, across: int, down: int, drawing: Drawing) -> Drawing:
+    """The path mirrored or not, and the landmarks mirrored across (-1) or upside down (-1)."""
+    return Drawing(_flipped(drawing.path, k, -1 if mirrored else 1, 1), _flipped(drawing.marks, k, across, down))
+
+
+def _flipped(cells: IntArray, k: int, across: int, down: int) -> IntArray:
+    row, column = cells.T
+    return np.stack([row if down > 0 else k - 1 - row, column if across > 0 else k - 1 - column], axis=1)
+
+
+def _exchanged(pair: tuple[int, int], drawing: Drawing) -> Drawing:
+    marks = drawing.marks.copy()
+    marks[list(pair)] = drawing.marks[list(pair[::-1])]
+    return Drawing(drawing.path, marks)

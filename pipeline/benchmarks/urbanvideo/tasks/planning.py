@@ -1,0 +1,65 @@
+"""High-level Planning: which landmark comes next on the straight way to the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.worlds.flight.view import FlightView
+
+
+class HighLevelPlanning(UrbanTask):
+    """Operands: the goal and a second. Truth: the first landmark on the straight way from here to the goal.
+
+    A landmark is on the way if going by it makes the way hardly longer, and a wrong option if it makes it much longer.
+    """
+
+    name = "High-level Planning"
+    template = "urban/high_level_planning"
+    slots = ("goal", "time")
+    needs = frozenset(("places", "goal"))
+    definition = "Given the navigation goal at the start, make the next plan from the current location."
+    example = (
+        "Navigation Goal: [Main entrance, where there is a stone]. To reach the destination from current position, "
+        "what should the UAV approach next?"
+    )
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """The middle of every movement."""
+        for second, index in view.moments:
+            yield self._case(view, second, index)
+
+    def _case(self, view: FlightView, second: int, index: int) -> Case:
+        rules, goal = view.rules, view.goal
+        if goal is None:
+            raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
+        case = Case(view.places[goal].label, clock(second))
+        others = [i for i in view.pool if i != goal and view.seen_by(i, second)]
+        center = view.places.center
+        here = view.enu_m[index, :2]
+        straight = float(np.hypot(*(center[goal] - here)))
+        leg = np.hypot(*(center[others] - here).T)
+        rest = np.hypot(*(center[others] - center[goal]).T)
+        detour = (leg + rest) / max(straight, 1e-9)
+        on_way = np.flatnonzero((detour <= rules.detour_max) & (leg <= straight))
+        case.fact("distance", case.operands[0], straight, "m")
+        case.require("goal_too_near", straight, ">=", 2 * rules.plan_min_m, "m")
+        if not len(on_way):
+            case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
+            return case
+        unsure = [i for i in range(len(view.places)) if i != goal and i not in others]
+        there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)
+        past = there + np.hypot(*(center[unsure] - center[goal]).T) if unsure else np.empty(0)
+        hidden = float(np.where(past / max(straight, 1e-9) <= rules.detour_max, there, np.inf).min(initial=np.inf))
+        case.require("another_may_be_first", hidden / leg[on_way].min(), ">=", rules.second_ratio_min, "ratio")
+        first, *later = on_way[np.argsort(np.round(leg[on_way], 6), kind="stable")].tolist()
+        label = view.places[others[first]].label
+        following = leg[later[0]] if later else np.inf
+        case.require("detour", detour[first], "<=", rules.detour_max, "ratio", label)
+        case.require("already_there", leg[first], ">=", rules.plan_min_m, "m", label)
+        case.require("nearly_the_goal", rest[first], ">=", rules.plan_min_m, "m", label)
+        case.require("second_nearest", following / max(leg[first], 1e-9), ">=", rules.second_ratio_min, "ratio", label)
+        wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
+        return case.ask(label, (view.places[i].label for i in wrong))

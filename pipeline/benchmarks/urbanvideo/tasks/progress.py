@@ -1,0 +1,111 @@
+"""Progress Evaluation: the step of the given route that is being flown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
+from pipeline.core.schema import Action, Rejection
+from pipeline.core.templates import Operands
+from pipeline.worlds.flight.steps import TILTS, Actions, Step
+from pipeline.worlds.flight.view import FlightView
+
+_IDLE: Final[Actions] = TILTS | {"hover"}
+_FLY: Final = r"\b(?:fly|go|move|head|proceed|continue|advance|strafe|shift|drift)(?:ing)?\b"
+_SIDE: Final = r"(?: (?:to|towards) the| sideways)?"
+_WORDS: Final[tuple[tuple[Action, str], ...]] = (
+    ("ascend", r"\b(?:ascend|rise|rais|climb|tak(?:e|ing) ?off|(?:fly|go|move) up\b)"),
+    ("descend", r"\b(?:descend|lower|land(?:ing)?\b|(?:fly|go|move) down\b)"),
+    ("turn left", r"\b(?:turn|rotate|yaw|curve|arc)(?:ing)?\b[^,;]*\bleft\b"),
+    ("turn right", r"\b(?:turn|rotate|yaw|curve|arc)(?:ing)?\b[^,;]*\bright\b"),
+    ("fly left", rf"{_FLY}{_SIDE} left\b"),
+    ("fly right", rf"{_FLY}{_SIDE} right\b"),
+    ("fly backward", rf"{_FLY}(?: straight)? back(?:ward)?s?\b"),
+    ("gimbal up", r"\b(?:tilt|look|camera|gimbal)\b[^,;]*\bup"),
+    ("gimbal down", r"\b(?:tilt|look|camera|gimbal)\b[^,;]*\bdown"),
+    ("hover", r"\b(?:hover|stop|wait|pause)"),
+    ("fly forward", rf"{_FLY}(?! up\b| down\b)"),
+)
+_AT_ONCE: Final = re.compile(r"\b(?:while|curve|arc)\b", re.IGNORECASE)
+
+
+class ProgressEvaluation(UrbanTask):
+    """Operands: a second, then the steps of the route. Truth: the step that is being flown.
+
+    The route's steps and the flight's movements must match in one way alone (`ways_to_fly`).
+    """
+
+    name = "Progress Evaluation"
+    template = "urban/progress_evaluation"
+    needs = frozenset(("steps", "route"))
+    definition = "Given the navigation route at the start, analyze which step the navigation is currently performing."
+    example = (
+        "Navigation Route: [Fly along the road, then turn left and fly towards the bridge, ...]. What is the UAV's "
+        "current move?"
+    )
+
+    def obstacle(self, view: FlightView) -> Rejection | None:
+        """The route is not understood, or is not what was flown."""
+        found = super().obstacle(view)
+        if found is not None:
+            return found
+        untracked, most = view.untracked_s, view.rules.untracked_max_s
+        if untracked > most:
+            return Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s")
+        told = [actions_of(words) for words in view.flight.route]
+        unclear = sum(not actions for actions in told)
+        if unclear:
+            return Rejection(reason="route_steps_unclear", measured=unclear, limit=0, unit="steps")
+        ways = ways_to_fly(told, view.steps)
+        if len(ways) != 1:
+            reason = "route_fits_in_several_ways" if ways else "route_disagrees_with_flight"
+            return Rejection(reason=reason, measured=len(ways), limit=1, unit="ways")
+        return None
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """The middle of every movement that carries out a step."""
+        route = view.flight.route
+        (flown,) = ways_to_fly([actions_of(words) for words in route], view.steps)
+        for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
+            middle = round((step.start_s + step.end_s) / 2)
+            case = Case(clock(middle), *route)
+            case.fact("step", words, number, "of the route")
+            case.step(view, step)
+            inside = min(middle - step.start_s, step.end_s - middle)
+            case.require("step_too_short", inside, ">=", view.rules.cut_off_max_s, "s", words)
+            times = sum(other.casefold() == words.casefold() for other in route)
+            case.require("step_not_unique", times, "<=", 1, "times", words)
+            yield case.ask(words, route)
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `UrbanTask.fields`."""
+        time, *route = operands
+        return {"route": STEP_SEPARATOR.join(route), "time": time}
+
+
+def actions_of(words: str) -> Actions:
+    """What a step of a route asks for; nothing if it is not understood, or asks for one movement after another."""
+    found: set[Action] = {action for action, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)}
+    if any(action.startswith("fly") and action != "fly forward" for action in found):
+        found.discard("fly forward")  # "fly" alone is forward, "fly left" is not
+    return frozenset(found) if len(found) == 1 or _AT_ONCE.search(words) else frozenset()
+
+
+def ways_to_fly(told: Sequence[Actions], steps: Sequence[Step]) -> list[tuple[Step, ...]]:
+    """In which ways the movements may be the steps of a route: none, the only one, or two of several.
+
+    Every step is a movement that does what it asks for, in order; pauses and tilts of the camera may be left over.
+    """
+    ways: dict[int, list[tuple[Step, ...]]] = {0: [()]}  # by the number of steps flown so far
+    for step in steps:
+        further: dict[int, list[tuple[Step, ...]]] = {}
+        for flown, found in ways.items():
+            if step.actions <= _IDLE:
+                further.setdefault(flown, []).extend(found)
+            if flown < len(told) and told[flown] <= step.actions:
+                further.setdefault(flown + 1, []).extend((*way, step) for way in found)
+        ways = {flown: found[:2] for flown, found in further.items()}
+    return ways.get(len(told), [])

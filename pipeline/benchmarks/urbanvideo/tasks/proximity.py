@@ -1,0 +1,157 @@
+"""Proximity: how the distance to a landmark changes during a stretch of the flight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.core.arrays import FloatArray
+from pipeline.worlds.flight.places import LEAST_M
+from pipeline.worlds.flight.view import FlightView
+
+COURSES: Final = (
+    "It comes closer throughout",
+    "It moves farther away throughout",
+    "It first comes closer, then moves farther away",
+    "It first moves farther away, then comes closer",
+    "The distance stays about the same",
+)
+_STILL: Final = 4
+_RUNS: Final = (1, 3)  # movements in a stretch
+
+
+class Change(NamedTuple):
+    """How distances (..., n) change.
+
+    Attributes:
+        course: (...,) index into `COURSES`, -1 for none of them.
+        share: (...,) share by which it changes as its course says, of the greater distance; without a course overall.
+    """
+
+    course: npt.NDArray[np.intp]
+    share: FloatArray
+
+
+class Proximity(UrbanTask):
+    """Operands: a landmark, begin and end of a stretch.
+
+    The course must be the same whichever point is measured to: the nearest of the footprint, its centre, and the foot
+    of that (which counts height). Else it depends on how one reads the question. So it does where the course is that
+    of a few metres about the landmark: it must be the same whether or not one counts as there by then.
+    """
+
+    name = "Proximity"
+    template = "urban/proximity"
+    slots = ("landmark", "start", "end")
+    needs = frozenset(("places", "height"))
+    definition = "Tell how the distance between the agent and an object changes during a movement."
+    example = "How does the distance between the agent and the rooftop change after the agent descends to street level?"
+
+    def cases(self, view: FlightView) -> Iterator[Case]:
+        """Every landmark and stretch of one or three movements, and the flight as a whole."""
+        if not view.pool:
+            return
+        measured = np.stack([view.distance_m, *_to_center(view)])
+        for first, last in _stretches(view):
+            at = np.flatnonzero((view.t_s >= first) & (view.t_s <= last))
+            pause_s = float(np.diff(np.concatenate([[first], view.t_s[at], [last]])).max())
+            if len(at) < 2 or pause_s > view.rules.step_gap_max_s:
+                for place in view.pool:
+                    case = Case(view.places[place].label, clock(first), clock(last))
+                    case.refuse("stretch_not_tracked", pause_s, view.rules.step_gap_max_s, "s")
+                    yield case
+                continue
+            interruptions = int(view.part[at[-1]] - view.part[at[0]])
+            every = max(1, min(round(view.motion.rate_hz), len(at) // 8))
+            series = measured[:, :, np.union1d(at[::every], at[-1:])]
+            ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
+            change = change_of(ways, view.rules.change_min, view.rules.still_max)
+            for row, place in enumerate(view.pool):
+                case = Case(view.places[place].label, clock(first), clock(last))
+                case.require("track_interrupted", interruptions, "<=", 0, "parts")
+                case.shown(view, place, last)
+                self._judge(view, case, series[0, row], change.course[:, row], change.share[:, row])
+                yield case
+
+    def _judge(
+        self, view: FlightView, case: Case, series: FloatArray, course: npt.NDArray[np.intp], share: FloatArray
+    ) -> None:
+        rules = view.rules
+        if (course < 0).any():
+            worst = int(course.argmin())
+            small = share[worst] < rules.change_min
+            reason = "distance_changes_too_little" if small else "distance_changes_irregularly"
+            case.refuse(reason, share[worst], rules.change_min, "share")
+        elif (course != course[0]).any():
+            case.refuse("depends_on_where_measured", len(set(course.tolist())), 1, "courses")
+        elif course[0] == _STILL:
+            case.require("distance_changes_too_little", share.max(), "<=", rules.still_max, "share")
+        else:
+            case.require("distance_changes_too_little", share.min(), ">=", rules.change_min, "share")
+        for name, value in zip(("start", "end", "least", "most"), _four(series), strict=True):
+            case.fact(f"distance_{name}", case.operands[0], float(value), "m")
+        case.ask(COURSES[course[0]], COURSES)
+
+
+def change_of(series: FloatArray, change_min: float, still_max: float) -> Change:
+    """Courses of distances (..., n): each must be followed steadily, up to ``still_max`` of the distance."""
+    first, last, low, high = _four(series)
+    falling = series / np.minimum.accumulate(series, axis=-1) - 1 <= still_max
+    rising_back = series / np.minimum.accumulate(series[..., ::-1], axis=-1)[..., ::-1] - 1 <= still_max
+    rising = np.maximum.accumulate(series, axis=-1) / series - 1 <= still_max
+    falling_back = np.maximum.accumulate(series[..., ::-1], axis=-1)[..., ::-1] / series - 1 <= still_max
+    place = np.arange(series.shape[-1])
+    to_low = place <= series.argmin(-1)[..., None]
+    to_high = place <= series.argmax(-1)[..., None]
+    share = np.stack(
+        [
+            1 - last / first,
+            1 - first / last,
+            1 - low / np.minimum(first, last),
+            1 - np.maximum(first, last) / high,
+        ],
+        axis=-1,
+    )
+    steady = np.stack(
+        [
+            falling.all(-1),
+            rising_back.all(-1),
+            (falling | ~to_low).all(-1) & (rising_back | to_low).all(-1),
+            (rising | ~to_high).all(-1) & (falling_back | to_high).all(-1),
+        ],
+        axis=-1,
+    )
+    spread = 1 - low / high
+    # A course with a turn in it is tried first: coming closer by half and leaving by a little is no "closer".
+    fits = steady & (share >= change_min)
+    order = np.array([2, 3, 0, 1])
+    chosen = order[fits[..., order].argmax(-1)]
+    course = np.where(fits.any(-1), chosen, np.where(spread <= still_max, _STILL, -1))
+    picked = np.take_along_axis(share, np.maximum(chosen, 0)[..., None], -1)[..., 0]
+    return Change(course.astype(np.intp), np.where(fits.any(-1), picked, spread))
+
+
+def _four(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    return series[..., 0], series[..., -1], series.min(-1), series.max(-1)
+
+
+def _to_center(view: FlightView) -> tuple[FloatArray, FloatArray]:
+    """Distances (P, N) of the path to the centres, over ground, and to their feet in space."""
+    chosen = [view.places[i] for i in view.pool]
+    center = np.array([place.center for place in chosen])
+    foot = np.array([view.ground_m if np.isnan(place.base_m) else place.base_m for place in chosen])
+    over_ground = np.hypot(*np.moveaxis(view.enu_m[None, :, :2] - center[:, None], -1, 0))
+    return over_ground, np.hypot(over_ground, view.enu_m[None, :, 2] - foot[:, None])
+
+
+def _stretches(view: FlightView) -> list[tuple[int, int]]:
+    """Begin and end in whole seconds, in order, each once."""
+    steps, end = view.steps, int(view.end_s)
+    runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]
+    spans = {(max(0, round(run[0].start_s)), min(end, round(run[-1].end_s))) for run in runs}
+    spans.add((0, end))
+    return sorted(span for span in spans if span[1] - span[0] >= view.rules.window_min_s)

@@ -1,0 +1,1 @@
+"""VSI-Bench: spatial questions about indoor scans."""

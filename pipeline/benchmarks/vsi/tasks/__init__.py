@@ -1,0 +1,1 @@
+"""The tasks of VSI-Bench, one per file."""

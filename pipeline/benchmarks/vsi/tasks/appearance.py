@@ -1,0 +1,73 @@
+"""obj_appearance_order: in which order four categories first appear in the video."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, permutations
+
+import numpy as np
+
+from pipeline.core.arrays import IntArray
+from pipeline.core.schema import Rejection
+from pipeline.core.templates import LIST_SEPARATOR, Operands
+from pipeline.questions.arrays import Answers, Fact, check
+from pipeline.worlds.indoor.view import SceneView, Slot
+
+
+class AppearanceOrder:
+    """Operands: n categories in alphabetical order. Truth: the categories in order of first appearance.
+
+    A category appears when the pixels of any of its objects first pass a threshold; times too close together are
+    ambiguous (VSI-Bench B.1). The text names the categories in the order of the first option, as every released
+    question names them in the order of one of its options.
+    """
+
+    name = "obj_appearance_order"
+    version = 1
+    template = "vsi/obj_appearance_order"
+    number = None
+
+    def __init__(self, choices: int = 4) -> None:
+        self.choices = choices
+        self.roles: tuple[str, ...] = ("choice",) * choices
+        seen: Slot = "seen"
+        self.slots: tuple[Slot, ...] = (seen,) * choices
+
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """Without an examined video nothing is known about appearance."""
+        if view.scene.observation is not None:
+            return None
+        return Rejection(reason="video_not_examined", measured=None, limit=None, unit=None)
+
+    def operands(self, view: SceneView) -> IntArray:
+        """Every set of categories that the video shows, (n, choices)."""
+        seen = view.usable("seen") if self.obstacle(view) is None else ()
+        sets = np.fromiter(chain.from_iterable(combinations(seen, self.choices)), dtype=np.intp)
+        return sets.reshape(-1, self.choices)
+
+    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+        """The order; evidence is every first time and the smallest gap between two of them."""
+        first = view.first_seen_s[operands]
+        names = np.take_along_axis(view.categories[operands], first.argsort(axis=1, kind="stable"), axis=1)
+        truth = names[:, 0]
+        for column in names.T[1:]:
+            truth = truth + LIST_SEPARATOR + column
+        gap = np.diff(np.sort(first, axis=1), axis=1).min(1)
+        return Answers(
+            truth=truth,
+            checks=(check("first_times_too_close", gap, ">=", view.rules.first_gap_min_s, "s"),),
+            facts=tuple(
+                Fact("first_seen", view.categories[operands[:, i]], first[:, i], "s") for i in range(operands.shape[1])
+            ),
+        )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Every order of the categories."""
+        return tuple(LIST_SEPARATOR.join(order) for order in permutations(operands))
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `Task.fields`."""
+        return {"choices": tuple(options[0].split(LIST_SEPARATOR)) if options else operands}
+
+    def canonical(self, fields: Operands) -> tuple[str, ...]:
+        """See `Task.canonical`."""
+        return tuple(sorted(fields["choices"]))

@@ -1,0 +1,83 @@
+"""object_rel_distance: which of four categories is closest to an object."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+
+from pipeline.core.arrays import IntArray
+from pipeline.core.schema import Rejection
+from pipeline.core.templates import Operands
+from pipeline.questions.arrays import Answers, Fact, check
+from pipeline.worlds.indoor.view import SceneView, Slot
+
+
+class RelDistance:
+    """Operands: a unique primary object and n other categories in alphabetical order. Truth: the nearest category.
+
+    Of a category with several instances the nearest one counts (VSI-Bench B.1). Rejected when the nearest is too
+    close to tell from touching, or when any two distances are too close to each other; in rooms over 40 m² `strict`
+    asks for twice the gap, and also where the area is unknown.
+    """
+
+    name = "object_rel_distance"
+    version = 1
+    template = "vsi/object_rel_distance"
+    number = None
+
+    def __init__(self, choices: int = 4) -> None:
+        self.choices = choices
+        self.roles: tuple[str, ...] = ("primary", *["choice"] * choices)
+        boxed: Slot = "boxed"
+        self.slots: tuple[Slot, ...] = ("unique", *[boxed] * choices)
+
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """See `Task.obstacle`."""
+        return None
+
+    def operands(self, view: SceneView) -> IntArray:
+        """Every unique primary with every set of other categories, (n, 1 + choices)."""
+        boxed = view.usable("boxed")
+        sets = np.fromiter(chain.from_iterable(combinations(boxed, self.choices)), dtype=np.intp)
+        sets = sets.reshape(-1, self.choices)
+        rows = []
+        for primary in view.usable("unique"):
+            others = sets[(sets != primary).all(1)]
+            rows.append(np.column_stack([np.full(len(others), primary), others]))
+        return np.concatenate(rows) if rows else np.empty((0, 1 + self.choices), dtype=np.intp)
+
+    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+        """The nearest choice; evidence is every distance and the smallest gap between two of them."""
+        primary, choices = operands[:, :1], operands[:, 1:]
+        distance = view.distance_m[primary, choices]
+        ranked = np.sort(distance, axis=1)
+        gap = np.diff(ranked, axis=1).min(1, initial=np.inf)  # an audit may meet a single choice
+        labels = view.categories[choices]
+        nearest = labels[np.arange(len(labels)), distance.argmin(1)]
+        rules, area = view.rules, view.scene.room.area_m2
+        small_room = area is not None and area <= rules.large_room_m2
+        limit = rules.gap_min_m if small_room else rules.gap_min_large_room_m
+        return Answers(
+            truth=nearest,
+            checks=(
+                check("nearest_too_close", ranked[:, 0], ">=", rules.nearest_min_m, "m"),
+                check("distances_too_similar", gap, ">", limit, "m"),
+            ),
+            facts=tuple(
+                Fact("distance", view.pair_names(primary[:, 0], choices[:, i]), distance[:, i], "m")
+                for i in range(choices.shape[1])
+            ),
+        )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """See `Task.labels`."""
+        return operands[1:]
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `Task.fields`. The choices appear in the text in the order of the options."""
+        return {"primary": operands[0], "choices": options or operands[1:]}
+
+    def canonical(self, fields: Operands) -> tuple[str, ...]:
+        """See `Task.canonical`."""
+        return (str(fields["primary"]), *sorted(fields["choices"]))

@@ -1,0 +1,247 @@
+"""route_planning: the turns of a route from object to object."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.schema import Rejection, Route
+from pipeline.core.templates import LIST_SEPARATOR, Operands
+from pipeline.geometry.angles import bearing_deg
+from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
+from pipeline.questions.arrays import WRITTEN, Answers, Check, Fact, check
+from pipeline.worlds.indoor.view import SceneView, Slot
+
+STRAIGHT_BELOW_DEG: Final = 30.0
+BACK_FROM_DEG: Final = 135.0
+TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
+BLANK: Final = "[please fill in]"
+FORWARD: Final = "Go forward until the "
+TOUCH_M: Final = 1e-6
+_CHUNK: Final = 4096  # routes at a time; bounds memory
+_STEP: Final = re.compile(r"(?:^|\s+)\d+\.\s+")
+
+
+class Walk(NamedTuple):
+    """What a batch of n routes meets on its legs, (n, legs) each; NaN where there is no leg or no turn."""
+
+    turn_deg: FloatArray  # signed, left positive
+    length_m: FloatArray
+    free_m: FloatArray  # way to the first other object
+    off_floor_m: FloatArray  # part of the leg on which the body does not fit on the floor
+
+
+class RoutePlanning:
+    """Operands: start, object faced there, then the objects passed, the destination last.
+
+    One stands beside the start on the line to the faced object. Where the first object passed is the faced one, the
+    route begins straight on, else with a turn; every other leg begins with a turn. A leg leads towards the centre of
+    its object's box and ends where a body of the given radius touches it. That object must be the first one met, and
+    the way must be on the floor; the object that one stands at may be brushed past. A turn is straight within 30°,
+    left or right up to 135°, then back (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five
+    movements.
+    """
+
+    name = "route_planning"
+    version = 1
+    template = "vsi/route_planning"
+    number = None
+    roles: tuple[str, ...] = ("start", "facing", "passed", "passed", "passed")
+    slots: tuple[Slot, ...] = ("unique",) * 5
+
+    def obstacle(self, view: SceneView) -> Rejection | None:
+        """Without the outline of the floor no way can be checked."""
+        if view.scene.room.floor:
+            return None
+        return Rejection(reason="floor_not_measured", measured=None, limit=None, unit=None)
+
+    def operands(self, view: SceneView) -> IntArray:
+        """Routes written by people, then all others of one to three legs, (n, 5) filled up with -1."""
+        if self.obstacle(view) is not None:
+            return np.empty((0, len(self.roles)), dtype=np.intp)
+        unique = view.usable("unique")
+        start, facing, passed = (axis.ravel() for axis in np.meshgrid(unique, unique, unique, indexing="ij"))
+        differ = (start != facing) & (facing != passed) & (start != passed)
+        none = np.full_like(start, -1)
+        turn_first = np.stack([start, facing, passed, none, none], axis=1)[differ]
+        straight_first = np.stack([start, facing, facing, passed, none], axis=1)[differ]
+        short = np.concatenate([turn_first, straight_first])
+        found = np.concatenate(
+            [self._written_operands(view, len(self.roles)), short, self._one_further(view, short, unique)]
+        )
+        _, first = np.unique(found, axis=0, return_index=True)
+        return found[np.sort(first)]
+
+    def _one_further(self, view: SceneView, short: IntArray, unique: IntArray) -> IntArray:
+        """Continuations of the routes that can be walked; a rejected route stands for all that begin with it."""
+        checks = self.answer(view, short).checks
+        sound = short[np.logical_and.reduce([rule.ok for rule in checks])] if len(short) else short
+        longer = np.repeat(sound, len(unique), axis=0)
+        further = np.tile(unique, len(sound))
+        free = (longer < 0).argmax(1)
+        longer[np.arange(len(longer)), free] = further
+        return longer[(np.repeat(sound, len(unique), axis=0) != further[:, None]).all(1)]
+
+    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+        """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
+        missing = max(0, len(self.roles) - operands.shape[1])
+        operands = np.pad(operands, ((0, 0), (0, missing)), constant_values=-1)
+        parts = [self._walk(view, operands[i : i + _CHUNK]) for i in range(0, max(len(operands), 1), _CHUNK)]
+        turns, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        size = np.abs(turns)
+        margin = np.minimum(np.abs(size - STRAIGHT_BELOW_DEG), np.abs(size - BACK_FROM_DEG))
+        rules, names, rows = view.rules, view.categories, np.arange(len(operands))
+        spare = np.where(np.isnan(length), np.inf, free - length)
+        worst = spare.argmin(1)
+        truth = _turn_names(turns)
+        bottom = footprints(view.boxes, rules.body_radius_m).bottom_m[view.first[operands]]
+        highest = np.where(operands >= 0, bottom, 0.0).max(1)
+        return Answers(
+            truth=truth,
+            checks=(
+                check("above_the_body", highest, "<=", BODY_HEIGHT_M[1], "m"),
+                check("leg_too_short", _least(length), ">=", rules.leg_min_m, "m"),
+                Check(
+                    "something_in_the_way", ">=", spare[rows, worst] >= 0, free[rows, worst], length[rows, worst], "m"
+                ),
+                check("leaves_the_floor", -_least(-off), "<=", 0.0, "m"),
+                check("goes_straight_on", _least(size), ">=", STRAIGHT_BELOW_DEG, "deg"),
+                check("near_turn_boundary", _least(margin), ">=", rules.turn_margin_min_deg, "deg"),
+                check("written_route_disagrees", self._agreement(view, operands, truth), ">=", 1.0, "agreement"),
+            ),
+            facts=tuple(
+                fact
+                for leg, passed in enumerate(operands[:, 2:].T)
+                for fact in (
+                    Fact("turn", np.where(passed >= 0, names[passed], "none"), turns[:, leg], "deg"),
+                    Fact("leg", np.where(passed >= 0, names[passed], "none"), length[:, leg], "m"),
+                )
+            ),
+            flags=np.where(self._is_written(view, operands), WRITTEN, "").astype(object),
+        )
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Every sequence of as many turns."""
+        return tuple(LIST_SEPARATOR.join(turns) for turns in product(TURNS, repeat=truth.count(LIST_SEPARATOR) + 1))
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """See `Task.fields`."""
+        start, facing, *passed = operands
+        steps = [step for name in passed for step in (BLANK, FORWARD + name)]
+        if passed[0] == facing:
+            steps = steps[1:]
+        numbered = " ".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+        return {"start": start, "facing": facing, "destination": passed[-1], "steps": numbered}
+
+    def canonical(self, fields: Operands) -> tuple[str, ...] | None:
+        """See `Task.canonical`; None where the steps are not of this form."""
+        start, facing, destination = (str(fields[key]) for key in ("start", "facing", "destination"))
+        steps = [step.strip(" .") for step in _STEP.split(str(fields["steps"])) if step.strip()]
+        passed = [step.removeprefix(FORWARD) for step in steps if step.startswith(FORWARD)]
+        if not passed or passed[-1] != destination:
+            return None
+        operands = (start, facing, *passed)
+        return operands if self.fields(operands, None)["steps"] == str(fields["steps"]).strip() else None
+
+    def _walk(self, view: SceneView, operands: IntArray) -> Walk:
+        plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
+        floor = free_floor(view.scene.room.floor or ())
+        box = np.where(operands >= 0, view.first[operands], 0)
+        rows, at = np.arange(len(operands)), box[:, 0]
+        heading = _unit(plan.center[box[:, 1]] - plan.center[at])
+        leave = plan.crossings_m(plan.center[at], heading, at)[1]
+        position = plan.center[at] + heading * leave[:, None]
+        columns: list[FloatArray] = []
+        for leg in range(2, operands.shape[1]):
+            there, target = operands[:, leg] >= 0, box[:, leg]
+            straight_on = (operands[:, leg] == operands[:, 1]) & (leg == 2)
+            direction = _unit(plan.center[target] - position)
+            enter, leaving = plan.crossings_m(position, direction)
+            length = np.maximum(enter[rows, target], 0.0)
+            ahead = np.where((leaving > TOUCH_M) & plan.obstacle, np.maximum(enter, 0.0), np.inf)
+            ahead[rows, target] = np.inf
+            # One may brush past the object that one stands at, but not go through it.
+            enter_at, leave_at = bare.crossings_m(position, direction, at)
+            ahead[rows, at] = np.where(leave_at > TOUCH_M, np.maximum(enter_at, 0.0), np.inf)
+            off = _metres_off(floor, position, direction, length, view.rules.body_radius_m)
+            turn = np.where(straight_on, np.nan, _signed_turn(heading, direction))
+            columns += [np.where(there, value, np.nan) for value in (turn, length, ahead.min(1, initial=np.inf), off)]
+            step = np.where(there & np.isfinite(length), length, 0.0)
+            position = position + direction * step[:, None]
+            heading = np.where(there[:, None], direction, heading)
+            at = np.where(there, target, at)
+        table = np.stack(columns, axis=1).reshape(len(operands), -1, 4)
+        return Walk(*np.moveaxis(table, 2, 0))
+
+    def _written(self, view: SceneView) -> dict[tuple[str, ...], Route]:
+        """Routes written by people by their operands, if those are all unique here and no more than ours have."""
+        usable = {str(view.categories[i]) for i in view.usable("unique")}
+        routes = {route_operands(route): route for route in view.scene.routes}
+        return {n: r for n, r in routes.items() if usable.issuperset(n) and len(n) <= len(self.roles)}
+
+    def _written_operands(self, view: SceneView, width: int) -> IntArray:
+        rows = np.full((len(self._written(view)), width), -1, dtype=np.intp)
+        for row, names in zip(rows, self._written(view), strict=True):
+            row[: len(names)] = [view.index[name] for name in names]
+        return rows
+
+    def _is_written(self, view: SceneView, operands: IntArray) -> BoolArray:
+        written = self._written_operands(view, operands.shape[1])
+        return (operands[:, None] == written[None]).all(2).any(1)
+
+    def _agreement(self, view: SceneView, operands: IntArray, truth: StrArray) -> FloatArray:
+        """1 where no person wrote the route, or wrote the same turns; else 0."""
+        agreed = np.ones(len(operands))
+        for row, route in zip(
+            self._written_operands(view, operands.shape[1]), self._written(view).values(), strict=True
+        ):
+            same = (operands == row).all(1)
+            agreed[same] = (truth[same] == LIST_SEPARATOR.join(route.turns)).astype(float)
+        return agreed
+
+
+def route_operands(route: Route) -> tuple[str, ...]:
+    """Operands of a route written by a person."""
+    return (route.start, route.facing, *route.passed)
+
+
+def _turn_names(turns: FloatArray) -> StrArray:
+    """The turns (n, legs) of each route in words, separated by ", "."""
+    left, right, back = TURNS
+    truth = np.full(len(turns), "", dtype=object)
+    for turn in turns.T:
+        name = np.where(np.abs(turn) >= BACK_FROM_DEG, back, np.where(turn > 0, left, right)).astype(object)
+        separator = np.where(truth == "", "", LIST_SEPARATOR).astype(object)
+        truth = np.where(np.isnan(turn), truth, truth + separator + name)
+    return truth
+
+
+def _unit(vector: FloatArray) -> FloatArray:
+    length = np.hypot(vector[:, 0], vector[:, 1])
+    return vector / np.where(length > 0, length, 1.0)[:, None]
+
+
+def _signed_turn(heading: FloatArray, direction: FloatArray) -> FloatArray:
+    """Turn from one unit direction to another, in (-180, 180], left positive."""
+    bearing = bearing_deg(np.zeros_like(heading), heading, direction)
+    return np.where(bearing > 180.0, bearing - 360.0, bearing)
+
+
+def _least(values: FloatArray) -> FloatArray:
+    """Smallest number (n,) of each row, NaN ignored."""
+    return np.where(np.isnan(values), np.inf, values).min(1)
+
+
+def _metres_off(
+    floor: FreeFloor, position: FloatArray, direction: FloatArray, length: FloatArray, radius_m: float
+) -> FloatArray:
+    """Metres of each leg on which a body of the radius does not fit on the floor."""
+    longest = float(length[np.isfinite(length)].max(initial=0.0))
+    steps = np.arange(0.0, longest + CELL_M, CELL_M)
+    points = position[:, None] + direction[:, None] * steps[None, :, None]
+    within = steps[None] <= np.where(np.isfinite(length), length, 0.0)[:, None]
+    return ((floor.at(points) < radius_m) & within).sum(1) * CELL_M

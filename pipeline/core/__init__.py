@@ -1,0 +1,1 @@
+"""What everything else stands on: the schema, identity, errors, tables, wording."""

@@ -1,0 +1,11 @@
+"""The array types that everything speaks of."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+StrArray = npt.NDArray[np.object_]

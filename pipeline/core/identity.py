@@ -1,0 +1,47 @@
+"""Identity: every id, rank and random draw comes from what a thing is, never from when it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+# 53 bits: a question id is an integer, as in the released benchmarks, and stays exact where a reader (pandas
+# with a missing value, JavaScript, a spreadsheet) turns integers into doubles. `export` refuses two equal ids.
+ID_BITS = 53
+_SEPARATOR = "\x1f"
+DIGEST_CHARS: Final = 32  # hex; 128 bits
+
+
+def digest(*parts: str) -> bytes:
+    """SHA-256 of the parts, which are separated so that ("ab", "c") and ("a", "bc") differ."""
+    return hashlib.sha256(_SEPARATOR.join(parts).encode()).digest()
+
+
+def rng_for(*identity: str | int) -> np.random.Generator:
+    """A random generator that depends on nothing but the identity, for example (question id, "option_order")."""
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest(*map(str, identity)), "big")))
+
+
+def question_ids(scene: str, task: str, template: str, operands: Iterable[Sequence[str]]) -> list[int]:
+    """One id per operand tuple: the first 53 bits of SHA-256 over scene, task, template id and operands.
+
+    Operands are given in canonical order (see the task), so that a question asked twice has one id; the answer
+    takes no part, so that a corrected answer keeps its id.
+    """
+    prefix = hashlib.sha256(_SEPARATOR.join((scene, task, template)).encode())
+    ids = []
+    for operand in operands:
+        state = prefix.copy()
+        state.update((_SEPARATOR + _SEPARATOR.join(operand)).encode())
+        ids.append(int.from_bytes(state.digest()[:8], "big") >> (64 - ID_BITS))
+    return ids
+
+
+def digest_of(value: Any) -> str:
+    """Digest of a JSON-like value, or of bytes."""
+    raw = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True, ensure_ascii=False).encode()
+    return hashlib.sha256(raw).hexdigest()[:DIGEST_CHARS]

@@ -1,0 +1,122 @@
+"""Tables as Parquet bytes: the same table gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.files import TEMPORARY, explained, write_all
+
+ROW_GROUP: Final = 10_000
+_PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
+
+
+def table_bytes(table: pa.Table, level: int = 3, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as Parquet: zstd, row groups of 10,000, page index; the same bytes for the same table."""
+    if metadata:
+        table = table.replace_schema_metadata(metadata)
+    sink = pa.BufferOutputStream()
+    # Without rows there is no row group: datasets cannot read one of none.
+    with pq.ParquetWriter(sink, table.schema, compression_level=level, **_PARQUET) as writer:
+        if table.num_rows:
+            writer.write_table(table, row_group_size=ROW_GROUP)
+    return bytes(sink.getvalue())
+
+
+class TableFile:
+    """A Parquet file written piece by piece, for tables that do not fit into memory: as `table_bytes` would write it.
+
+    ``append`` any number of tables, ``finish``, then ``publish``: only then it takes the place of an older file. The
+    same rows give the same bytes, however they were cut into pieces. Used in a ``with`` statement, at whose end nothing
+    is left of a file that was not published.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, level: int, metadata: dict[str, str]) -> None:
+        self.path = path
+        self.num_rows = 0
+        self.nbytes = 0
+        self.sha256 = ""
+        self._schema = schema.with_metadata(metadata)
+        self._finished = False
+        self._waiting: list[pa.Table] = []
+        self._sum = hashlib.sha256()
+        with explained(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle, self._temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+            try:
+                file = pa.PythonFile(self, mode="w")
+                self._writer = pq.ParquetWriter(file, self._schema, compression_level=level, **_PARQUET)
+            except OSError:
+                os.close(self._handle)
+                Path(self._temporary).unlink(missing_ok=True)
+                raise
+
+    def __enter__(self) -> TableFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._finished:
+            with suppress(OSError):  # of a disk that is full; there is an error under way already
+                self._writer.close()
+            os.close(self._handle)
+        Path(self._temporary).unlink(missing_ok=True)
+
+    def append(self, table: pa.Table) -> None:
+        """Adds rows; those that fill no row group yet wait."""
+        self.num_rows += table.num_rows
+        self.nbytes += table.nbytes
+        self._waiting.append(table.replace_schema_metadata(self._schema.metadata))
+        while sum(part.num_rows for part in self._waiting) >= ROW_GROUP:
+            rows = pa.concat_tables(self._waiting)
+            self._put(rows.slice(0, ROW_GROUP))
+            self._waiting = [rows.slice(ROW_GROUP)]
+
+    def finish(self) -> None:
+        """Writes what waits and the footer; ``sha256`` is known from then on."""
+        rest = pa.concat_tables([*self._waiting, self._schema.empty_table()])
+        if rest.num_rows:
+            self._put(rest)
+        with explained(self.path.parent):
+            self._writer.close()
+            os.fchmod(self._handle, 0o644)
+            os.fsync(self._handle)
+            os.close(self._handle)
+        self._finished = True
+        self.sha256 = self._sum.hexdigest()
+
+    def publish(self) -> None:
+        """Puts the file in its place."""
+        with explained(self.path.parent):
+            Path(self._temporary).replace(self.path)
+
+    def _put(self, rows: pa.Table) -> None:
+        with explained(self.path.parent):
+            self._writer.write_table(rows.combine_chunks(), row_group_size=ROW_GROUP)
+
+    # What Arrow asks of a file.
+    closed = False
+
+    def write(self, raw: bytes) -> int:
+        """Called by Arrow."""
+        self._sum.update(raw)
+        write_all(self._handle, raw)
+        return len(raw)
+
+    def flush(self) -> None:
+        """Called by Arrow."""
+
+    def close(self) -> None:
+        """Called by Arrow; `finish` closes the file."""
+
+
+def read_table(raw: bytes) -> pa.Table:
+    """The table of `table_bytes`."""
+    return pq.read_table(pa.BufferReader(raw), use_threads=False)

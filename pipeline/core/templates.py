@@ -1,0 +1,102 @@
+"""Question wording: format strings in ``templates/*/*.yaml`` that render and parse.
+
+``render(operands) -> text`` and ``parse(text) -> operands`` are inverse to each other: a published question can be
+taken apart into the operands it was made from. White space is free when parsing and exact when rendering.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipeline.core.errors import TemplateError
+
+TEMPLATES_DIR: Final = Path(__file__).resolve().parents[2] / "templates"
+LIST_SEPARATOR: Final = ", "
+
+Operands = dict[str, str | tuple[str, ...]]
+
+
+class Template(BaseModel):
+    """One wording. ``text`` has named fields; fields in ``lists`` hold several names joined by ", "."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    version: int
+    text: str
+    lists: tuple[str, ...] = ()
+    also_parsed: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Field names in order of first appearance."""
+        return _fields(self.text)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that the template says."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    def render(self, operands: Operands) -> str:
+        """The question text. Raises TemplateError where the fields differ or parsing would not give them back."""
+        if set(operands) != set(self.fields):
+            raise TemplateError(f"template {self.id} has fields {self.fields}, got {tuple(operands)}")
+        joined = {k: v if isinstance(v, str) else LIST_SEPARATOR.join(v) for k, v in operands.items()}
+        text = self.text.format_map(joined)
+        if self.parse(text) != operands:
+            raise TemplateError(f"template {self.id}: {joined} would make a question that reads in two ways")
+        return text
+
+    def parse(self, text: str) -> Operands | None:
+        """The operands of a question text, or None if it is not of this template or reads in two ways."""
+        flat = " ".join(text.split())
+        for wording in (self.text, *self.also_parsed):
+            shortest, longest = (re.fullmatch(p, flat) for p in _patterns(wording))
+            if shortest and longest:
+                if shortest.groupdict() != longest.groupdict():
+                    return None
+                return {k: self._value(k, v) for k, v in shortest.groupdict().items()}
+        return None
+
+    def _value(self, field: str, text: str) -> str | tuple[str, ...]:
+        return tuple(text.split(LIST_SEPARATOR)) if field in self.lists else text
+
+
+@cache
+def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
+    """Template by path without suffix, for example ``load_template("vsi/object_counting")``."""
+    path = root / f"{name}.yaml"
+    try:
+        return Template.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, yaml.YAMLError, ValidationError) as error:
+        raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
+
+
+@cache
+def _fields(text: str) -> tuple[str, ...]:
+    names = (name for _, name, _, _ in string.Formatter().parse(text) if name)
+    return tuple(dict.fromkeys(names))
+
+
+@cache
+def _patterns(wording: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The wording as a regular expression, with fields as short and as long as possible: equal if unambiguous."""
+    patterns = []
+    for repeat in ("+?", "+"):
+        seen: set[str] = set()
+        pattern = ""
+        for literal, name, _, _ in string.Formatter().parse(wording):
+            pattern += r"\s+".join(map(re.escape, re.split(r"\s+", literal)))
+            if name:
+                pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.{repeat})"
+                seen.add(name)
+        patterns.append(re.compile(pattern))
+    return patterns[0], patterns[1]

@@ -1,0 +1,1 @@
+"""Builds: what must run and why, and running it."""

@@ -1,0 +1,19 @@
+"""JSON Schemas of the shared models, generated into ``meta_schemas/``."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from pipeline.core.schema import MODELS
+from pipeline.engine.config import BuildConfig
+
+
+def json_schemas() -> dict[str, str]:
+    """File name -> JSON text, for every model that crosses a border."""
+    models: dict[str, type[BaseModel]] = {**MODELS, "build": BuildConfig}
+    return {
+        f"{name}.schema.json": json.dumps(model.model_json_schema(), indent=2, sort_keys=True) + "\n"
+        for name, model in models.items()
+    }

@@ -1,0 +1,128 @@
+"""What a build did, and why: ``manifest.parquet`` and ``quarantine.parquet``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+import pyarrow as pa
+
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.schema import Quarantine
+from pipeline.engine.store import Result
+from pipeline.export.release import Released
+
+Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
+MANIFEST: Final = pa.schema(
+    [
+        pa.field("stage", pa.string()),
+        pa.field("unit", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("inputs", pa.string()),
+        pa.field("output", pa.string()),  # null: quarantined
+        pa.field("why", pa.string()),
+        pa.field("seconds", pa.float64()),
+        pa.field("config", pa.string()),
+        pa.field("code", pa.string()),
+        pa.field("path", pa.string()),
+    ]
+)
+MANIFEST_FILE: Final = "manifest.parquet"
+QUARANTINE_FILE: Final = "quarantine.parquet"
+
+
+@dataclass
+class Entry:
+    """One row of the manifest."""
+
+    stage: str
+    unit: str
+    key: str
+    inputs: str
+    config: str
+    code: str
+    why: Why
+    output: Result | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """What a build did."""
+
+    manifest: list[Entry] = field(default_factory=list)
+    quarantine: list[Quarantine] = field(default_factory=list)
+    released: Released | None = None
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Number of units per stage and why."""
+        table: dict[str, dict[str, int]] = {}
+        for entry in self.manifest:
+            row = table.setdefault(entry.stage, {})
+            row[entry.why] = row.get(entry.why, 0) + 1
+        return table
+
+
+def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str]) -> None:
+    """Writes both files of a build; rows in the order of the stages, then of the units."""
+    rows = [
+        {
+            "stage": e.stage,
+            "unit": e.unit,
+            "key": e.key,
+            "inputs": e.inputs,
+            "output": e.output.digest if e.output else None,
+            "why": e.why,
+            "seconds": round(e.seconds, 4),
+            "config": e.config,
+            "code": e.code,
+            "path": str(e.output.path.relative_to(folder)) if e.output else None,
+        }
+        for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
+    ]
+    write_atomically(folder / MANIFEST_FILE, table_bytes(pa.Table.from_pylist(rows, schema=MANIFEST)))
+    quarantine = pa.Table.from_pylist(
+        [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
+        schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
+    )
+    write_atomically(folder / QUARANTINE_FILE, table_bytes(quarantine))
+
+
+def read_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
+    """The last manifest by (stage, unit); empty where there is none, a damaged one, or another version's."""
+    table = _read_if_there(folder / MANIFEST_FILE)
+    if table is None or table.schema.names != MANIFEST.names:
+        return {}
+    return {
+        (row["stage"], row["unit"]): Entry(
+            row["stage"],
+            row["unit"],
+            row["key"],
+            row["inputs"],
+            row["config"],
+            row["code"],
+            row["why"],
+            Result(row["output"], folder / row["path"]) if row["output"] else None,
+            row["seconds"],
+        )
+        for row in table.to_pylist()
+    }
+
+
+def read_quarantine(folder: Path) -> list[Quarantine]:
+    """The last quarantine; empty where there is none, a damaged one, or another version's."""
+    table = _read_if_there(folder / QUARANTINE_FILE)
+    if table is None or table.schema.names != list(Quarantine.model_fields):
+        return []
+    return [Quarantine.model_validate(row) for row in table.to_pylist()]
+
+
+def _read_if_there(path: Path) -> pa.Table | None:
+    """The table of a file; None where it is missing or damaged."""
+    try:
+        return read_table(path.read_bytes())
+    except (OSError, pa.ArrowException):
+        return None

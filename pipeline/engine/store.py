@@ -1,0 +1,83 @@
+"""Results on disk: one file per stage and unit, named by what it was made from and by what it holds.
+
+``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
+the digest is that of the file's bytes. So a listing of the folder says what is there, and a file that was cut or
+changed is noticed when it is read. Files are written to a temporary name, synced and renamed: after a kill at any
+point a result is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import TEMPORARY, write_atomically
+from pipeline.core.identity import DIGEST_CHARS, digest_of
+
+
+class Result(NamedTuple):
+    """A finished result: the digest of its bytes and where they lie."""
+
+    digest: str
+    path: Path
+
+
+class Store:
+    """The results of one build. Raises StoreError, in one line, when the disk refuses."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def index(self, stage: str) -> dict[tuple[str, str], Result]:
+        """All results of a stage by (unit, key), from one listing of its folders."""
+        found: dict[tuple[str, str], Result] = {}
+        for folder in sorted(p for p in (self.root / stage).glob("*") if p.is_dir()):
+            for path in folder.iterdir():
+                name, key, digest = _parts(path)
+                if digest:
+                    found[f"{folder.name}/{name}", key] = Result(digest, path)
+        return found
+
+    def put(self, stage: str, unit: str, key: str, raw: bytes, suffix: str) -> Result:
+        """Writes one result."""
+        digest = digest_of(raw)
+        dataset, _, name = unit.partition("/")
+        path = self.root / stage / dataset / f"{name}.{key}.{digest}{suffix}"
+        write_atomically(path, raw)
+        return Result(digest, path)
+
+    def get(self, result: Result) -> bytes:
+        """The bytes of a result. Raises StoreError if they are not what the name says."""
+        try:
+            raw = result.path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
+        if digest_of(raw) != result.digest:
+            raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
+        return raw
+
+    def is_sound(self, result: Result) -> bool:
+        """Whether the file still holds what its name says."""
+        try:
+            self.get(result)
+        except StoreError:
+            return False
+        return True
+
+    def prune(self, keep: Iterable[Path]) -> None:
+        """Removes every file of the store that is not in ``keep``."""
+        kept = set(keep)
+        for path in sorted(self.root.rglob("*")):
+            if path not in kept and not path.is_dir():
+                path.unlink(missing_ok=True)
+
+
+def _parts(path: Path) -> tuple[str, str, str]:
+    """Unit name, key and digest of a result's file name; empty strings for a temporary or foreign file."""
+    name, _, rest = path.name.rpartition(".")
+    name, _, digest = name.rpartition(".")
+    name, _, key = name.rpartition(".")
+    sound = name and rest and len(key) == len(digest) == DIGEST_CHARS and not path.name.startswith(TEMPORARY)
+    return (name, key, digest) if sound else ("", "", "")

@@ -1,0 +1,1 @@
+"""The standardised video of a scene."""

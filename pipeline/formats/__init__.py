@@ -1,0 +1,1 @@
+"""File formats as arrays, without meaning."""

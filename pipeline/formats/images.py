@@ -1,0 +1,69 @@
+"""Pictures of untrusted origin: decoded within limits, and None where that cannot be done."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
+
+from pipeline.core.arrays import FloatArray
+
+MAX_PIXELS: Final = 4096 * 4096
+FORMATS: Final = ("PNG", "JPEG")
+# What Pillow's decoders raise on broken files.
+_BROKEN: Final = (UnidentifiedImageError, OSError, SyntaxError, ValueError, IndexError, OverflowError, EOFError)
+_TOO_LARGE: Final = (Image.DecompressionBombError, Image.DecompressionBombWarning)
+
+
+def decode_color(raw: bytes, formats: tuple[str, ...] = FORMATS) -> npt.NDArray[np.uint8] | None:
+    """RGB image (h, w, 3) of encoded bytes, or None."""
+    return _decode(raw, formats, "RGB")
+
+
+def decode_numbers(raw: bytes) -> npt.NDArray[np.integer[Any]] | None:
+    """The whole numbers (h, w) of a grey PNG of 8 or 16 bits, or None."""
+    numbers = _decode(raw, ("PNG",), None)
+    return numbers if numbers is not None and numbers.ndim == 2 and numbers.dtype.kind in "iu" else None
+
+
+def color_file(path: Path) -> npt.NDArray[np.uint8] | None:
+    """RGB image (h, w, 3) of a file, or None."""
+    raw = _bytes(path)
+    return None if raw is None else decode_color(raw)
+
+
+def depth_file(path: Path, units_per_m: float = 1000.0) -> FloatArray | None:
+    """Depth (h, w) in metres of a 16-bit PNG, NaN where it is 0; None where there is none."""
+    raw = _bytes(path)
+    units = None if raw is None else decode_numbers(raw)
+    return None if units is None else np.where(units > 0, units / units_per_m, np.nan)
+
+
+def size_of(path: Path) -> tuple[int, int] | None:
+    """Width and height from the file's header, without decoding; None where it is no picture."""
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            return image.size
+    except (*_BROKEN, *_TOO_LARGE):
+        return None
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _decode(raw: bytes, formats: tuple[str, ...], mode: str | None) -> Any:
+    try:
+        with Image.open(io.BytesIO(raw), formats=formats) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return None
+            return np.array(image.convert(mode) if mode else image)
+    except (*_BROKEN, *_TOO_LARGE):
+        return None

@@ -1,0 +1,1 @@
+"""Formats of flight logs, one per file."""

@@ -1,0 +1,85 @@
+"""AirSim recordings, ``airsim_rec.txt``: a tab-separated table. Time is the simulator's, positions are NED metres."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.errors import RawDataError
+from pipeline.core.findings import doubt, note
+from pipeline.core.schema import Finding
+from pipeline.formats.logs.log import Log, Series
+from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu
+from pipeline.formats.logs.records import file_bytes, no_position, to_numbers
+from pipeline.formats.logs.text import decoded
+
+TIME: Final = "TimeStamp"
+POSITION: Final = ("POS_X", "POS_Y", "POS_Z")
+ATTITUDE: Final = ("Q_W", "Q_X", "Q_Y", "Q_Z")
+VEHICLE: Final = "VehicleName"
+_NUMBERS: Final = (TIME, *POSITION, *ATTITUDE)
+
+
+class AirSim:
+    """Reads ``airsim_rec.txt``."""
+
+    name = "airsim"
+    version = 1
+    suffixes = (".txt", ".tsv")
+
+    def is_own(self, path: Path, head: bytes) -> bool:
+        """By the names of its columns."""
+        return set(_NUMBERS) <= set(_cells(decoded(head).partition("\n")[0]))
+
+    @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
+    def read(self, path: Path) -> tuple[Log, ...]:
+        """The flight of each vehicle; one without a name where the recording has one vehicle."""
+        header, *lines = decoded(file_bytes(path)).split("\n")
+        names = _cells(header)
+        missing = [name for name in _NUMBERS if name not in names]
+        if missing:
+            message = f"the first line has no column {', '.join(missing)}"
+            raise RawDataError(path, "missing_columns", message, "give an airsim_rec.txt with its line of names")
+        cells = [_cells(line) for line in lines[:-1] if line.strip()]
+        rows = [row for row in cells if len(row) == len(names)]
+        if not rows:
+            raise no_position(path, "lines below that of the names")
+        by_name = dict(zip(names, zip(*rows, strict=True), strict=True))
+        findings = _short_lines(len(cells) - len(rows), cut=bool("".join(lines[-1:]).strip()))
+        t_s = to_numbers(by_name[TIME]) / 1e3
+        enu_m = enu_from_ned(np.stack([to_numbers(by_name[name]) for name in POSITION], axis=-1))
+        quat = flu_to_enu(np.stack([to_numbers(by_name[name]) for name in ATTITUDE], axis=-1))
+        vehicles = np.array(by_name.get(VEHICLE, ("",) * len(rows)), dtype=object)
+        flown = sorted(set(vehicles.tolist()))
+        logs = []
+        for vehicle in flown:
+            own = vehicles == vehicle
+            logs.append(
+                Log(
+                    name=vehicle if len(flown) > 1 else "",
+                    dialect="with VehicleName" if VEHICLE in names else "without VehicleName",
+                    clock="simulated",
+                    t_s=t_s[own],
+                    enu_m=enu_m[own],
+                    attitude=Series(t_s[own], quat[own]),
+                    findings=findings,
+                )
+            )
+        return tuple(logs)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("\t")]
+
+
+def _short_lines(broken: int, *, cut: bool) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    if broken:
+        message = f"{broken} lines have another number of columns than the first, and were left out"
+        found.append(doubt("damaged_lines", message, "copy the recording again", broken, 0))
+    if cut:  # a number that lost its last digits looks like any other
+        message = "the recording ends in the middle of a line, which was left out"
+        found.append(note("truncated", message, "if the flight goes on, copy the recording again"))
+    return tuple(found)

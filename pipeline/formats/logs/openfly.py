@@ -1,0 +1,201 @@
+"""Episodes of vision-and-language navigation, JSON: OpenFly's and AerialVLN's. Time counts steps.
+
+OpenFly: a list of episodes with ``image_path``, ``gpt_instruction``, ``action``, ``index_list`` (pictures), ``pos``
+(metres, z up; a fourth number, where there is one, repeats the yaw) and ``yaw`` (radians, counter-clockwise from +x,
+which is taken for east). ``action[i]`` leads from ``pos[i]`` to ``pos[i + 1]``.
+
+AerialVLN: ``episodes`` with ``trajectory_id``, ``instruction``, ``actions`` and ``reference_path`` (x, y, z, pitch,
+roll, yaw; NED metres and radians).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
+from pipeline.core.findings import note
+from pipeline.formats.logs.log import Log, Series
+from pipeline.formats.logs.ned import compass_deg, enu_from_ned
+from pipeline.formats.logs.openfly_actions import AERIALVLN, OPENFLY, Action
+from pipeline.formats.logs.records import file_bytes
+
+YAW_AGREES_RAD: Final = 0.01  # between a yaw and the same one beside the position
+LARGEST: Final = 1e6  # metres and radians; larger numbers are broken
+_REMEDY: Final = "follow the layout of the released episodes, or remove this one"
+
+
+class Episode(NamedTuple):
+    """One flight, with the words that describe it as they were written."""
+
+    name: str
+    instruction: str
+    log: Log
+
+
+class Episodes(NamedTuple):
+    """What a file holds: flights that can be used, and why the others cannot."""
+
+    good: tuple[Episode, ...]
+    broken: tuple[RawDataError, ...]
+
+
+class OpenFly:
+    """Reads ``.json`` files of episodes."""
+
+    name = "openfly"
+    version = 1
+    suffixes = (".json",)
+
+    def is_own(self, path: Path, head: bytes) -> bool:
+        """By a key that the first episode has near its beginning."""
+        return any(key in head for key in (b'"gpt_instruction"', b'"trajectory_id"', b'"reference_path"'))
+
+    def read(self, path: Path) -> tuple[Log, ...]:
+        """The flight of each good episode; the findings of the first one name the broken episodes."""
+        good, broken = read_episodes(path)
+        found = tuple(note(one.finding, one.message, one.remedy, subject=str(one.scene)) for one in broken)
+        first, *others = [episode.log for episode in good]
+        return (replace(first, findings=found), *others)
+
+
+def read_episodes(path: Path) -> Episodes:
+    """All episodes of a file. Raises RawDataError if there is none that can be used."""
+    raw = file_bytes(path)
+    try:
+        content = json.loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise RawDataError(path, "not_json", str(error), "give the JSON file of episodes whole") from error
+    items, layout = (content, _openfly) if isinstance(content, list) else (None, _aerialvln)
+    if isinstance(content, dict):
+        items = content.get("episodes")
+    if not isinstance(items, list):
+        raise RawDataError(path, "no_episodes", "the file holds no list of episodes", "give the JSON file of episodes")
+    good: dict[str, Episode] = {}
+    broken: list[RawDataError] = []
+    for number, item in enumerate(items):
+        try:
+            episode = _episode(item, layout, good)
+        except ValueError as error:
+            broken.append(RawDataError(path, "broken_episode", str(error), _REMEDY, f"episode {number}"))
+        else:
+            good[episode.name] = episode
+    if not good:
+        first = f"; {broken[0].scene}: {broken[0].message}" if broken else ""
+        message = f"none of {len(items)} episodes can be used{first}"
+        raise RawDataError(path, "no_episodes", message, "give the JSON file of episodes")
+    return Episodes(tuple(good.values()), tuple(broken))
+
+
+def _episode(item: object, layout: Callable[[Mapping[str, Any]], Episode], earlier: Mapping[str, Episode]) -> Episode:
+    if not isinstance(item, dict):
+        raise ValueError("it is no object")  # noqa: TRY004 - not the caller's type, but the file's
+    try:
+        episode = layout(item)
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]} is missing") from error
+    if episode.name in earlier:
+        raise ValueError("an earlier episode has the same name")
+    return episode
+
+
+def _openfly(item: Mapping[str, Any]) -> Episode:
+    place, yaw = _rows(item, "pos", (3, 4)), _numbers(item, "yaw")
+    if len(place) == len(yaw) and (np.abs(place[:, 3] - yaw) > YAW_AGREES_RAD).any():
+        raise ValueError("the fourth number of a position is not its yaw")
+    if "index_list" in item and len(_list(item, "index_list")) != len(place):
+        raise ValueError("index_list names another number of pictures than there are positions")
+    return _flown(
+        item,
+        names=("image_path", "gpt_instruction", "action"),
+        dialect="OpenFly",
+        enu_m=place[:, :3],
+        heading_deg=compass_deg(np.pi / 2 - yaw),
+        known=OPENFLY,
+    )
+
+
+def _aerialvln(item: Mapping[str, Any]) -> Episode:
+    pose = _rows(item, "reference_path", (6,))
+    words = item["instruction"]
+    if isinstance(words, dict):
+        words = words.get("instruction_text")
+    return _flown(
+        {**item, "instruction": words},
+        names=("trajectory_id", "instruction", "actions"),
+        dialect="AerialVLN",
+        enu_m=enu_from_ned(pose[:, :3]),
+        heading_deg=compass_deg(pose[:, 5]),
+        known=AERIALVLN,
+    )
+
+
+def _flown(
+    item: Mapping[str, Any],
+    names: tuple[str, str, str],
+    dialect: str,
+    enu_m: FloatArray,
+    heading_deg: FloatArray,
+    known: Mapping[int, Action],
+) -> Episode:
+    """One episode; ``names`` are the keys of its name, its instruction and its actions."""
+    name, instruction = _text(item, names[0]), _text(item, names[1])
+    codes = _list(item, names[2])
+    if any(type(code) is not int or abs(code) > LARGEST for code in codes):
+        raise ValueError(f"{names[2]}: not all are whole numbers below {LARGEST:g}")
+    if not len(enu_m) == len(heading_deg) == len(codes):
+        raise ValueError(f"{len(enu_m)} positions, {len(heading_deg)} headings and {len(codes)} actions: not as many")
+    steps = np.arange(len(codes), dtype=np.float64)
+    labels = [known[code].label if code in known else f"action {code}" for code in codes]
+    log = Log(
+        name=name,
+        dialect=dialect,
+        clock="step",
+        t_s=steps,
+        enu_m=enu_m,
+        heading=Series(steps, heading_deg),
+        label=np.array(labels, dtype=object),
+    )
+    return Episode(name, instruction, log)
+
+
+def _list(item: Mapping[str, Any], key: str) -> list[Any]:
+    found = item[key]
+    if not isinstance(found, list) or not found:
+        raise ValueError(f"{key} is no list, or empty")
+    return found
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    found = item[key]
+    if not isinstance(found, str) or not found.strip():
+        raise ValueError(f"{key} is no text, or empty")
+    return found
+
+
+def _numbers(item: Mapping[str, Any], key: str) -> FloatArray:
+    """A list of finite numbers (N,)."""
+    return np.array([_number(one, key) for one in _list(item, key)])
+
+
+def _rows(item: Mapping[str, Any], key: str, sizes: tuple[int, ...]) -> FloatArray:
+    """A list of lists of finite numbers (N, largest of ``sizes``); shorter ones end in NaN."""
+    rows = _list(item, key)
+    found = np.full((len(rows), max(sizes)), np.nan)
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) not in sizes:
+            raise ValueError(f"{key}[{number}] is no list of {' or '.join(map(str, sizes))} numbers")
+        found[number, : len(row)] = [_number(one, key) for one in row]
+    return found
+
+
+def _number(value: object, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{key}: not all are numbers below {LARGEST:g}")
+    return float(value)

@@ -1,0 +1,222 @@
+"""PX4 ULog. Time counts from boot; positions are the estimator's where it has any, else a receiver's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.findings import doubt, note
+from pipeline.core.schema import Finding
+from pipeline.formats.logs.log import Log, Series
+from pipeline.formats.logs.ned import compass_deg, enu_from_ned, flu_to_enu, lat_lon_deg, pitch_deg
+from pipeline.formats.logs.px4_ulog_topics import MAGIC, read_topics
+from pipeline.formats.logs.records import GOOD_FIX, Records, column, columns, no_position
+
+ATTITUDE: Final = "vehicle_attitude"
+GIMBAL: Final = "gimbal_device_attitude_status"
+MOUNT: Final = "mount_orientation"
+HOME: Final = "home_position"
+RESET_M: Final = 0.5  # the estimator corrects itself by centimetres all the time; more than that is not flown
+
+Topics = Mapping[str, Records]
+
+
+class PX4Ulog:
+    """Reads ``.ulg`` files."""
+
+    name = "px4_ulog"
+    version = 1
+    suffixes = (".ulg", ".ulog")
+
+    def is_own(self, path: Path, head: bytes) -> bool:
+        """By the seven bytes that every ULog begins with."""
+        return head.startswith(MAGIC)
+
+    @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
+    def read(self, path: Path) -> tuple[Log, ...]:
+        """The flight: local positions with attitude, or WGS84 ones where the estimator gave none."""
+        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME))
+        for name, positions in POSITIONS.items():
+            if name in recording.topics and (log := positions(name, recording.topics)):
+                attitude = _attitude(recording.topics)
+                return (
+                    replace(
+                        log,
+                        attitude=attitude,
+                        heading=None if attitude else log.heading,
+                        gimbal_pitch=_gimbal(recording.topics),
+                        findings=recording.findings + _dropouts(recording.dropouts_ms) + log.findings,
+                    ),
+                )
+        raise no_position(path, ", ".join(POSITIONS))
+
+
+def _time(records: Records) -> FloatArray | None:
+    """Seconds since boot. Unsigned microseconds above 2**63 are broken; as signed ones they lie before boot."""
+    if "timestamp" not in (records.dtype.names or ()) or records["timestamp"].dtype != np.dtype("<u8"):
+        return None
+    return records["timestamp"].astype(np.int64) / 1e6
+
+
+def _flag(records: Records, name: str) -> BoolArray:
+    """A flag (N,); where the version of PX4 does not log it, True."""
+    value = column(records, name)
+    return np.ones(len(records), dtype=bool) if value is None or value.ndim != 1 else value != 0
+
+
+def _local(name: str, topics: Topics) -> Log | None:
+    records = topics[name]
+    t_s, ned = _time(records), columns(records, "x", "y", "z")
+    if t_s is None or ned is None:
+        return None
+    usable = np.isfinite(ned).all(1) & _flag(records, "xy_valid") & _flag(records, "z_valid")
+    if not usable.any():
+        return None
+    velocity = columns(records, "vx", "vy", "vz")
+    if velocity is not None:
+        moving = _flag(records, "v_xy_valid") & _flag(records, "v_z_valid")
+        velocity = np.where(moving[:, None], enu_from_ned(velocity), np.nan)
+    begins, resets = _resets(records)
+    yaw = columns(records, "heading")
+    yaw = columns(records, "yaw") if yaw is None else yaw
+    return Log(
+        name="",
+        dialect=name,
+        clock="boot",
+        t_s=t_s,
+        lat_lon_alt=_placed(records, ned, usable),
+        enu_m=enu_from_ned(ned),
+        height_m=_above_home(topics.get(HOME), ned[:, 2]),
+        usable=usable,
+        begins=begins,
+        velocity_mps=velocity,
+        heading=None if yaw is None else Series(t_s, compass_deg(yaw[:, 0])),
+        findings=resets,
+    )
+
+
+def _placed(records: Records, ned: FloatArray, usable: BoolArray) -> FloatArray | None:
+    """WGS84 of local positions, each about the reference of its own row; NaN where there is none."""
+    reference = columns(records, "ref_lat", "ref_lon", "ref_alt")
+    if reference is None or "xy_global" not in (records.dtype.names or ()):
+        return None
+    known = usable & _flag(records, "xy_global") & np.isfinite(reference[:, :2]).all(1)
+    known &= (np.abs(reference[:, :2]) <= (90.0, 180.0)).all(1) & (reference[:, :2] != 0).any(1)
+    if not known.any():
+        return None
+    found = np.full((len(ned), 3), np.nan)
+    found[known, :2] = lat_lon_deg(ned[known], reference[known, 0], reference[known, 1])
+    high = known & _flag(records, "z_global")
+    found[high, 2] = reference[high, 2] - ned[high, 2]
+    return found
+
+
+def _above_home(home: Records | None, down: FloatArray) -> FloatArray | None:
+    """Height above the first home position, which PX4 sets on the ground as it arms."""
+    if home is None or (at := columns(home, "z")) is None:
+        return None
+    at = at[_flag(home, "valid_lpos") & _flag(home, "valid_alt") & np.isfinite(at[:, 0])]
+    return at[0, 0] - down if len(at) else None
+
+
+def _resets(records: Records) -> tuple[BoolArray, tuple[Finding, ...]]:
+    """Where the estimator moved its own position by `RESET_M` or more, over ground or in height."""
+    begins = np.zeros(len(records), dtype=bool)
+    jumps = []
+    for counter_name, delta_name in (("xy_reset_counter", "delta_xy"), ("z_reset_counter", "delta_z")):
+        counter, delta = column(records, counter_name), column(records, delta_name)
+        if counter is None or counter.ndim != 1:
+            continue
+        moved = (
+            np.full(len(records), np.inf) if delta is None else np.sqrt((delta.reshape(len(records), -1) ** 2).sum(1))
+        )
+        reset = np.concatenate([[False], np.diff(counter) != 0]) & ~(moved < RESET_M)
+        begins |= reset
+        jumps.append(moved[reset])
+    sizes = np.concatenate(jumps) if jumps else np.empty(0)
+    if not len(sizes):
+        return begins, ()
+    known = sizes[np.isfinite(sizes)]
+    message = f"the estimator reset its position {int(begins.sum())} times; a new part begins at each"
+    remedy = "none needed: parts are not joined"
+    return begins, (doubt("position_reset", message, remedy, known.max() if len(known) else None, RESET_M, "m"),)
+
+
+def _global(name: str, topics: Topics) -> Log | None:
+    records = topics[name]
+    t_s, place = _time(records), columns(records, "lat", "lon", "alt")
+    if t_s is None or place is None:
+        return None
+    usable = _flag(records, "lat_lon_valid") & _flag(records, "alt_valid") & np.isfinite(place).all(1)
+    return Log(
+        name="",
+        dialect=name,
+        clock="boot",
+        t_s=t_s,
+        lat_lon_alt=place,
+        usable=usable,
+    )
+
+
+def _gps(name: str, topics: Topics) -> Log | None:
+    records = topics[name]
+    t_s, fix = _time(records), columns(records, "fix_type")
+    place = columns(records, "latitude_deg", "longitude_deg", "altitude_msl_m")
+    if place is None and (older := columns(records, "lat", "lon", "alt")) is not None and records["lat"].dtype == "<i4":
+        place = older * (1e-7, 1e-7, 1e-3)
+    if t_s is None or place is None:
+        return None
+    velocity = columns(records, "vel_n_m_s", "vel_e_m_s", "vel_d_m_s")
+    if velocity is not None:
+        velocity = np.where(_flag(records, "vel_ned_valid")[:, None], enu_from_ned(velocity), np.nan)
+    return Log(
+        name="",
+        dialect=name,
+        clock="boot",
+        t_s=t_s,
+        lat_lon_alt=place,
+        usable=None if fix is None else fix[:, 0] >= GOOD_FIX,
+        velocity_mps=velocity,
+    )
+
+
+def _attitude(topics: Topics) -> Series | None:
+    records = topics.get(ATTITUDE)
+    if records is None or (t_s := _time(records)) is None:
+        return None
+    q = column(records, "q")
+    return Series(t_s, flu_to_enu(q)) if q is not None and q.shape[1:] == (4,) else None
+
+
+def _gimbal(topics: Topics) -> Series | None:
+    """Camera pitch against the horizon; a gimbal in the vehicle's frame counts it so too, for that frame only turns."""
+    for name, field in ((GIMBAL, "q"), (MOUNT, "attitude_euler_angle")):
+        records = topics.get(name)
+        if records is None or (t_s := _time(records)) is None or (value := column(records, field)) is None:
+            continue
+        if value.shape[1:] == (4,):
+            return Series(t_s, pitch_deg(value))
+        if value.shape[1:] == (3,):  # roll, pitch, yaw in radians
+            return Series(t_s, np.degrees(value[:, 1]))
+    return None
+
+
+def _dropouts(lost: list[int]) -> tuple[Finding, ...]:
+    if not lost:
+        return ()
+    message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
+    return (note("dropouts", message, "a faster card; gaps of the track are marked", sum(lost) / 1000, 0, "s"),)
+
+
+# In the order of preference: the estimator's in metres, the estimator's on WGS84 (logged more rarely), a receiver's.
+POSITIONS: Final[dict[str, Callable[[str, Topics], Log | None]]] = {
+    "vehicle_local_position": _local,
+    "vehicle_global_position": _global,
+    "vehicle_gps_position": _gps,
+    "sensor_gps": _gps,
+}

@@ -1,0 +1,52 @@
+"""Readers of flight logs: one per format, chosen by content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.airdata_csv import AirdataCsv
+from pipeline.formats.logs.airsim import AirSim
+from pipeline.formats.logs.dataflash import DataFlash
+from pipeline.formats.logs.dji_srt import DjiSrt
+from pipeline.formats.logs.gpx import Gpx
+from pipeline.formats.logs.kml import Kml
+from pipeline.formats.logs.log import LogReader
+from pipeline.formats.logs.openfly import OpenFly
+from pipeline.formats.logs.px4_ulog import PX4Ulog
+from pipeline.formats.logs.tlog import Tlog
+
+_READERS: Final[tuple[LogReader, ...]] = (
+    PX4Ulog(),
+    DataFlash(),
+    Tlog(),
+    DjiSrt(),
+    AirdataCsv(),
+    AirSim(),
+    Gpx(),
+    Kml(),
+    OpenFly(),
+)
+LOGS: Final[dict[str, LogReader]] = {reader.name: reader for reader in _READERS}
+_HEAD_BYTES: Final = 4096
+
+
+def detect(path: Path) -> LogReader:
+    """The reader of a file, by its content; its suffix decides only between readers that all know it.
+
+    Raises RawDataError: `unreadable`, `empty` or `unknown_format`.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise RawDataError(path, "unreadable", f"cannot be read ({error.strerror})", "give a file") from error
+    if not head:
+        raise RawDataError(path, "empty", "the file has no bytes", "copy it from the drone again")
+    own = [reader for reader in LOGS.values() if reader.is_own(path, head)]
+    if not own:
+        known = ", ".join(LOGS)
+        message = f"no reader knows the content of this {path.suffix or 'file without a suffix'}"
+        raise RawDataError(path, "unknown_format", message, f"give a log of one of these formats: {known}")
+    return min(own, key=lambda reader: path.suffix.lower() not in reader.suffixes)

@@ -1,0 +1,173 @@
+"""ScanNet's .sens files, version 4: frames of colour, depth and pose, found by offset and read one at a time."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.formats.images import decode_color
+
+VERSION: Final = 4
+MAX_NAME_BYTES: Final = 4096
+MAX_SIDE_PIXELS: Final = 16384
+_MATRICES: Final = struct.Struct("<64f")  # intrinsics and extrinsics of colour, then of depth
+_SIZES: Final = struct.Struct("<iiIIIIfQ")  # compressions, sizes of colour and depth, depth shift, number of frames
+_FRAME: Final = struct.Struct("<16fQQQQ")  # pose, times of colour and depth, bytes of colour and depth
+COLOR_CODECS: Final = {1: "PNG", 2: "JPEG"}
+DEPTH_RAW, DEPTH_ZLIB = 0, 1
+
+
+class SensError(Exception):
+    """The file is not a .sens file that can be read."""
+
+    def __init__(self, finding: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.finding = finding
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Sens:
+    """Header and frame table of a .sens file; pictures stay in the file until asked for.
+
+    Attributes:
+        path: the file.
+        sensor: the sensor's name.
+        color_intrinsics: fx, fy, cx, cy in pixels of the colour image.
+        depth_intrinsics: the same of the depth image.
+        color_size: width and height.
+        depth_size: width and height.
+        depth_shift: depth units per metre.
+        codecs: colour and depth compression, as numbered in the file.
+        world_T_camera: (N, 4, 4) as stored, the camera in the scan's own frame; may hold infinities.
+        time_us: (N, 2) times of colour and depth.
+        table: (N, 3) offset of the colour bytes, number of colour bytes, number of depth bytes.
+        declared: number of frames that the header declares; more than N where the file breaks off.
+    """
+
+    path: Path
+    sensor: str
+    color_intrinsics: FloatArray
+    depth_intrinsics: FloatArray
+    color_size: tuple[int, int]
+    depth_size: tuple[int, int]
+    depth_shift: float
+    codecs: tuple[int, int]
+    world_T_camera: FloatArray
+    time_us: npt.NDArray[np.uint64]
+    table: IntArray
+    declared: int
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def color(self, frame: int) -> npt.NDArray[np.uint8] | None:
+        """Colour image (h, w, 3) RGB of a frame; None where there is none or it cannot be decoded."""
+        offset, size, _ = map(int, self.table[frame])
+        codec = COLOR_CODECS.get(self.codecs[0])
+        return decode_color(self._bytes(offset, size), (codec,)) if codec and size else None
+
+    def depth_m(self, frame: int) -> FloatArray | None:
+        """Depth image (h, w), metres, NaN where not measured; None where there is none or it cannot be decoded."""
+        offset, before, size = map(int, self.table[frame])
+        width, height = self.depth_size
+        raw = self._bytes(offset + before, size)
+        if self.codecs[1] == DEPTH_ZLIB:
+            unpacker = zlib.decompressobj()
+            try:
+                raw = unpacker.decompress(raw, 2 * width * height + 1)
+            except zlib.error:
+                return None
+        if len(raw) != 2 * width * height or not raw:
+            return None
+        units = np.frombuffer(raw, "<u2").reshape(height, width)
+        return np.where(units > 0, units / self.depth_shift, np.nan)
+
+    def _bytes(self, offset: int, size: int) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+
+def open_sens(path: Path) -> Sens:
+    """Reads the header and steps over the frames. Raises SensError; a file cut in mid-frame gives those before it."""
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        version = struct.unpack("<I", _exactly(file, 4))[0]
+        if version != VERSION:
+            raise SensError(
+                "sens_version", f"version {version}, not {VERSION}", "fetch ScanNet's v2 release of the file"
+            )
+        name_bytes = struct.unpack("<Q", _exactly(file, 8))[0]
+        if name_bytes > MAX_NAME_BYTES:
+            raise SensError("bad_sens", f"the sensor's name has {name_bytes} bytes", "fetch the file again")
+        sensor = _exactly(file, name_bytes).decode("utf-8", "replace")
+        matrices = np.array(_MATRICES.unpack(_exactly(file, _MATRICES.size))).reshape(4, 4, 4)
+        header = _SIZES.unpack(_exactly(file, _SIZES.size))
+        _check_header(header)
+        rows, headers = _frame_table(file, size, header[7])
+    poses = np.array([h[:16] for h in headers], dtype=np.float64).reshape(-1, 4, 4)
+    return Sens(
+        path=path,
+        sensor=sensor,
+        color_intrinsics=_pinhole(matrices[0]),
+        depth_intrinsics=_pinhole(matrices[2]),
+        color_size=(header[2], header[3]),
+        depth_size=(header[4], header[5]),
+        depth_shift=float(header[6]),
+        codecs=(header[0], header[1]),
+        world_T_camera=poses,
+        time_us=np.array([h[16:18] for h in headers], dtype=np.uint64).reshape(-1, 2),
+        table=np.array(rows, dtype=np.intp).reshape(-1, 3),
+        declared=header[7],
+    )
+
+
+def _frame_table(
+    file: io.FileIO, size: int, declared: int
+) -> tuple[list[tuple[int, int, int]], list[tuple[float, ...]]]:
+    rows: list[tuple[int, int, int]] = []
+    headers: list[tuple[float, ...]] = []
+    at = file.tell()
+    while len(rows) < declared and at + _FRAME.size <= size:
+        header = _FRAME.unpack(file.read(_FRAME.size))
+        start = at + _FRAME.size
+        if start + header[18] + header[19] > size:
+            break
+        rows.append((start, header[18], header[19]))
+        headers.append(header)
+        at = start + header[18] + header[19]
+        file.seek(at)
+    return rows, headers
+
+
+def _check_header(header: tuple[int | float, ...]) -> None:
+    color_codec, depth_codec, *sides, shift, _ = header
+    remedy = "fetch the file again, or export it with ScanNet's SensReader"
+    if max(sides) > MAX_SIDE_PIXELS:
+        raise SensError("bad_sens", f"images of {sides[0]}x{sides[1]} and {sides[2]}x{sides[3]} pixels", remedy)
+    if not 0 < shift < 1e9:
+        raise SensError("bad_sens", f"the depth shift is {shift}", remedy)
+    if color_codec not in COLOR_CODECS or depth_codec not in {DEPTH_RAW, DEPTH_ZLIB}:
+        message = f"colour compression {color_codec} and depth compression {depth_codec}; read are 1 or 2, and 0 or 1"
+        raise SensError("sens_compression", message, remedy)
+
+
+def _pinhole(matrix: FloatArray) -> FloatArray:
+    return np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
+
+
+def _exactly(file: io.FileIO, size: int) -> bytes:
+    raw = file.read(size)
+    if len(raw) < size:
+        raise SensError("truncated_sens", "the file breaks off within its header", "fetch the file again")
+    return raw

@@ -1,1 +1,0 @@
-"""What the video of a scene shows."""

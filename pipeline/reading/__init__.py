@@ -1,0 +1,1 @@
+"""What all readers of raw data share: the protocol, files, folders, maps."""

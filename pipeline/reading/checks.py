@@ -1,0 +1,161 @@
+"""Named findings about unified metadata: what is wrong, where, by how much, and what to do."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.findings import Findings
+from pipeline.core.schema import OrientedBox
+
+BOX_KEYS: Final = frozenset({"centroid", "axesLengths", "normalizedAxes", "min", "max"})
+OPTIONAL_BOX_KEYS: Final = frozenset({"min", "max"})
+ORTHONORMAL_TOLERANCE: Final = 1e-3  # largest entry of |R Rᵀ - 1|; the released files stay below 1e-6
+LENGTH_MAX_M: Final = 50.0  # no object indoors is longer; millimetres are a thousand times too long
+POSITION_MAX_M: Final = 10_000.0
+DEGENERATE_M: Final = 1e-6  # a side below it is no side
+THIN_M: Final = 1e-3  # a side below it is doubtful
+EXTENT_TOLERANCE_M: Final = 0.01  # between the stated min/max and the box
+REPEAT_M: Final = 1e-3  # two boxes that agree to this are one box given twice
+# A category becomes part of a sentence and of a list separated by commas.
+CATEGORY: Final = re.compile(r"[^\W_](?:[^,;?()\[\]{}<>|\\\s\x00-\x1f\x7f\ud800-\udfff]| (?! ))*(?<! )")
+CATEGORY_MAX_CHARS: Final = 100
+AXIS_ENTRY_MAX: Final = 2.0  # a unit axis has none above 1; beyond it the products need not be looked at
+
+
+def check_keys(raw: dict[str, Any], expected: frozenset[str], what: str, findings: Findings) -> None:
+    """Reports unknown and missing keys as faults."""
+    for key in sorted(set(raw) - expected):
+        findings.fault("unknown_key", key, f"{what} has the unknown key {key!r}", "remove it or update the reader")
+    for key in sorted(expected - set(raw)):
+        findings.fault("missing_key", key, f"{what} has no {key!r}", "add it (null where it was not measured)")
+
+
+def check_name(category: str, findings: Findings) -> bool:
+    """Whether a category can stand in a question; reports one that cannot."""
+    if len(category) <= CATEGORY_MAX_CHARS and CATEGORY.fullmatch(category) and " the " not in category:
+        return True
+    why = f"blanks, commas, brackets, control characters, the word 'the', or not 1 to {CATEGORY_MAX_CHARS} characters"
+    message = f"the category {category!r} cannot stand in a question ({why})"
+    findings.fault("unusable_category", category, message, "rename the category")
+    return False
+
+
+def finite_number(raw: object, what: str, findings: Findings) -> float | None:
+    """A finite float, or None with a fault."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        findings.fault("wrong_type", what, f"{what} is {raw!r}, not a number")
+        return None
+    try:
+        value = float(raw)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        findings.fault("not_finite", what, f"{what} is {value}", "measure it again or write null")
+        return None
+    return value
+
+
+def number_list(raw: object, length: int, what: str, findings: Findings) -> list[float] | None:
+    """A list of ``length`` finite floats, or None with a fault."""
+    if not isinstance(raw, list) or len(raw) != length:
+        found = f"{len(raw)} entries" if isinstance(raw, list) else type(raw).__name__
+        findings.fault("wrong_shape", what, f"{what} needs {length} numbers, found {found}")
+        return None
+    values = [finite_number(v, f"{what}[{i}]", findings) for i, v in enumerate(raw)]
+    return [v for v in values if v is not None] if None not in values else None
+
+
+def check_box(raw: object, what: str, category: str, findings: Findings) -> OrientedBox | None:
+    """One box; None where it is at fault."""
+    if not isinstance(raw, dict):
+        findings.fault("wrong_type", category, f"box {what} is {type(raw).__name__}, not an object")
+        return None
+    check_keys(raw, BOX_KEYS if OPTIONAL_BOX_KEYS & set(raw) else BOX_KEYS - OPTIONAL_BOX_KEYS, f"box {what}", findings)
+    center = number_list(raw.get("centroid"), 3, f"centroid of {what}", findings)
+    lengths = number_list(raw.get("axesLengths"), 3, f"axesLengths of {what}", findings)
+    axes = number_list(raw.get("normalizedAxes"), 9, f"normalizedAxes of {what}", findings)
+    if center is None or lengths is None or axes is None:
+        return None
+    rows = np.array(axes).reshape(3, 3)
+    if not (_lengths_are_sound(lengths, what, category, findings) and _axes_are_sound(rows, what, category, findings)):
+        return None
+    if max(map(abs, center)) > POSITION_MAX_M:
+        message = f"{what} lies {max(map(abs, center)):.0f} from the origin"
+        findings.fault("implausible_position", category, message, "give metres in the scan's own frame")
+        return None
+    _check_extent(raw, np.array(center), np.array(lengths), rows, (what, category), findings)
+    a, b, c = (tuple(map(float, row)) for row in rows)
+    return OrientedBox.model_validate({"center": center, "lengths": lengths, "axes": (a, b, c)})
+
+
+def check_repeats(category: str, boxes: list[OrientedBox], findings: Findings) -> None:
+    """Reports boxes of one category that are given twice."""
+    if len(boxes) < 2:
+        return
+    numbers = np.array([[*b.center, *b.lengths, *np.ravel(b.axes)] for b in boxes])
+    distance = np.abs(numbers[:, None] - numbers[None]).max(-1)
+    again = np.triu(distance < REPEAT_M, k=1)
+    if again.any():
+        pairs = [f"#{i} and #{j}" for i, j in zip(*np.nonzero(again), strict=True)]
+        findings.doubt(
+            "doubled_box",
+            category,
+            f"{category}: boxes {', '.join(pairs)} of {len(boxes)} are the same box",
+            "remove the doubled boxes and check the count",
+            (float(distance[again].max()), REPEAT_M, "m"),
+        )
+
+
+def _lengths_are_sound(lengths: list[float], what: str, category: str, findings: Findings) -> bool:
+    shortest, longest = min(lengths), max(lengths)
+    if shortest < 0:
+        findings.fault("negative_length", category, f"a side of {what} is {shortest} m", "fit the box again")
+    elif shortest < DEGENERATE_M:
+        findings.fault("degenerate_box", category, f"a side of {what} is {shortest} m", "fit the box again")
+    elif longest > LENGTH_MAX_M:
+        message = f"a side of {what} is {longest:g} m, over {LENGTH_MAX_M:g}"
+        findings.fault("implausible_length", category, message, "are these millimetres? Give metres")
+    else:
+        if shortest < THIN_M:
+            message = f"a side of {what} is {shortest:g} m"
+            findings.doubt("thin_box", category, message, "check the annotation", (shortest, THIN_M, "m"))
+        return True
+    return False
+
+
+def _axes_are_sound(rows: np.ndarray, what: str, category: str, findings: Findings) -> bool:
+    largest = float(np.abs(rows).max())
+    error = largest if largest > AXIS_ENTRY_MAX else float(np.abs(rows @ rows.T - np.eye(3)).max())
+    if error > ORTHONORMAL_TOLERANCE:
+        message = f"the axes of {what} are off orthonormal by {error:.3g} (limit {ORTHONORMAL_TOLERANCE:g})"
+        findings.fault("axes_not_orthonormal", category, message, "give three unit axes at right angles, one per row")
+        return False
+    return True
+
+
+def _check_extent(
+    raw: dict[str, Any],
+    center: np.ndarray,
+    lengths: np.ndarray,
+    rows: np.ndarray,
+    names: tuple[str, str],
+    findings: Findings,
+) -> None:
+    """Compares the stated world extent, which nothing else uses, with that of the box."""
+    what, category = names
+    if not set(raw) >= OPTIONAL_BOX_KEYS:
+        return
+    low = number_list(raw["min"], 3, f"min of {what}", findings)
+    high = number_list(raw["max"], 3, f"max of {what}", findings)
+    if low is None or high is None:
+        return
+    reach = np.abs(rows.T) @ (lengths / 2)
+    error = float(max(np.abs(center - reach - low).max(), np.abs(center + reach - high).max()))
+    if error > EXTENT_TOLERANCE_M:
+        message = f"min and max of {what} differ from its box by {error:.3f} m"
+        remedy = "were centre, sides or axes changed by hand? Nothing but this check uses min and max"
+        findings.note("extent_differs_from_box", category, message, remedy, (error, EXTENT_TOLERANCE_M, "m"))

@@ -1,0 +1,107 @@
+"""The files of one scene: read whole, in one place, remembered and digested."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Source
+from pipeline.reading.reader import SceneRef
+
+MAX_FILE_BYTES: Final = 4 * 2**30  # a mesh or an annotation of a room takes some MiB
+
+
+class SceneFiles:
+    """Reads the files of one scene and keeps their names and digests for its `Source`.
+
+    Args:
+        root: the reader's root.
+        ref: the scene; its first file is its folder.
+    """
+
+    def __init__(self, root: Path, ref: SceneRef) -> None:
+        self.root = root
+        self.scene = ref.id
+        self.name = ref.id.partition("/")[2]
+        self.folder = root / ref.files[0]
+        self._digests: dict[str, str] = {}
+
+    def fault(self, path: Path, finding: str, message: str, remedy: str) -> RawDataError:
+        """The error to raise where a file makes the scene unusable."""
+        return RawDataError(path, finding, message, remedy, self.scene)
+
+    def relative(self, path: Path) -> str:
+        """The path below the root, as it stands in `Source` and `Video`."""
+        return path.relative_to(self.root).as_posix()
+
+    def raw(self, path: Path, remedy: str = "fetch the file again") -> bytes:
+        """A whole file. Raises RawDataError where it is missing, empty, too large or unreadable."""
+        try:
+            size = path.stat().st_size
+            if size > MAX_FILE_BYTES:
+                message = f"{size} bytes, over {MAX_FILE_BYTES}"
+                raise self.fault(path, "file_too_large", message, "is this the right file?")
+            raw = path.read_bytes()
+        except FileNotFoundError as error:
+            raise self.fault(path, "missing_file", "there is no such file", remedy) from error
+        except OSError as error:
+            raise self.fault(path, "unreadable_file", str(error.strerror), "make the file readable") from error
+        if not raw:
+            raise self.fault(path, "empty_file", "the file is empty", remedy)
+        self.add(self.relative(path), raw)
+        return raw
+
+    def text(self, path: Path, remedy: str = "fetch the file again") -> str:
+        """A whole file as UTF-8 text."""
+        raw = self.raw(path, remedy)
+        try:
+            return raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            message = f"byte {error.start} is not UTF-8"
+            raise self.fault(path, "not_utf8", message, "this is no text; fetch the file again") from error
+
+    def json(self, path: Path, remedy: str = "fetch the file again") -> dict[str, Any]:
+        """A whole file as a JSON object."""
+        text = self.text(path, remedy)
+        findings = Findings()
+        try:
+            value = json.loads(text, object_pairs_hook=findings.unique_keys)
+        except json.JSONDecodeError as error:
+            cut = error.pos >= len(text.rstrip()) or not text.rstrip().endswith("}")
+            message = f"{error.msg} at line {error.lineno}, column {error.colno}"
+            raise self.fault(path, "truncated_json" if cut else "bad_json", message, remedy) from error
+        except RecursionError as error:
+            raise self.fault(path, "too_deep", "the JSON is nested too deeply", remedy) from error
+        except ValueError as error:  # a number of more digits than Python converts
+            raise self.fault(path, "bad_json", str(error), remedy) from error
+        self.raise_faults(path, findings)
+        if not isinstance(value, dict):
+            raise self.fault(path, "not_an_object", f"the JSON is {type(value).__name__}, not an object", remedy)
+        return value
+
+    def raise_faults(self, path: Path, findings: Findings) -> None:
+        """All faults among the findings as one error, which names the file they come from."""
+        if findings.faults:
+            first, *others = findings.faults
+            more = "".join(f"; also {f.name}: {f.message}" for f in others)
+            raise self.fault(path, first.name, first.message + more, first.remedy)
+
+    def add(self, name: str, raw: bytes) -> None:
+        """Remembers bytes that went into the scene under a name."""
+        self._digests[name] = hashlib.sha256(raw).hexdigest()
+
+    def source(self, reader: str, version: int, box_method: str) -> Source:
+        """What was read, for the scene's provenance."""
+        names = sorted(self._digests)
+        total = hashlib.sha256("".join(f"{name}\0{self._digests[name]}\n" for name in names).encode())
+        return Source(
+            reader=reader,
+            reader_version=version,
+            files=tuple(names),
+            sha256=total.hexdigest(),
+            box_method=box_method,
+        )

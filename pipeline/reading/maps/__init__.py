@@ -1,0 +1,1 @@
+"""Map files as features with a place."""

@@ -1,0 +1,125 @@
+"""Things with a place, as map files have them: WGS84, each with what its file says of its height."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Origin
+
+NAME_MAX_CHARS: Final = 200  # of the schema's names
+HEIGHT_MAX_M: Final = 1000.0  # nothing built is higher
+METRES_PER_DEGREE: Final = 110_574.0  # of latitude at the equator: nowhere fewer, so that a box is never too small
+_MENTIONED: Final = 5  # names in a finding; the rest is counted
+
+# What can be wrong with one feature: what a message says of it, and the remedy.
+REASONS: Final = {
+    "unsupported_geometry": ("are neither points nor polygons and were left out", "draw them as points or polygons"),
+    "unusable_outline": (
+        "have an outline that is open, broken, crosses itself or has no area, and were left out",
+        "draw the outlines again",
+    ),
+    "unusable_name": (
+        f"have a name with control characters or of over {NAME_MAX_CHARS} characters, and were taken as nameless",
+        "rename them",
+    ),
+    "unusable_height": (
+        "have a height_m or base_m that is no number of metres, a height of 0 or less, or one over "
+        f"{HEIGHT_MAX_M:g} m; it was taken as unknown",
+        "give plain numbers, in metres",
+    ),
+    "height_without_unit": ("say 'height' without a unit, which was not used", "give height_m, in metres"),
+}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One thing of a map file.
+
+    Attributes:
+        outlines: corners (k, 2) of each of its polygons, degrees of latitude and longitude, not closed and without
+            holes; a point is one outline of one corner.
+        name: as in the file, line breaks included; None: it has none.
+        kind: what it is, for example "building"; None: the file does not say.
+        solid: whether it hides what stands behind it.
+        height_m: of its top above its foot; NaN: not known.
+        foot_m: height of its foot above ``datum``; NaN: not known.
+        datum: the ground that the flight took off from, or mean sea level.
+    """
+
+    outlines: tuple[FloatArray, ...]
+    name: str | None
+    kind: str | None
+    solid: bool
+    height_m: float = np.nan
+    foot_m: float = np.nan
+    datum: Literal["takeoff", "sea"] = "takeoff"
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where a map matters: a rectangle in degrees about a place. It may lie across the 180th meridian."""
+
+    lat_deg: float
+    lon_deg: float
+    half_lat_deg: float
+    half_lon_deg: float
+
+    def holds(self, lat_lon: FloatArray) -> BoolArray:
+        """Which of some places (k, 2) lie in it."""
+        east = (lat_lon[:, 1] - self.lon_deg + 180.0) % 360.0 - 180.0
+        return (np.abs(lat_lon[:, 0] - self.lat_deg) <= self.half_lat_deg) & (np.abs(east) <= self.half_lon_deg)
+
+
+def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> Box:
+    """The box that holds all within ``radius_m`` of a track (N, 3) about its origin, and at the corners some more."""
+    east_m, north_m = np.abs(enu_m[:, :2]).max(0) + radius_m
+    half_lat = north_m / METRES_PER_DEGREE
+    edge_lat = min(abs(origin.lat_deg) + half_lat, 89.9)  # where the meridians are closest
+    half_lon = min(east_m / METRES_PER_DEGREE / np.cos(np.radians(edge_lat)), 180.0)
+    return Box(origin.lat_deg, origin.lon_deg, float(half_lat), float(half_lon))
+
+
+class Tally:
+    """Counts what is wrong with the features of one file, by reason."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, list[str]] = {}
+
+    def add(self, reason: str, who: str) -> None:
+        """One more feature; ``reason`` is a key of `REASONS`."""
+        self._names.setdefault(reason, []).append(who)
+
+    def report(self, file: str, features: int, findings: Findings) -> None:
+        """One doubt per reason, which counts and names the features."""
+        for reason, names in self._names.items():
+            what, remedy = REASONS[reason]
+            message = f"{file}: {len(names)} of {features} features {what}: {mentioned(names)}"
+            findings.doubt(reason, file, message, remedy, (float(len(names)), None, "features"))
+
+
+def mentioned(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - _MENTIONED} more" if len(names) > _MENTIONED else ""
+    return ", ".join(names[:_MENTIONED]) + more
+
+
+def usable_name(name: str) -> bool:
+    """Whether a name can stand in a question: quotes, commas, line breaks and all scripts, no control characters."""
+    controls = any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in name if c != "\n")
+    return bool(name.strip()) and len(name) <= NAME_MAX_CHARS and not controls
+
+
+def named(raw: object, who: str, tally: Tally) -> str | None:
+    """The name of a feature if it has a usable one; blanks are none."""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return None
+    if isinstance(raw, str) and usable_name(raw):
+        return raw
+    tally.add("unusable_name", who)
+    return None

@@ -1,0 +1,120 @@
+"""Landmarks and footprints in GeoJSON (RFC 7946): a FeatureCollection of points, polygons and multipolygons, WGS84.
+
+Properties: ``name``, ``kind``, ``height_m`` (top above foot) and ``base_m`` (foot above the ground at take-off); others
+are ignored. Holes of a polygon are filled: what stands behind a courtyard is hidden all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named
+
+WGS84_NAMES: Final = ("crs84", "4326")
+POLYGONS: Final = ("Polygon", "MultiPolygon")
+
+
+def read_geojson(
+    files: SceneFiles, path: Path, value: dict[str, Any], walls: bool, findings: Findings
+) -> tuple[Feature, ...]:
+    """The usable features of a parsed file, in its order.
+
+    Args:
+        files: tells the scene for messages.
+        path: the file.
+        value: its JSON.
+        walls: whether every outline is a building; else those with a height, or of the kind "building".
+        findings: gets what is wrong with single features.
+
+    Raises:
+        RawDataError: where the file is no FeatureCollection in WGS84.
+    """
+    entries = value.get("features")
+    if value.get("type") != "FeatureCollection" or not isinstance(entries, list):
+        message = f"the type is {str(value.get('type'))[:80]!r} and not a FeatureCollection with a list of features"
+        raise files.fault(path, "not_a_feature_collection", message, "export it as a GeoJSON FeatureCollection")
+    crs = json.dumps(value.get("crs"))
+    if value.get("crs") is not None and not crs.lower().strip('"}').endswith(WGS84_NAMES):
+        raise files.fault(path, "not_wgs84", f"the file states the crs {crs[:200]}", "export it in WGS84 (EPSG:4326)")
+    tally, features = Tally(), []
+    for place, entry in enumerate(entries):
+        feature = _feature(entry, place, walls, tally)
+        if feature is None:
+            continue
+        worst = np.abs(np.concatenate(feature.outlines)).max(0)
+        if worst[0] > 90.0 or worst[1] > 180.0:
+            message = f"feature {place} has a latitude of {worst[0]:g} or a longitude of {worst[1]:g} degrees"
+            raise files.fault(path, "not_wgs84", message, "export it in WGS84 (EPSG:4326), longitude before latitude")
+        features.append(feature)
+    tally.report(files.relative(path), len(entries), findings)
+    return tuple(features)
+
+
+def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | None:
+    entry = entry if isinstance(entry, dict) else {}
+    raw_facts, raw_geometry = entry.get("properties"), entry.get("geometry")
+    facts: dict[str, Any] = raw_facts if isinstance(raw_facts, dict) else {}
+    geometry: dict[str, Any] = raw_geometry if isinstance(raw_geometry, dict) else {}
+    who = repr(facts["name"])[:80] if facts.get("name") else f"feature {place}"
+    shape, raw = geometry.get("type"), geometry.get("coordinates")
+    if shape == "Point":
+        outlines = [_corners([raw])]
+    elif shape in POLYGONS:
+        polygons = [raw] if shape == "Polygon" else raw
+        outlines = [_outline(p) for p in polygons] if isinstance(polygons, list) and polygons else [None]
+    else:
+        tally.add("unsupported_geometry", who)
+        return None
+    sound = tuple(o for o in outlines if o is not None)
+    if len(sound) < len(outlines):
+        tally.add("unusable_outline", who)
+        return None
+    heights = {key: _metres(facts.get(key), key == "height_m") for key in ("height_m", "base_m")}
+    if None in heights.values():
+        tally.add("unusable_height", who)
+    elif facts.get("height") is not None and facts.get("height_m") is None:
+        tally.add("height_without_unit", who)
+    top, foot = (np.nan if v is None else v for v in heights.values())
+    kind = facts.get("kind")
+    kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
+    solid = shape in POLYGONS and (walls or kind == "building" or not math.isnan(top))
+    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot)
+
+
+def _metres(raw: object, above_zero: bool) -> float | None:
+    """A height as stated, NaN where there is none, None where it is not usable."""
+    if raw is None:
+        return math.nan
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    return float(raw) if abs(raw) <= HEIGHT_MAX_M and (raw > 0 or not above_zero) else None
+
+
+def _outline(polygon: object) -> FloatArray | None:
+    """The outer ring (k, 2), latitude and longitude, not closed; None where it encloses nothing."""
+    corners = _corners(polygon[0]) if isinstance(polygon, list) and polygon else None
+    if corners is None or len(corners) < 4 or not np.array_equal(corners[0], corners[-1]):
+        return None
+    shape = shapely.Polygon(corners)
+    return corners[:-1] if shape.is_valid and shape.area > 0 else None
+
+
+def _corners(raw: object) -> FloatArray | None:
+    """Positions [longitude, latitude, …] as (k, 2) latitude and longitude; None where one is not two numbers."""
+    if not isinstance(raw, list):
+        return None
+    sound = all(isinstance(p, list) and len(p) >= 2 and all(_is_number(v) for v in p[:2]) for p in raw)
+    return np.array([[p[1], p[0]] for p in raw], float) if sound and raw else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9  # NaN fails too

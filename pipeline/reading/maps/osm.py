@@ -1,0 +1,90 @@
+"""Buildings and named places of an OpenStreetMap extract (``.osm.pbf`` or ``.osm``).
+
+Most buildings there have no height, and then none is made up: ``building:levels`` is not a height. Holes in outlines
+are filled.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import osmium
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, Box, Feature, Tally, named
+
+# What has these keys and a name may serve as a landmark; streets and districts have no one place.
+KINDS: Final = ("building", "amenity", "tourism", "historic", "leisure", "man_made", "natural", "shop", "office")
+FOOT_M: Final = 0.3048
+INCH_M: Final = 0.0254
+# The spellings that OpenStreetMap documents for ``height``: metres unless it says feet.
+_METRES: Final = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?(?:m|metres|meters)?", re.ASCII)
+_FEET: Final = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?(?:'|ft|feet)(?: ?(\d{1,2}(?:\.\d{1,6})?) ?(?:\"|in))?", re.ASCII)
+
+
+def height_of(tag: str | None) -> float:
+    """Metres of a ``height`` tag such as 12, 12.5 m, 40', 40 ft or feet and inches; NaN where it is none of these."""
+    text = (tag or "").strip()
+    if metres := _METRES.fullmatch(text):
+        height = float(metres[1])
+    elif feet := _FEET.fullmatch(text):
+        height = float(feet[1]) * FOOT_M + float(feet[2] or 0) * INCH_M
+    else:
+        return np.nan
+    return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
+
+
+def read_osm(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tuple[Feature, ...]:
+    """All buildings, and all places that have a name, in a box. Raises RawDataError where the file cannot be read."""
+    files.raw(path)  # digested, and sound enough to be opened
+    tally, features, ways, areas = Tally(), [], 0, 0
+    try:
+        things: Any = osmium.FileProcessor(str(path)).with_areas()
+        for thing in things.with_filter(osmium.filter.KeyFilter(*KINDS)):
+            building = "building" in thing.tags
+            if thing.is_way():
+                ways += building
+                continue
+            if thing.is_area():
+                areas += building and thing.from_way()
+            elif not thing.is_node():
+                continue
+            outlines = _outlines(thing)
+            if outlines and any(box.holds(o).any() for o in outlines):
+                features.append(_feature(thing, outlines, tally))
+    except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
+        message = f"osmium cannot read it: {' '.join(str(error).split())}"
+        raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
+    name = files.relative(path)
+    tally.report(name, len(features), findings)
+    if ways > areas:
+        message = f"{name}: {ways - areas} of {ways} building outlines lack nodes or cross themselves and were left out"
+        remedy = "cut the extract with complete ways"
+        findings.note("broken_outlines", name, message, remedy, (float(ways - areas), None, "outlines"))
+    return tuple(features)
+
+
+def _outlines(thing: Any) -> tuple[FloatArray, ...]:
+    """Outer rings of an area or the place of a node, (k, 2) latitude and longitude."""
+    rings = [[thing.location]] if thing.is_node() else [[n.location for n in ring] for ring in thing.outer_rings()]
+    found = [np.array([(p.lat, p.lon) for p in ring]) for ring in rings if all(p.valid() for p in ring)]
+    return tuple(o if thing.is_node() else o[:-1] for o in found)
+
+
+def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally) -> Feature:
+    tags = thing.tags
+    key = next(k for k in KINDS if k in tags)
+    kind = key if tags[key] == "yes" else tags[key].replace("_", " ")
+    name = named(tags.get("name"), repr(tags.get("name"))[:80], tally)
+    return Feature(
+        outlines,
+        name,
+        kind if kind.isprintable() else key,
+        solid=thing.is_area() and "building" in tags,
+        height_m=height_of(tags.get("height")),
+    )

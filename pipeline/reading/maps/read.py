@@ -1,0 +1,41 @@
+"""What stands around a flight: landmarks and buildings from map files, placed in the flight's frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.findings import Findings
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.cityjson import read_cityjson
+from pipeline.reading.maps.feature import Box, Feature
+from pipeline.reading.maps.geojson import read_geojson
+from pipeline.reading.maps.osm import read_osm
+
+OSM_SUFFIXES: Final = (".pbf", ".osm")
+
+
+def read_context(files: SceneFiles, path: Path, box: Box, walls: bool, findings: Findings) -> tuple[Feature, ...]:
+    """The features of a map file of any format; of a city's map only those in a box.
+
+    A GeoJSON file is someone's choice of landmarks and is given whole.
+
+    Args:
+        files: opens, digests and names the file.
+        path: a GeoJSON FeatureCollection, an OpenStreetMap extract, or a CityJSON file.
+        box: where it matters.
+        walls: whether every outline of a GeoJSON file is a building.
+        findings: gets what is wrong with single features.
+
+    Raises:
+        RawDataError: where the file cannot be read or placed on the earth.
+    """
+    if path.suffix.lower() in OSM_SUFFIXES:
+        return read_osm(files, path, box, findings)
+    value = files.json(path)
+    try:
+        if value.get("type") == "CityJSON":
+            return read_cityjson(files, path, value, box, findings)
+        return read_geojson(files, path, value, walls, findings)
+    except RecursionError as error:  # on its way into a message
+        raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error

@@ -1,0 +1,74 @@
+"""What a reader of raw data offers to the build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pipeline.core.errors import RawDataError
+from pipeline.core.schema import Scene
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.geometry.tracks import FlightGeometry
+from pipeline.reading.footage import Footage
+
+
+@dataclass(frozen=True)
+class SceneRef:
+    """One scene in the raw data, cheap to make and to send to a worker.
+
+    Attributes:
+        id: "dataset/name".
+        files: the files that hold it, relative to the root; the first names the scene in messages.
+        stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
+            many to read each time, of names, sizes and modification times.
+        span: first and one-past-last byte, for scenes that share a file.
+    """
+
+    id: str
+    files: tuple[str, ...]
+    stamp: str
+    span: tuple[int, int] | None = None
+
+    @property
+    def dataset(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The scenes of a root, sorted by id, and what could not even be listed."""
+
+    scenes: tuple[SceneRef, ...]
+    broken: tuple[RawDataError, ...]
+
+
+class Reader(Protocol):
+    """Reads one raw format."""
+
+    name: str
+    version: int
+
+    def settings(self) -> dict[str, str]:
+        """What a result depends on besides the raw data and the code: options, digests of tables of categories."""
+        ...
+
+    def scenes(self, root: Path) -> Listing:
+        """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
+        ...
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """One scene. Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used."""
+        ...
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | FlightGeometry | None:
+        """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
+
+        Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it.
+        """
+        ...
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+        """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
+        ...

@@ -1,1 +1,0 @@
-"""Small procedural scenes in the raw formats, for demonstrations and tests."""

@@ -1,1 +1,0 @@
-"""Small simulated drone flights through a procedural city, in the folder layout of users' flights."""

@@ -1,0 +1,1 @@
+"""What the sample worlds are drawn, filmed and packed with."""

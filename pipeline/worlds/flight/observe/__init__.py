@@ -1,0 +1,1 @@
+"""What a flight does and sees."""

@@ -1,0 +1,150 @@
+"""Stage `observe` for a flight: what it does, how its landmarks are called, and when they are in view."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Finding, Flight, Landmark, Motion, Scene, Segment, View
+from pipeline.geometry.bearings import compass_deg
+from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.worlds.flight.observe.landmarks import labels
+from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.observe.views import views
+
+MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
+_DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
+
+
+def observe_flight(scene: Scene, geometry: FlightGeometry, config: MotionConfig) -> Scene:
+    """The scene with `Flight.motion` and the labels of its landmarks.
+
+    Times count from the start of the video; what the log tells of before and after the video is left out. Findings
+    named `quantised` give the step of the log's positions over ground, below which no movement is claimed.
+    """
+    flight = scene.flight
+    if flight is None:
+        raise ValueError(f"{scene.id} is no flight")
+    step = max((f.measured or 0.0 for f in scene.findings if f.name == "quantised"), default=0.0)
+    end_s = _video_seconds(scene)
+    found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0))
+    if end_s is not None:
+        found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
+    named = tuple(
+        landmark.model_copy(update={"label": label})
+        for landmark, label in zip(
+            flight.landmarks,
+            labels(flight.landmarks, config.unique_within_m, config.direction_margin_deg),
+            strict=True,
+        )
+    )
+    moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
+    motion = _motion(found, moved, flight, named, geometry, config)
+    notes = _coverage(motion, end_s, config.rate_hz)
+    if motion.views is not None:
+        notes += _heights(named)
+    return scene.model_copy(
+        update={
+            "flight": flight.model_copy(update={"motion": motion, "landmarks": named}),
+            "findings": (*scene.findings, *notes),
+        }
+    )
+
+
+def _motion(
+    found: list[FlightPath],
+    moved: list[Segment],
+    flight: Flight,
+    landmarks: tuple[Landmark, ...],
+    geometry: FlightGeometry,
+    config: MotionConfig,
+) -> Motion:
+    def joined(column: list[FloatArray]) -> FloatArray:
+        return np.concatenate(column) if column else np.empty(0)
+
+    t_s, height = joined([p.t_s for p in found]), joined([p.height_m for p in found])
+    enu = np.concatenate([np.empty((0, 3)), *(p.enu_m for p in found)])
+    velocity = np.concatenate([np.empty((0, 3)), *(p.velocity for p in found)])
+    heading, logged = joined([p.heading_deg for p in found]), joined([p.gimbal_deg for p in found])
+    fixed = flight.camera.pitch_deg if flight.camera else None
+    pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
+    moves = np.hypot(velocity[:, 0], velocity[:, 1]) > config.move.start
+    part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
+    seen: tuple[View, ...] | None = None
+    if flight.camera and landmarks and not np.isnan(heading + pitch).all():
+        ground = _ground_m(geometry.track)
+        seen = views(t_s, enu, heading, pitch, part, ground, landmarks, flight.camera, geometry.buildings, config)
+    return Motion(
+        rate_hz=config.rate_hz,
+        t_s=tuple(t_s.round(_DECIMALS).tolist()),
+        enu_m=tuple(map(tuple, (enu.round(_DECIMALS) + 0.0).tolist())),
+        height_m=_known(height),
+        heading_deg=_known(heading % 360.0, 360.0),
+        course_deg=_known(np.where(moves, compass_deg(velocity), np.nan), 360.0),
+        pitch_deg=_known(pitch),
+        part=tuple(part.tolist()),
+        segments=tuple(moved),
+        views=seen,
+    )
+
+
+def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ...]:
+    """Rounded values, None for those not known; 359.9999 is 0."""
+    rounded = values.round(_DECIMALS)
+    rounded = np.where(rounded >= period, 0.0, rounded) + 0.0  # no -0.0
+    return tuple(None if np.isnan(v) else v for v in rounded.tolist())
+
+
+def _video_seconds(scene: Scene) -> float | None:
+    video = scene.video
+    return video.frames / video.fps if video and video.frames and video.fps else None
+
+
+def _ground_m(track: Track) -> float:
+    """ENU height of the place of take-off; NaN where the log has no heights above it."""
+    offset = track.enu_m[:, 2] - track.height_m
+    return float(np.nanmedian(offset)) if np.isfinite(offset).any() else float("nan")
+
+
+def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Finding, ...]:
+    """Says so where the log tells of little of the video."""
+    if video_s is None:
+        return ()
+    share = min(1.0, len(motion.t_s) / rate_hz / video_s)
+    if share >= MIN_COVERAGE:
+        return ()
+    return (
+        Finding(
+            name="video_beyond_log",
+            severity="doubt",
+            subject="video",
+            message=f"the log tells of {share:.0%} of the video's {video_s:.1f} s",
+            measured=round(share, _DECIMALS),
+            limit=MIN_COVERAGE,
+            unit="share",
+            remedy="check the offset between video and log; nothing is asked about the rest",
+        ),
+    )
+
+
+def _heights(landmarks: tuple[Landmark, ...]) -> tuple[Finding, ...]:
+    """Says so where a landmark's place in the picture rests on an assumed height of the ground."""
+    unknown = sum(landmark.base_m is None for landmark in landmarks)
+    if not unknown:
+        return ()
+    return (
+        Finding(
+            name="landmark_foot_unknown",
+            severity="note",
+            subject="landmarks",
+            message=f"{unknown} of {len(landmarks)} landmarks have no known foot; they count as in view only where "
+            "they are in the picture for every height of the ground about take-off",
+            measured=float(unknown),
+            limit=0.0,
+            unit="landmarks",
+            remedy="give the heights of their feet, if the land is known",
+        ),
+    )

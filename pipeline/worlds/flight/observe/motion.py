@@ -1,0 +1,245 @@
+"""The path of a flight, resampled evenly and smoothed, and what it takes to call something a movement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.tracks import Track
+from pipeline.worlds.flight.observe.smoothing import despiked, fitted, rate_error, resampled, white_noise, window_s
+
+START_ERRORS: Final = 4.0  # a movement starts at no less than so many standard errors of its rate
+_BRIDGED_S: Final = 2.0  # without a value that others around it have; longer, it is unknown in the whole part
+_EPS_S: Final = 1e-6  # log times are exact to the microsecond
+
+
+class Needs(BaseModel):
+    """What a kind of movement needs. Rates per second, in metres or degrees.
+
+    A movement begins where its rate rises above ``start`` and lasts while it stays above ``stop``, so that a rate near
+    one threshold does not flicker.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: float = Field(gt=0)
+    stop: float = Field(gt=0)
+    least: float = Field(gt=0, description="metres or degrees that it must come to")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Needs:
+        if self.stop > self.start:
+            raise ValueError(f"stop ({self.stop}) must not be above start ({self.start})")
+        return self
+
+
+class MotionConfig(BaseModel):
+    """Thresholds of the movements and of the views.
+
+    The least amounts are half of the smallest actions of the simulators behind the released questions (AerialVLN: 5 m
+    forward, 2 m vertically, 15 degrees; OpenFly: 3 m, 30 degrees), so that each of their actions passes with a margin
+    of 2. The thresholds of speed lie above what hovering drones drift: makers state 1.5 m horizontally and 0.5 m
+    vertically under satellite positioning (DJI Phantom 4 and Mavic 3 specifications), over some seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rate_hz: float = Field(default=5.0, gt=0, le=50)
+    move: Needs = Needs(start=0.8, stop=0.4, least=1.5)
+    climb: Needs = Needs(start=0.5, stop=0.25, least=1.0)
+    turn: Needs = Needs(start=6.0, stop=3.0, least=7.5)
+    gimbal: Needs = Needs(start=4.0, stop=2.0, least=7.5)
+    min_segment_s: float = Field(default=1.2, gt=0, description="changes closer than this are one change")
+    min_movement_s: float = Field(default=0.5, gt=0, description="a quick turn of 30° lasts as long")
+    min_hover_s: float = Field(
+        default=2.0, gt=0, description="shorter rests are part of going over to another movement"
+    )
+    hover_radius_m: float = Field(default=2.0, gt=0, description="1.5 m of drift, as stated by makers, and noise")
+    lesser_share: float = Field(
+        default=0.4142,
+        gt=0,
+        le=1,
+        description="tan 22.5°: sideways flight is spoken of beside forward flight from here",
+    )
+    move_error: float = Field(default=0.3, gt=0, description="m/s that noise may leave in a speed; sets the window")
+    climb_error: float = Field(default=0.2, gt=0, description="m/s, likewise")
+    angle_error: float = Field(default=1.5, gt=0, description="degrees per second, likewise")
+    longest_window_s: float = Field(default=5.0, gt=0, description="beyond it, thresholds rise instead")
+    view_range_m: float = Field(default=300.0, gt=0, description="beyond it haze and resolution hide what stands there")
+    view_share: float = Field(
+        default=0.01, gt=0, le=1, description="of the picture's width that a landmark takes at least"
+    )
+    relief_m: float = Field(default=10.0, ge=0, description="how much the ground may rise or fall from take-off")
+    min_view_s: float = Field(default=1.0, gt=0, description="a shorter glance is not noticed")
+    unique_within_m: float = Field(default=200.0, gt=0, description="names are unique within this distance")
+    direction_margin_deg: float = Field(default=10.0, ge=0, lt=22.5, description="to the edge of a wind's sector")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a rate of change is known: its standard error, per second, and the window it was fitted over."""
+
+    error: float
+    window_s: float
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Of the rates of a log."""
+
+    move: Fit
+    climb: Fit
+    turn: Fit
+    gimbal: Fit
+
+
+@dataclass(frozen=True)
+class FlightPath:
+    """One part of a flight at even times, smoothed. Unknown values are NaN; angles are unwrapped.
+
+    Attributes:
+        number: of the part.
+        t_s: (G,) seconds from the start of the video.
+        enu_m: (G, 3).
+        velocity: (G, 3) m/s.
+        height_m: (G,) above take-off.
+        climb: (G,) m/s, of the height where the log has one, else of z.
+        heading_deg: (G,) of the nose.
+        turn: (G,) degrees per second, clockwise positive.
+        gimbal_deg: (G,) pitch of the camera.
+        tilt: (G,) degrees per second, upwards positive.
+    """
+
+    number: int
+    t_s: FloatArray
+    enu_m: FloatArray
+    velocity: FloatArray
+    height_m: FloatArray
+    climb: FloatArray
+    heading_deg: FloatArray
+    turn: FloatArray
+    gimbal_deg: FloatArray
+    tilt: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.t_s)
+
+    @property
+    def speed(self) -> FloatArray:
+        """Over ground (G,), m/s."""
+        return np.hypot(self.velocity[:, 0], self.velocity[:, 1])
+
+    @property
+    def level_m(self) -> FloatArray:
+        """What climbs are measured on (G,): the height above take-off where the log has one, else z."""
+        return self.enu_m[:, 2] if np.isnan(self.height_m).any() else self.height_m
+
+    def within(self, start_s: float, end_s: float) -> FlightPath:
+        """The moments from ``start_s`` to ``end_s``."""
+        kept = slice(*np.searchsorted(self.t_s, [start_s - _EPS_S, end_s + _EPS_S]))
+        arrays = {name: value[kept] for name, value in vars(self).items() if name != "number"}
+        return FlightPath(self.number, **arrays)
+
+
+def paths(
+    track: Track, config: MotionConfig, offset_s: float = 0.0, step_m: tuple[float, float] = (0.0, 0.0)
+) -> tuple[list[FlightPath], Fits]:
+    """The parts of a track at even times, and how well their rates are known.
+
+    Args:
+        track: as read.
+        config: rate and windows.
+        offset_s: log time at which the video starts, from which the path counts its seconds.
+        step_m: quantisation of the log over ground and in height, 0 for none.
+    """
+    track = _placed(track)
+    if len(track) == 0:
+        return [], Fits(*[Fit(0.0, 0.0)] * 4)
+    starts = _starts(track.part)
+    level = np.where(np.isnan(track.height_m), track.enu_m[:, 2], track.height_m)
+    across = (
+        (track.enu_m[:, :2], config.move_error, config.move, step_m[0]),
+        (np.stack([track.enu_m[:, 2], level], axis=1), config.climb_error, config.climb, step_m[1]),
+        (_unwrapped(track.heading_deg)[:, None], config.angle_error, config.turn, 0.0),
+        (track.gimbal_pitch_deg[:, None], config.angle_error, config.gimbal, 0.0),
+    )
+    between = np.diff(track.t_s)[~starts[1:]]
+    interval = float(np.median(between)) if len(between) else 1.0
+    noise, fits = [], []
+    for values, target, needs, step in across:
+        known = np.isfinite(values).all(1)
+        sigma = white_noise(track.t_s[known], values[known], _starts(track.part[known]))
+        width = max(window_s(sigma, interval, target, config.longest_window_s), 3 / config.rate_hz)
+        # One step of the log makes a slope of up to 1.5 steps per window, which must stay below the start threshold.
+        width = max(width, min(1.5 * step / needs.start, config.longest_window_s))
+        noise.append(sigma)
+        fits.append(Fit(max(rate_error(sigma, interval, width), 1.5 * step / width / START_ERRORS), width))
+    keep = np.ones(len(track), dtype=bool)
+    borders = np.append(np.flatnonzero(starts), len(track))
+    slices = [slice(int(begin), int(end)) for begin, end in pairwise(borders)]
+    for part in slices:
+        for axes, sigma in ((slice(0, 2), noise[0]), (slice(2, 3), noise[1])):
+            keep[part] &= despiked(track.t_s[part], track.enu_m[part, axes], sigma)
+    found = [_path(track, part, keep[part], offset_s, config.rate_hz, Fits(*fits)) for part in slices]
+    return [path for path in found if len(path)], Fits(*fits)
+
+
+def _starts(part: IntArray) -> BoolArray:
+    """Where (N,) a part begins."""
+    return np.diff(part, prepend=-1) != 0
+
+
+def _placed(track: Track) -> Track:
+    """The samples that have a place."""
+    known = np.isfinite(track.enu_m).all(1) & np.isfinite(track.t_s)
+    if known.all():
+        return track
+    return replace(track, **{name: value[known] for name, value in vars(track).items() if value is not None})
+
+
+def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: float, fits: Fits) -> FlightPath:
+    """One part of a track at even times."""
+    t_s, enu = track.t_s[part] - offset_s, track.enu_m[part]
+    first, last = np.ceil((t_s[0] - _EPS_S) * rate_hz), np.floor((t_s[-1] + _EPS_S) * rate_hz)
+    grid = np.arange(first, last + 1) / rate_hz + 0.0  # no -0.0
+
+    def even(values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
+        """Values (G, k) and rates; NaN throughout where they are not known for long."""
+        known = kept & np.isfinite(values).all(1)
+        longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()
+        if len(grid) == 0 or not known.any() or ((known != kept).any() and longest > _BRIDGED_S):
+            unknown = np.full((len(grid), values.shape[1]), np.nan)
+            return unknown, unknown
+        return fitted(resampled(t_s[known], values[known], grid), rate_hz, fit.window_s)
+
+    over_ground, velocity = even(enu[:, :2], keep, fits.move)
+    up, rise = even(enu[:, 2:], keep, fits.climb)
+    height, climb = even(track.height_m[part, None], keep, fits.climb)
+    everything = np.ones(len(keep), dtype=bool)
+    nose, turn = even(_unwrapped(track.heading_deg[part])[:, None], everything, fits.turn)
+    gimbal, tilt = even(track.gimbal_pitch_deg[part, None], everything, fits.gimbal)
+    return FlightPath(
+        number=int(track.part[part.start]),
+        t_s=grid,
+        enu_m=np.column_stack([over_ground, up]),
+        velocity=np.column_stack([velocity, rise]),
+        height_m=height[:, 0],
+        climb=(rise if np.isnan(climb).any() else climb)[:, 0],
+        heading_deg=nose[:, 0],
+        turn=turn[:, 0],
+        gimbal_deg=gimbal[:, 0],
+        tilt=tilt[:, 0],
+    )
+
+
+def _unwrapped(degrees: FloatArray) -> FloatArray:
+    """Angles (N,) without leaps at 360, NaN where they are not known."""
+    out = degrees.copy()
+    known = np.isfinite(degrees)
+    out[known] = np.unwrap(degrees[known], period=360.0)
+    return out

@@ -1,0 +1,145 @@
+"""Landmarks that can be named, and distances between them. ENU metres, over ground."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Landmark
+from pipeline.geometry.bearings import footprint_distance_m
+
+LEAST_M: Final = 1.0  # distances are compared as ratios: nearer than this, one is there
+_EXACT: Final = 32  # nearest places whose footprints are looked at in any case
+_SURE: Final = 4.0  # and those up to so many times as far as the nearest: above any ratio asked for
+
+
+@dataclass(frozen=True)
+class Place:
+    """A landmark that can be named.
+
+    Attributes:
+        index: among the flight's landmarks.
+        label: its name, no other's here.
+        center: (2,).
+        radius_m: of the smallest circle about it.
+        outline: (k, 2) corners of its footprint, or None: the circle stands for it.
+        base_m: height of its foot; NaN if unknown.
+        top_m: height of its top; NaN if unknown.
+    """
+
+    index: int
+    label: str
+    name: str
+    center: FloatArray
+    radius_m: float
+    outline: FloatArray | None
+    base_m: float
+    top_m: float
+
+    def distance_m(self, points: FloatArray) -> FloatArray:
+        """Distance (n,) of points (n, 2 or 3) to its footprint; 0 within."""
+        if self.outline is not None:
+            return footprint_distance_m(points, self.outline)
+        away = np.hypot(points[:, 0] - self.center[0], points[:, 1] - self.center[1])
+        return np.maximum(away - self.radius_m, 0.0)
+
+    def gap_m(self, other: Place) -> float:
+        """Distance between two footprints that do not cross."""
+        ends = [(self, other), (other, self)]
+        return min(
+            float(np.maximum(b.distance_m(a.center[None] if a.outline is None else a.outline) - _round(a), 0.0).min())
+            for a, b in ends
+        )
+
+
+def _round(place: Place) -> float:
+    return 0.0 if place.outline is not None else place.radius_m
+
+
+def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
+    """Landmarks with a label of their own on one line, sorted by it, without those that are in doubt."""
+    count = Counter(mark.label.casefold() for mark in landmarks if mark.label)
+    return Places(
+        Place(
+            index=index,
+            label=mark.label,
+            name=mark.name,
+            center=np.array(mark.center),
+            radius_m=mark.radius_m,
+            outline=np.array(mark.outline) if mark.outline and len(mark.outline) >= 3 else None,
+            base_m=np.nan if mark.base_m is None else mark.base_m,
+            top_m=np.nan if mark.top_m is None else mark.top_m,
+        )
+        for index, mark in enumerate(landmarks)
+        if mark.label
+        and count[mark.label.casefold()] == 1
+        and mark.label == " ".join(mark.label.split())
+        and not {mark.label, mark.name} & set(doubted)
+    )
+
+
+class Places(tuple[Place, ...]):
+    """Nameable landmarks, sorted by label.
+
+    Cities have thousands of them. So distances are those of footprints where it matters, among the nearest, and those
+    of the circles about them elsewhere, which are never greater.
+    """
+
+    def __new__(cls, places: Iterable[Place]) -> Places:
+        """Sorted."""
+        return super().__new__(cls, sorted(places, key=lambda place: place.label))
+
+    @cached_property
+    def center(self) -> FloatArray:
+        """(P, 2)."""
+        return np.array([place.center for place in self], dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def radius_m(self) -> FloatArray:
+        """(P,)."""
+        return np.array([place.radius_m for place in self], dtype=np.float64)
+
+    def approach_m(self, points: FloatArray) -> FloatArray:
+        """Distance (P,) of each place to the nearest of the points (n, 2 or 3)."""
+        away = np.hypot(*np.moveaxis(points[None, :, :2] - self.center[:, None], -1, 0)).min(1)
+        return _refined(np.maximum(away - self.radius_m, 0.0), lambda i: float(self[i].distance_m(points).min()))
+
+    def gaps_m(self, place: int) -> FloatArray:
+        """Distance (P,) of each place to one of them; infinite to itself."""
+        away = np.hypot(*(self.center - self.center[place]).T)
+        bound = np.maximum(away - self.radius_m - self.radius_m[place], 0.0)
+        bound[place] = np.inf
+        return _refined(bound, lambda i: np.inf if i == place else self[place].gap_m(self[i]))
+
+    def named(self, words: str) -> int | None:
+        """The place that these words name: its label, or a name that no other has."""
+        wanted = words.strip().casefold()
+        by_label = [i for i, place in enumerate(self) if place.label.casefold() == wanted]
+        found = by_label or [i for i, place in enumerate(self) if place.name.casefold() == wanted]
+        return found[0] if len(found) == 1 else None
+
+    def nearest(self, distance_m: FloatArray) -> tuple[int, float, float]:
+        """The nearest place of distances (P,), how far it is, and how many times as far the second is.
+
+        A place nearer than `LEAST_M` counts as that far; with one place alone the ratio is infinite.
+        """
+        first = int(distance_m.argmin())
+        second = float(np.delete(distance_m, first).min(initial=np.inf))
+        return first, float(distance_m[first]), second / max(float(distance_m[first]), LEAST_M)
+
+
+def _refined(bound_m: FloatArray, exact_m: Callable[[int], float]) -> FloatArray:
+    """Lower bounds (P,) of distances, with the exact ones of the nearest places in their stead."""
+    distance, smallest = bound_m.copy(), np.inf
+    for done, i in enumerate(np.argsort(bound_m, kind="stable").tolist()):
+        if done >= _EXACT and bound_m[i] > _SURE * max(smallest, LEAST_M):
+            break
+        distance[i] = exact_m(i)
+        smallest = min(smallest, distance[i])
+    return distance

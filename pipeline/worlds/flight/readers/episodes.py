@@ -1,0 +1,183 @@
+"""Reader of episodes (OpenFly, AerialVLN; see `logs.openfly`): every episode of a JSON file is a flight without video.
+
+The instruction becomes the route that the pilot was given, a sentence a step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Flight, Scene
+from pipeline.formats.logs.openfly import Episode, read_episodes
+from pipeline.formats.logs.openfly_actions import agreement
+from pipeline.geometry.tracks import FlightGeometry
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.feature import usable_name
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+
+STEP_MAX_CHARS: Final = 200  # of the schema's names
+NAME_MAX_CHARS: Final = 150
+EXPECTED: Final = "the folder with OpenFly's or AerialVLN's *.json files of episodes"
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
+_BEFORE_STOP: Final = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
+
+
+@dataclass(frozen=True)
+class _File:
+    """The episodes of a file by scene id, and what cannot be used."""
+
+    episodes: dict[str, Episode]
+    broken: tuple[RawDataError, ...]
+
+
+class Episodes:
+    """Episodes of vision-and-language navigation."""
+
+    name = "openfly"
+    version = 1
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`. An episode that is broken, or has the name of another, costs itself alone."""
+        paths = sorted(root.glob("*.json")) if root.is_dir() else []
+        if not paths:
+            raise ConfigError(
+                f"{root}: {'no *.json file here' if root.is_dir() else 'no such folder'}. Give {EXPECTED}"
+            )
+        refs: list[SceneRef] = []
+        broken: list[RawDataError] = []
+        for path in paths:
+            try:
+                file = _read(path)
+            except RawDataError as error:
+                broken.append(error)
+                continue
+            broken += file.broken
+            refs += [SceneRef(scene, (path.name,), _digest(episode)) for scene, episode in file.episodes.items()]
+        seen = Counter(ref.id for ref in refs)
+        for scene in sorted(scene for scene, n in seen.items() if n > 1):
+            where = [ref.files[0] for ref in refs if ref.id == scene]
+            message = f"the episode stands in {', '.join(where)}, and which one is right is not known"
+            broken.append(RawDataError(root / where[0], "duplicate_scene", message, "keep one of them", scene))
+        unique = (ref for ref in refs if seen[ref.id] == 1)
+        return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """See `Reader.read`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        episode = _episode(files)
+        files.add(ref.files[0], _digest(episode).encode())
+        assembled = _track(files, episode)
+        _check_labels(episode, findings)
+        route = steps_of(episode.instruction)
+        if not route or not all(map(usable_name, route)):
+            message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"
+            raise files.fault(files.folder, "unusable_instruction", message, "mend the instruction")
+        return Scene(
+            id=ref.id,
+            dataset=ref.dataset,
+            name=files.name,
+            kind="flight",
+            source=files.source(self.name, self.version, "none"),
+            flight=Flight(log=self.name, origin=assembled.origin, route=route),
+            findings=(*assembled.findings, *findings.items),
+        )
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> FlightGeometry:
+        """See `Reader.geometry`."""
+        files = SceneFiles(root, ref)
+        return FlightGeometry(_track(files, _episode(files)).track)
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+        """See `Reader.footage`: the files hold no pictures."""
+
+
+def steps_of(instruction: str) -> tuple[str, ...]:
+    """The sentences of an instruction; one of over 200 characters is cut at a comma, else at a blank.
+
+    The released texts are split into words: the blanks before stops and commas are taken out.
+    """
+    text = _BEFORE_STOP.sub("", " ".join(instruction.split()))
+    steps = []
+    for sentence in _SENTENCE_END.split(text):
+        rest = sentence
+        while len(rest) > STEP_MAX_CHARS:
+            cut = max(rest.rfind(", ", 0, STEP_MAX_CHARS), 0) or max(rest.rfind(" ", 0, STEP_MAX_CHARS), 0)
+            cut = cut + 1 if cut else STEP_MAX_CHARS
+            steps.append(rest[:cut].strip())
+            rest = rest[cut:].strip()
+        steps.append(rest)
+    return tuple(step for step in steps if any(c.isalnum() for c in step))
+
+
+def _read(path: Path) -> _File:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        message = str(error.strerror)
+        raise RawDataError(path, "unreadable_file", message, "make the file readable") from error
+    return _parsed(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)  # or each of a file's thousands of scenes would parse all of it again
+def _parsed(path: Path, size: int, mtime_ns: int) -> _File:
+    found = read_episodes(path)
+    episodes: dict[str, Episode] = {}
+    broken = list(found.broken)
+    for episode in found.good:
+        # A name is a path of folders; as part of an id it may have no slash.
+        name = re.sub(r"[^A-Za-z0-9._-]+", ".", episode.name).strip(".")[-NAME_MAX_CHARS:].lstrip(".-_")
+        scene = f"{episode.log.dialect.lower()}/{name}"
+        if not name or scene in episodes:
+            message = f"the name {episode.name[:80]!r} {'is that of another episode' if name else 'has no letters'}"
+            broken.append(RawDataError(path, "unusable_name", message, "rename the episode", scene))
+        else:
+            episodes[scene] = episode
+    return _File(episodes, tuple(broken))
+
+
+def _episode(files: SceneFiles) -> Episode:
+    episode = _read(files.folder).episodes.get(files.scene)
+    if episode is None:
+        raise files.fault(files.folder, "changed_while_reading", "the episode is gone from the file", "build again")
+    return episode
+
+
+def _track(files: SceneFiles, episode: Episode) -> Assembled:
+    try:
+        return assemble(files.folder, episode.log)
+    except RawDataError as error:
+        raise files.fault(error.path, error.finding, error.message, error.remedy) from error
+
+
+def _digest(episode: Episode) -> str:
+    """Digest of all that an episode says."""
+    total = hashlib.sha256(f"{episode.name}\0{episode.instruction}".encode(errors="surrogateescape"))
+    log = episode.log
+    for array in (log.t_s, log.enu_m, log.heading.value if log.heading else None):
+        total.update(b"" if array is None else array.tobytes())
+    total.update("\0".join(() if log.label is None else log.label.tolist()).encode())
+    return total.hexdigest()
+
+
+def _check_labels(episode: Episode, findings: Findings) -> None:
+    """Reports actions that are not what the drone did; nothing is answered from them."""
+    found = agreement((episode.log,))
+    steps, wrong = sum(a.steps for a in found), {a.label: a.steps - a.agreeing for a in found if a.agreeing < a.steps}
+    if wrong:
+        listed = ", ".join(f"{label!r} {n} times" for label, n in wrong.items())
+        message = f"{sum(wrong.values())} of {steps} actions are not what the positions show: {listed}"
+        remedy = "none needed: answers come from the positions"
+        findings.note("actions_disagree", "actions", message, remedy, (float(sum(wrong.values())), 0.0, "actions"))

@@ -1,0 +1,173 @@
+"""``flight.yaml``: what the user says of a flight beside its log and its video. Every key may be left out.
+
+.. code-block:: yaml
+
+    dataset: sample_city            # first part of the flight's id; "flights" if not given
+    video: video.mp4                # else the only video of the folder
+    log: log.ulg                    # else the only log.* of the folder
+    log_format: px4_ulog            # else told from the log's content
+    video_offset_s: 2.5             # time of the log (0 is its first sample) at the start of the video
+    goal: City Hall                 # where the pilot was sent
+    route: [take off and climb to 30 metres, fly forward to the Water Tower]
+    camera: {horizontal_fov_deg: 84, width: 640, height: 480, pitch_deg: -20}  # a pitch if it does not tilt
+    local_origin: {lat_deg: 52.0, lon_deg: 4.36, alt_m: 0}  # of the zero of a log with local positions (AirSim)
+    landmarks: landmarks.geojson    # GeoJSON; also an OpenStreetMap extract or a CityJSON file
+    buildings: delft.json           # the same formats; what has a name there is a landmark if there is no other file
+
+Files lie in the flight's folder, or, shared by several flights, in the root.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError
+
+from pipeline.core.schema import Name, Origin
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE_NAME
+from pipeline.reading.maps.feature import usable_name
+
+FLIGHT_FILE: Final = "flight.yaml"
+DEFAULT_DATASET: Final = "flights"
+_SHOWN: Final = 80  # characters of a wrong value in a message
+_FAULTS_SHOWN: Final = 5
+
+
+def _words(value: object) -> object:
+    """Text on one line: a YAML block has line breaks where its author broke lines."""
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _below(name: str) -> str:
+    parts = PurePosixPath(name.replace("\\", "/"))
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts or ":" in parts.parts[0] or "\0" in name:
+        raise ValueError("a file lies below the flight's folder or the root, without '..'")
+    return name
+
+
+def _speakable(text: str) -> str:
+    if not usable_name(text):
+        raise ValueError("the text has control characters")
+    return text
+
+
+def _safe(name: str) -> str:
+    if not SAFE_NAME.fullmatch(name):
+        raise ValueError("a name holds letters, digits, dots, dashes and underscores only: it becomes part of ids")
+    return name
+
+
+Words = Annotated[Name, BeforeValidator(_words), AfterValidator(_speakable)]
+File = Annotated[str, AfterValidator(_below)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CameraSettings(_Section):
+    """The camera; the size of its pictures is the video's where it is not given."""
+
+    horizontal_fov_deg: Annotated[FiniteFloat, Field(gt=0, lt=180)] = Field(
+        description="degrees of what the picture's width shows, above 0 and below 180"
+    )
+    width: Annotated[int, Field(gt=0)] | None = Field(default=None, description="pixels, above 0")
+    height: Annotated[int, Field(gt=0)] | None = Field(default=None, description="pixels, above 0")
+    pitch_deg: Annotated[FiniteFloat, Field(ge=-90, le=90)] | None = Field(
+        default=None,
+        description="degrees from -90 (straight down) over 0 (level) to 90, of a camera that does not tilt",
+    )
+
+
+class FlightSettings(_Section):
+    """A whole ``flight.yaml``."""
+
+    dataset: Annotated[Name, AfterValidator(_safe)] = Field(default=DEFAULT_DATASET, description="first part of the id")
+    video: File | None = Field(default=None, description="path of the video")
+    log: File | None = Field(default=None, description="path of the flight log")
+    log_format: str | None = Field(default=None, description="name of a format of flight logs")
+    video_offset_s: FiniteFloat = Field(default=0.0, description="seconds of the log at the start of the video")
+    goal: Words | None = Field(default=None, description="up to 200 characters, without control characters")
+    route: tuple[Words, ...] = Field(default=(), description="a list of steps of up to 200 characters each")
+    camera: CameraSettings | None = Field(default=None, description="horizontal_fov_deg, width, height, pitch_deg")
+    local_origin: Origin | None = Field(
+        default=None, description="lat_deg from -90 to 90, lon_deg from -180 to 180, alt_m above sea level or null"
+    )
+    landmarks: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
+    buildings: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
+
+
+def read_settings(files: SceneFiles) -> FlightSettings | None:
+    """The settings of a flight, or None where there is no ``flight.yaml``.
+
+    Raises:
+        RawDataError: naming every wrong key with its value and what it takes.
+    """
+    path = files.folder / FLIGHT_FILE
+    if not path.is_file():
+        return None
+    try:
+        raw = yaml.load(files.text(path), Loader=_Loader)  # noqa: S506  a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that there is not
+        message = f"cannot be read as YAML: {' '.join(str(error).split())[:300]}"
+        raise files.fault(path, "bad_yaml", message, "mend the line it names") from error
+    if not isinstance(raw, dict):
+        message = f"the file is {type(raw).__name__}, not a mapping of keys"
+        raise files.fault(path, "bad_yaml", message, f"the keys are {', '.join(FlightSettings.model_fields)}")
+    try:
+        return FlightSettings.model_validate(raw)
+    except ValidationError as error:
+        first, *others = [_describe(e) for e in error.errors()]
+        more = "".join(f"; also {message}" for message, _ in others[: _FAULTS_SHOWN - 1])
+        raise files.fault(path, "bad_setting", first[0] + more, first[1]) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key given twice, of which YAML would take the last without a word, and aliases, which can explode."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias (*) is of no use here")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise yaml.YAMLError(f"{', '.join(twice)} given more than once{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def _describe(error: Any) -> tuple[str, str]:
+    """A message that names key and value, and what the key takes."""
+    where = ".".join(str(part) for part in error["loc"])
+    model: Any = FlightSettings
+    takes = ""
+    for part in error["loc"]:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is None:
+            break
+        takes = f"{part} takes {field.description}" if field.description else takes
+        inner = [
+            a for a in (field.annotation, *getattr(field.annotation, "__args__", ())) if hasattr(a, "model_fields")
+        ]
+        model = inner[0] if inner else BaseModel
+    if error["type"] == "extra_forbidden":
+        parent: Any = CameraSettings if error["loc"][0] == "camera" else FlightSettings
+        return f"unknown key {where}", f"the keys are {', '.join(parent.model_fields)}"
+    if error["type"] == "missing":
+        return f"{where} is missing", takes
+    return f"{where} is {str(error['input'])[:_SHOWN]!r}: {error['msg'].removeprefix('Value error, ')}", takes
+
+
+def find_file(files: SceneFiles, name: str) -> Path:
+    """A file that the settings name: in the flight's folder, else in the root. Raises RawDataError."""
+    places = (files.folder / name, files.root / name)
+    found = next((path for path in places if path.is_file()), None)
+    if found is None:
+        message = f"{name} of {FLIGHT_FILE} is neither in the flight's folder nor in the root"
+        raise files.fault(files.folder / FLIGHT_FILE, "missing_file", message, "put it there, or mend its name")
+    return found

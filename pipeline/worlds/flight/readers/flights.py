@@ -1,0 +1,260 @@
+"""Reader of drone flights: one folder per flight with video, flight log and ``flight.yaml`` (see `flight_files`).
+
+The log is needed, the rest may be missing: without a video there is none to deliver, without a camera, a heading or
+landmarks nothing is asked about what the picture shows. `video_offset` tells how to find the time between video and
+log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Camera, Flight, Origin, Scene, Video
+from pipeline.formats.logs.log import Log
+from pipeline.formats.logs.registry import detect
+from pipeline.geometry.geodesy import to_lat_lon_alt
+from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import Layout, digest_files, list_scenes
+from pipeline.reading.footage import Footage
+from pipeline.reading.movies import movie_facts, movie_footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.flight.readers.flight_files import (
+    DEFAULT_DATASET,
+    FLIGHT_FILE,
+    FlightSettings,
+    find_file,
+    read_settings,
+)
+from pipeline.worlds.flight.readers.surroundings import read_surroundings
+from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.read import read_tracks
+
+LOG_FILES: Final = "log.*"
+VIDEO_FILES: Final = "video.*"
+LENGTH_TOLERANCE_S: Final = 1.0  # between the lengths of video and log
+ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings describe and the video's
+
+
+def _is_flight(folder: Path) -> bool:
+    return any(next(folder.glob(pattern), None) is not None for pattern in (FLIGHT_FILE, LOG_FILES, VIDEO_FILES))
+
+
+LAYOUT: Final = Layout(
+    dataset=DEFAULT_DATASET,
+    tops=(("",),),
+    is_scene=_is_flight,
+    main_files=lambda name: (FLIGHT_FILE,),
+    expected=f"a folder of flights, each a folder with a log {LOG_FILES}, a video {VIDEO_FILES} and {FLIGHT_FILE}",
+)
+
+
+class Flights:
+    """Drone flights in folders of the user."""
+
+    name = "flights"
+    version = 1
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`. A ``flight.yaml`` that is wrong costs its flight here: it has the flight's dataset."""
+        listing = list_scenes(root, LAYOUT, beside=lambda folder: _shared(root, folder))
+        refs, broken = [], list(listing.broken)
+        for ref in listing.scenes:
+            try:
+                settings = read_settings(SceneFiles(root, ref)) or FlightSettings()
+                refs.append(replace(ref, id=f"{settings.dataset}/{ref.id.partition('/')[2]}"))
+            except RawDataError as error:
+                broken.append(error)
+        return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """See `Reader.read`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        settings = _settings(files, findings)
+        log_format, assembled = _track(files, settings, findings)
+        found = read_surroundings(files, settings, assembled, findings)
+        video = _video(files, settings, assembled.track, findings)
+        flight = Flight(
+            log=log_format,
+            origin=assembled.origin,
+            camera=_camera(settings, video, findings),
+            goal=settings.goal,
+            route=settings.route,
+            video_offset_s=settings.video_offset_s,
+            landmarks=found.landmarks,
+        )
+        return Scene(
+            id=ref.id,
+            dataset=ref.dataset,
+            name=files.name,
+            kind="flight",
+            source=files.source(self.name, self.version, "none"),
+            video=video,
+            flight=flight,
+            findings=(*assembled.findings, *findings.items),
+        )
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> FlightGeometry:
+        """See `Reader.geometry`: the track, and the buildings within a kilometre of it."""
+        files, findings = SceneFiles(root, ref), Findings()
+        settings = _settings(files, findings)
+        _, assembled = _track(files, settings, findings)
+        return FlightGeometry(assembled.track, read_surroundings(files, settings, assembled, findings).buildings)
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+        """See `Reader.footage`."""
+        files = SceneFiles(root, ref)
+        path = _one(files, read_settings(files) or FlightSettings(), "video")
+        if path is None or scene.video is None or scene.video.fps is None:
+            return None
+        return movie_footage(files, path, scene.video.fps)
+
+
+def flight_track(root: Path, ref: SceneRef) -> tuple[Path | None, Track]:
+    """Video and track of a flight, for `video_offset.find_offset`. Raises RawDataError as `Flights.read` does."""
+    files, findings = SceneFiles(root, ref), Findings()
+    settings = _settings(files, findings)
+    return _one(files, settings, "video"), _track(files, settings, findings)[1].track
+
+
+def _shared(root: Path, folder: Path) -> bytes:
+    """What a flight depends on outside its folder: files in the root that its settings name."""
+    files = SceneFiles(root, SceneRef(f"{DEFAULT_DATASET}/{folder.name}", (folder.relative_to(root).as_posix(),), ""))
+    try:
+        settings = read_settings(files) or FlightSettings()
+    except RawDataError:
+        return b""  # `Flights.scenes` says it
+    names = (settings.video, settings.log, settings.landmarks, settings.buildings)
+    there = [(n, (root / n).stat()) for n in names if n and not (folder / n).exists() and (root / n).is_file()]
+    return digest_files(folder, there, b"").encode()
+
+
+def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
+    settings = read_settings(files)
+    if settings is None:
+        message = f"there is no {FLIGHT_FILE}: no goal, route, camera or landmarks are known"
+        findings.note("no_flight_file", FLIGHT_FILE, message, f"write a {FLIGHT_FILE}", (None, None, None))
+    return settings or FlightSettings()
+
+
+def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
+    """The flight's log or video: the one that the settings name, else the only one in the folder, else None."""
+    name = settings.log if key == "log" else settings.video
+    if name is not None:
+        return find_file(files, name)
+    there = sorted(path for path in files.folder.glob(f"{key}.*") if path.is_file())
+    if len(there) > 1:
+        message = f"there are {', '.join(path.name for path in there)}, and which one is meant is not known"
+        raise files.fault(files.folder, f"several_{key}s", message, f"name one as {key} in {FLIGHT_FILE}")
+    return there[0] if there else None
+
+
+def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
+    """Format and track of the flight's log."""
+    path = _one(files, settings, "log")
+    if path is None:
+        message = f"the folder has no {LOG_FILES}, and {FLIGHT_FILE} names none"
+        raise files.fault(files.folder, "missing_log", message, "put the flight's log there")
+    files.raw(path)  # digested
+    try:
+        log_format = settings.log_format or detect(path).name
+        flights = read_tracks(path, settings.log_format)
+        if len(flights) > 1:
+            names = ", ".join(repr(log.name) for log, _ in flights[:10])
+            message = f"the log holds {len(flights)} flights: {names}"
+            remedy = "write each flight to a log of its own, in a folder of its own"
+            raise files.fault(path, "several_flights", message, remedy)
+        assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
+        if len(assembled.track) < 2:
+            message = "the log has a single usable position"
+            raise files.fault(path, "single_position", message, "give the log of a whole flight")
+    except RawDataError as error:  # of a log, which knows nothing of scenes
+        raise files.fault(path, error.finding, error.message, error.remedy) from error
+    except ConfigError as error:
+        remedy = f"take the name of a known format, or leave log_format out of {FLIGHT_FILE}"
+        raise files.fault(files.folder / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
+    return log_format, assembled
+
+
+def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled, findings: Findings) -> Assembled:
+    """A track of local positions, placed by where the log's zero lies."""
+    if zero is None:
+        return assembled
+    if assembled.origin is not None or log.enu_m is None:
+        message = "the log has positions in WGS84; local_origin was not used"
+        findings.note("local_origin_unused", "local_origin", message, "leave it out", (None, None, None))
+        return assembled
+    place = to_lat_lon_alt(log.enu_m, zero)
+    if zero.alt_m is None:
+        place[:, 2] = np.nan
+    return assemble(path, replace(log, lat_lon_alt=place))
+
+
+def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: Findings) -> Video | None:
+    """Facts of the video; says how its length differs from the log's."""
+    log_s, offset_s = float(track.t_s[-1]), settings.video_offset_s
+    path = _one(files, settings, "video")
+    seconds = 0.0
+    video = None
+    if path is None:
+        remedy = f"put it there as {VIDEO_FILES}, to deliver it with the questions"
+        findings.note("missing_video", "video", f"the folder has no {VIDEO_FILES}", remedy, (None, None, None))
+    else:
+        facts = movie_facts(files, path)
+        with path.open("rb") as file:
+            files.add(files.relative(path), hashlib.file_digest(file, "sha256").digest())
+        video = Video(
+            path=files.relative(path), fps=facts.fps, frames=facts.frames, width=facts.width, height=facts.height
+        )
+        seconds = facts.frames / facts.fps if facts.fps else 0.0
+    if offset_s >= log_s or (seconds and offset_s + seconds <= 0.0):
+        length = f" and the video {seconds:.1f} s" if seconds else ""
+        message = f"video_offset_s is {offset_s:g}, but the log lasts {log_s:.1f} s{length}: they do not overlap"
+        remedy = "give the time of the log, 0 being its first sample, at the start of the video"
+        raise files.fault(files.folder / FLIGHT_FILE, "offset_beyond_log", message, remedy)
+    if seconds:
+        _compare_lengths(log_s, seconds, offset_s, findings)
+    return video
+
+
+def _compare_lengths(log_s: float, video_s: float, offset_s: float, findings: Findings) -> None:
+    lengths = f"the log lasts {log_s:.1f} s, the video {video_s:.1f} s from {offset_s:g} s of the log on"
+    unseen, unlogged = log_s - offset_s - video_s, max(offset_s + video_s - log_s, -offset_s)
+    if unseen > LENGTH_TOLERANCE_S:
+        remedy = "none needed: what the video does not show is not asked about"
+        measured = (unseen, LENGTH_TOLERANCE_S, "s")
+        findings.note("video_shorter_than_log", "video", f"{lengths}: its end is not seen", remedy, measured)
+    if unlogged > LENGTH_TOLERANCE_S:
+        remedy = "check video_offset_s; what the log does not cover is not asked about"
+        measured = (unlogged, LENGTH_TOLERANCE_S, "s")
+        findings.note("log_shorter_than_video", "log", f"{lengths}: not all of it is logged", remedy, measured)
+
+
+def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> Camera | None:
+    """The camera, with the size of the video's pictures where the settings have none."""
+    given = settings.camera
+    if given is None:
+        return None
+    size = (given.width or (video and video.width), given.height or (video and video.height))
+    if not size[0] or not size[1]:
+        message = "the size of the camera's pictures is not known: the camera was not used"
+        findings.note("no_picture_size", "camera", message, "give camera.width and camera.height", (None, None, None))
+        return None
+    if video is not None and video.width and video.height:
+        off = abs(size[0] * video.height / (size[1] * video.width) - 1.0)
+        if off > ASPECT_TOLERANCE:
+            message = f"pictures of {size[0]}x{size[1]} are not shaped like the video's {video.width}x{video.height}"
+            remedy = "give the size of the video's pictures and the field of view that they show"
+            findings.doubt("picture_shape_differs", "camera", message, remedy, (off, ASPECT_TOLERANCE, "share"))
+    return Camera(horizontal_fov_deg=given.horizontal_fov_deg, width=size[0], height=size[1], pitch_deg=given.pitch_deg)

@@ -1,0 +1,132 @@
+"""Map features in the frame of a flight: landmarks to speak of, buildings that hide them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Landmark, Origin
+from pipeline.geometry.geodesy import to_enu
+from pipeline.geometry.tracks import Buildings
+from pipeline.reading.maps.feature import Feature, mentioned
+
+LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
+GROUND_DIFFERENCE_M: Final = (
+    20.0  # between take-off and the feet of most buildings; altitudes of GPS are off by as much
+)
+
+
+class Placed:
+    """Features with their outlines in ENU metres and their heights in the flight's frame.
+
+    Heights are differences of altitude, without the curvature of the earth: 8 cm at 1 km.
+
+    Args:
+        features: as read.
+        origin: of the flight's frame.
+        ground_m: up of the ground at take-off; None: not known, and then no height is.
+
+    Attributes:
+        outlines: per feature, (k, 2) of each of its polygons.
+        distance_m: (F,) of the nearest corner from the origin.
+        foot_m: (F,) up of the foot where it is known, else NaN.
+        ground_m: (F,) up of the foot, or where it is not known of the ground at take-off.
+        top_m: (F,) up of the top; NaN: not known.
+    """
+
+    def __init__(self, features: Sequence[Feature], origin: Origin, ground_m: float | None) -> None:
+        self.features = tuple(features)
+        corners = [outline for f in features for outline in f.outlines]
+        lat_lon = np.concatenate(corners) if corners else np.empty((0, 2))
+        enu = to_enu(np.column_stack([lat_lon, np.full(len(lat_lon), origin.alt_m or 0.0)]), origin)
+        ends = np.cumsum([len(c) for c in corners])
+        pieces = iter(np.split(enu, ends[:-1])) if corners else iter(())
+        # As the crow flies through the earth: on the other side of it, east and north alone are small again.
+        placed = [[next(pieces) for _ in f.outlines] for f in features]
+        self.distance_m = np.array([min(np.linalg.norm(o, axis=1).min() for o in outlines) for outlines in placed])
+        self.outlines = [[o[:, :2] for o in outlines] for outlines in placed]
+        takeoff = np.nan if ground_m is None else ground_m
+        # A height above sea level is of use only where the flight's is known.
+        sea = np.nan if origin.alt_m is None else -origin.alt_m
+        datum = np.array([sea if f.datum == "sea" else takeoff for f in features])
+        self.foot_m = datum + np.array([f.foot_m for f in features])
+        self.assumed: BoolArray = np.isnan(self.foot_m)
+        self.ground_m = np.where(self.assumed, takeoff, self.foot_m)
+        self.top_m = self.ground_m + np.array([f.height_m for f in features])
+
+
+def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, ...]:
+    """The features that have a name and lie within 50 km; says which do not, and what was assumed of the others."""
+    far = placed.distance_m > LANDMARK_MAX_M
+    if far.any():
+        names = [_who(f, i) for i, f in enumerate(placed.features) if far[i]]
+        message = f"{file}: {len(names)} of {len(far)} landmarks lie over 50 km from the flight: {mentioned(names)}"
+        remedy = "GeoJSON has the longitude first; is this the file of this flight, and its log in the right place?"
+        worst = float(placed.distance_m.max()) / 1000.0
+        findings.doubt("landmark_too_far", file, message, remedy, (worst, LANDMARK_MAX_M / 1000.0, "km"))
+    return tuple(_landmark(placed, i) for i, f in enumerate(placed.features) if f.name is not None and not far[i])
+
+
+def buildings(placed: Placed) -> Buildings:
+    """Every polygon of the features that hide what stands behind them."""
+    chosen = [i for i, f in enumerate(placed.features) if f.solid and placed.distance_m[i] <= LANDMARK_MAX_M]
+    index = np.array([i for i in chosen for _ in placed.outlines[i]], dtype=np.intp)
+    outlines = tuple(outline for i in chosen for outline in placed.outlines[i])
+    return Buildings(outlines, placed.ground_m[index], placed.top_m[index])
+
+
+def check_heights(placed: Placed, ground_m: float | None, findings: Findings) -> None:
+    """Says what is not known of the heights, what was assumed, and where they contradict the take-off."""
+    solid = np.array([f.solid for f in placed.features], dtype=bool)
+    unknown = solid & np.isnan(placed.top_m)
+    if unknown.any():
+        message = f"{int(unknown.sum())} of {int(solid.sum())} buildings have no known height"
+        remedy = "add heights to the map, so that it is known what they hide"
+        findings.note("heights_unknown", "buildings", message, remedy, (float(unknown.sum()), 0.0, "buildings"))
+    assumed = placed.assumed & np.isfinite(placed.top_m)
+    if assumed.any():
+        message = f"{int(assumed.sum())} things with a height, but of unknown foot, were put at the height of take-off"
+        remedy = "give base_m, the height of the foot above the ground at take-off, where the land is not flat"
+        findings.note("ground_assumed_flat", "buildings", message, remedy, (float(assumed.sum()), 0.0, "things"))
+    known = solid & ~placed.assumed
+    if ground_m is not None and known.any():
+        off = abs(float(np.median(placed.foot_m[known])) - ground_m)
+        if off > GROUND_DIFFERENCE_M:
+            message = f"most buildings stand {off:.0f} m above or below the ground at take-off"
+            remedy = "compare the altitudes of log and map; those of some drones are off by this much"
+            findings.doubt("ground_differs", "buildings", message, remedy, (off, GROUND_DIFFERENCE_M, "m"))
+
+
+def _who(feature: Feature, place: int) -> str:
+    return repr(feature.name) if feature.name else f"feature {place}"
+
+
+def _landmark(placed: Placed, place: int) -> Landmark:
+    feature, outlines = placed.features[place], placed.outlines[place]
+    circle_center, radius = _circle(np.concatenate(outlines))
+    largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
+    return Landmark(
+        name=feature.name or "",
+        kind=feature.kind,
+        center=circle_center,
+        radius_m=radius,
+        outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),
+        base_m=_known(placed.foot_m[place]),
+        top_m=_known(placed.top_m[place]),
+    )
+
+
+def _circle(corners: FloatArray) -> tuple[tuple[float, float], float]:
+    """Centre and radius of the smallest circle about some corners (k, 2)."""
+    points = shapely.MultiPoint(corners)
+    center = shapely.minimum_bounding_circle(points).centroid
+    return (float(center.x), float(center.y)), float(shapely.minimum_bounding_radius(points))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Procedural flights in the raw formats, and the truth planted in them."""

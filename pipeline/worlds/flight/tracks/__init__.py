@@ -1,0 +1,1 @@
+"""Flight logs as unified tracks."""

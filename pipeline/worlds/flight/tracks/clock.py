@@ -1,0 +1,94 @@
+"""The clock of a log made straight: what ran backwards or leapt becomes a break, and time goes on from there."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.findings import doubt, note
+from pipeline.core.schema import Finding
+
+GAP_S: Final = 5.0  # longer without a fix: a new part
+LEAP_S: Final = 6 * 3600.0  # no drone stays away from its log for longer; a clock that was set does
+_LATEST_S: Final = 1e11  # the year 5138; later times are broken numbers
+
+
+class Straight(NamedTuple):
+    """A straightened clock.
+
+    Attributes:
+        samples: (M,) index of those of the log whose time is known and no stray.
+        t_s: (M,) never falling, from 0.
+        breaks: (M,) True where the clock jumped back or leapt before this sample.
+        run: (M,) how often the clock had jumped back.
+        findings: what was wrong with it.
+    """
+
+    samples: IntArray
+    t_s: FloatArray
+    breaks: BoolArray
+    run: IntArray
+    findings: tuple[Finding, ...]
+
+
+def straighten(clock_s: FloatArray) -> Straight:
+    """The times (N,) of a log, in the order of its file, as times that never fall.
+
+    After a jump back, or a leap forward of more than `LEAP_S` (a clock set from 0 or 1970 to the day), time goes on
+    one usual step after the last sample before it: how long it really was is not known.
+    """
+    index, strays = timed(clock_s)
+    t = clock_s[index]
+    step = np.diff(t)
+    usual = step[(step > 0) & (step <= GAP_S)]
+    usual_s = float(np.median(usual)) if len(usual) else 1.0
+    back, leap = step < 0, step > LEAP_S
+    breaks = np.concatenate([[False], back | leap])[: len(t)]
+    shift = np.cumsum(np.where(breaks[1:], usual_s - step, 0.0)) if len(t) else step
+    t_s = np.maximum.accumulate(np.round(t - t[:1] + np.concatenate([[0.0], shift])[: len(t)], 6))
+    run = np.concatenate([[0], np.cumsum(back)])[: len(t)].astype(np.intp)
+    return Straight(index, t_s, breaks, run, tuple(_findings(len(clock_s), len(t), strays, step, back, leap)))
+
+
+def timed(clock_s: FloatArray) -> tuple[IntArray, int]:
+    """Samples that have a time and are no stray, and the number of strays.
+
+    A stray is a sample alone out of time between two that follow on each other.
+    """
+    with np.errstate(invalid="ignore"):
+        index = np.flatnonzero(np.abs(clock_s) <= _LATEST_S)
+    t = clock_s[index]
+    stray = np.zeros(len(t), dtype=bool)
+    if len(t) > 2:
+        before, this, after = t[:-2], t[1:-1], t[2:]
+        stray[1:-1] = (after >= before) & (after - before <= GAP_S) & ((this < before) | (this > after))
+    stray[1:] &= ~stray[:-1]  # of two that disagree with each other, the first
+    return index[~stray], int(stray.sum())
+
+
+def _findings(n: int, n_timed: int, strays: int, step: FloatArray, back: BoolArray, leap: BoolArray) -> list[Finding]:
+    found = []
+    if n - n_timed - strays:
+        message = f"{n - n_timed - strays} of {n} samples have no time and were left out"
+        found.append(note("untimed", message, "none needed", n - n_timed - strays, 0))
+    if strays:
+        found.append(note("stray_times", f"{strays} samples alone out of time were left out", "none needed", strays, 0))
+    if back.any():
+        worst = float(-step.min())
+        message = (
+            f"the clock jumps back {int(back.sum())} times, by up to {worst:.3f} s; a new part begins at each, "
+            "and time goes on from the end of the part before"
+        )
+        remedy = "if several flights were joined, give each its own file; check the offset to the video of later parts"
+        found.append(doubt("clock_jump", message, remedy, worst, 0.0, "s"))
+    if leap.any():
+        worst = float(step.max())
+        message = (
+            f"the clock leaps forward {int(leap.sum())} times, by up to {worst:.0f} s, as when it is set from 0 to the "
+            "day; a new part begins at each, and time goes on from the end of the part before"
+        )
+        remedy = "check the offset to the video, or cut the log at the leap"
+        found.append(doubt("epoch_leap", message, remedy, worst, LEAP_S, "s"))
+    return found

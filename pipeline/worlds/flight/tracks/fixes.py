@@ -1,0 +1,155 @@
+"""Which positions of a log are fixes at all, which of them repeat the one before, and which are strays."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.formats.logs.log import Log
+from pipeline.geometry.geodesy import METRES_PER_DEGREE, offsets_m
+from pipeline.worlds.flight.tracks.clock import GAP_S
+
+FARTHEST_M: Final = 100_000.0  # from the middle of the log; no drone that films flies farther
+STILL_S: Final = 1.0  # no receiver repeats a fix for longer while it moves
+STILL_MPS: Final = 0.5  # what crosses a step of coarse coordinates more slowly counts as still
+STILL_STEP_S: Final = 0.2  # kept of a stillness, for the turns made in it: 5 Hz, as movements are looked at
+FASTEST_MPS: Final = 150.0  # over ground; faster is a reset of the position
+FASTEST_CLIMB_MPS: Final = 50.0
+SLACK_M: Final = 10.0  # a receiver's noise, on top of the speeds
+_LARGEST_M: Final = 1e9  # larger local positions are broken numbers
+_LATE: Final = 1.5  # usual waits for a fix
+_NULL_ISLAND_DEG: Final = 1e-3
+_AWAY_FROM_ZERO_DEG: Final = 0.01
+_DECIMALS: Final = 6  # of degrees: 0.1 m; finer steps are not looked for
+
+
+class Refused(NamedTuple):
+    """Fixes that cannot be used: (N,) which, and how many for each reason."""
+
+    which: BoolArray
+    reasons: dict[str, int]
+
+
+def refuse(log: Log, index: IntArray) -> Refused:
+    """Looks at the samples ``index`` (N,) of a log for positions that are none."""
+    reasons: dict[str, BoolArray] = {}
+    if log.usable is not None:
+        reasons["the log says there is no fix"] = ~log.usable[index]
+    if log.enu_m is not None:
+        place, metres = log.enu_m[index], log.enu_m[index]  # its WGS84 positions may be absent
+        reasons["no position"] = np.asarray(np.isnan(bounded(place, _LARGEST_M)).any(1))
+    elif log.lat_lon_alt is not None:
+        place = log.lat_lon_alt[index, :2]
+        real = is_place(place)
+        metres = np.full_like(place, np.nan)
+        if real.any():
+            about = np.array([np.median(place[real, 0]), place[real][0, 1]])  # a first fix may lie anywhere
+            metres[real] = offsets_m(place[real], about)
+        reasons["no position"] = np.asarray(np.isnan(place).any(1))
+        reasons["zero"] = _is_zero(place)
+        reasons["outside WGS84"] = ~np.isnan(place).any(1) & ~in_range(place)
+    else:
+        raise ValueError("a log has local or WGS84 positions, or both")
+    which = np.zeros(len(index), dtype=bool)
+    counts = {}
+    for reason, found in reasons.items():
+        counts[reason] = int((found & ~which).sum())
+        which |= found
+    if not which.all():
+        with np.errstate(invalid="ignore"):
+            middle = np.median(metres[~which], axis=0)
+            far = ~which & (np.abs(metres - middle) > FARTHEST_M).any(1)
+        counts["farther than 100 km from the middle of the log"] = int(far.sum())
+        which |= far
+    return Refused(which, {reason: n for reason, n in counts.items() if n})
+
+
+def bounded(values: FloatArray, limit: float) -> FloatArray:
+    """The values, NaN for those that are larger than any real one: broken numbers, and infinities."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(values) <= limit, values, np.nan)
+
+
+def in_range(lat_lon_deg: FloatArray) -> BoolArray:
+    """Whether degrees (N, 2) can be a place on WGS84."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.abs(lat_lon_deg) <= (90.0, 180.0)).all(1))
+
+
+def is_place(lat_lon_deg: FloatArray) -> BoolArray:
+    """Whether degrees (N, 2) are a place that was measured: in range, and not zero."""
+    return in_range(lat_lon_deg) & ~_is_zero(lat_lon_deg)
+
+
+def _is_zero(place: FloatArray) -> BoolArray:
+    """Null island, or one coordinate exactly 0 in a log that lies elsewhere."""
+    with np.errstate(invalid="ignore"):
+        zero = (np.abs(place) < _NULL_ISLAND_DEG).all(1)
+    for column in place.T:
+        others = column[np.isfinite(column) & (column != 0)]
+        if len(others) and abs(np.median(others)) > _AWAY_FROM_ZERO_DEG:
+            zero |= column == 0
+    return np.asarray(zero)
+
+
+def quantum_m(lat_lon_deg: FloatArray) -> float:
+    """Step of the coordinates (N, 2) in metres: of their decimals, or of float32; 0 where it is below 0.1 m."""
+    steps = [10.0**-decimals for decimals in range(3, _DECIMALS) if _are_multiples(lat_lon_deg, 10.0**decimals)]
+    if not steps and (lat_lon_deg.astype(np.float32) == lat_lon_deg).all():
+        steps = [float(np.spacing(np.abs(lat_lon_deg).max().astype(np.float32)))]
+    return max(steps, default=0.0) * METRES_PER_DEGREE
+
+
+def _are_multiples(degrees: FloatArray, per_degree: float) -> bool:
+    scaled = degrees * per_degree
+    return bool((np.abs(scaled - np.round(scaled)) < 1e-3).all())
+
+
+def distinct(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> tuple[BoolArray, float]:
+    """Which samples (N,) to keep of a log that repeats its fixes, and the rate of the real ones in Hz (or NaN).
+
+    Of a run of equal positions the first is kept: the rest was written between two fixes. A run longer than the
+    drone needs to cross a step of the coordinates is stillness; of it the last is kept too, and one every
+    `STILL_STEP_S`, so that turns on the spot are not lost. The last of a part is kept if the next fix was overdue.
+    """
+    first = np.ones(len(t_s), dtype=bool)
+    first[1:] = (np.diff(enu_m, axis=0) != 0).any(1) | (np.diff(part) > 0)
+    starts = np.flatnonzero(first)
+    run = np.cumsum(first) - 1
+    ends = np.concatenate([starts[1:], [len(t_s)]]) - 1
+    last = np.concatenate([np.diff(part[starts]) > 0, [True]])  # run of its part
+    lasts_s = t_s[ends] - t_s[starts]
+    until_next_s = np.where(last, lasts_s, np.append(np.diff(t_s[starts]), 0.0))
+    # Even if it may have crossed a step: what was logged leaves no gap.
+    still = (lasts_s > max(STILL_S, step_m / STILL_MPS)) | (until_next_s > GAP_S)
+    tick = np.floor((t_s - t_s[starts][run]) / STILL_STEP_S + 1e-9)
+    keep = first.copy()
+    keep[1:] |= still[run[1:]] & (np.diff(tick) > 0)
+    keep[ends[still]] = True
+    pace = until_next_s[~still & ~last]
+    pace_s = float(np.median(pace)) if len(pace) else 0.0
+    keep[ends[last & (lasts_s > _LATE * pace_s)]] = True
+    return keep, 1.0 / pace_s if pace_s > 0 else float("nan")
+
+
+def leaps(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float, lag: int = 1) -> BoolArray:
+    """Whether sample i + lag is too far from sample i of its part to be flown to: (N - lag,)."""
+    move = np.abs(enu_m[lag:] - enu_m[:-lag])
+    wait = t_s[lag:] - t_s[:-lag]
+    over_ground = np.hypot(move[:, 0], move[:, 1]) > SLACK_M + 3.0 * step_m + FASTEST_MPS * wait
+    upwards = move[:, 2] > SLACK_M + FASTEST_CLIMB_MPS * wait
+    return np.asarray((over_ground | upwards) & (part[lag:] == part[:-lag]))
+
+
+def strays(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> BoolArray:
+    """Samples (N,) alone far from the one before and the one after, which agree with each other."""
+    stray = np.zeros(len(t_s), dtype=bool)
+    if len(t_s) < 3:
+        return stray
+    leap, beyond = leaps(enu_m, t_s, part, step_m), leaps(enu_m, t_s, part, step_m, lag=2)
+    stray[1:-1] = leap[:-1] & leap[1:] & ~beyond
+    stray[0] = leap[0] and not leap[1]
+    stray[-1] = leap[-1] and not leap[-2]
+    return stray

@@ -1,0 +1,274 @@
+"""A flight as arrays, as far as its video goes: path, pose, movements, landmarks and when they are in view."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.schema import Action, Motion, Rejection, Scene, Segment
+from pipeline.geometry.bearings import turn_between_deg
+from pipeline.worlds.flight.places import nameable
+from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
+
+# What an answer may rest on. "seconds": that durations are those of the flight.
+Need = Literal["steps", "seconds", "places", "height", "heading", "views", "goal", "route", "goal or route"]
+
+# What a finding casts doubt on. A doubt that is not listed may be about the clock or the positions: on everything.
+TOUCHES: Final[dict[str, frozenset[Need]]] = {
+    "altitude_reference": frozenset(("height",)),
+    "ground_differs": frozenset(("height", "views")),
+    "heading_of_gimbal": frozenset(),  # left and right are those of the picture: a viewer knows no other
+    "landmark_too_far": frozenset(("places",)),
+    "no_altitude": frozenset(("height", "steps")),
+    "no_origin": frozenset(("places",)),
+    "nothing_near": frozenset(("places",)),
+    "picture_shape_differs": frozenset(("views", "places")),
+    "step_clock": frozenset(("seconds",)),  # a note, but one about durations
+    "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
+}
+DEFAULT_RULES: Final = UrbanRules()
+GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
+_SPACING_S: Final = 10
+_EPS_S: Final = 1e-6  # times are sums of steps
+_NO_MOTION: Final = Motion(
+    rate_hz=5.0, t_s=(), enu_m=(), height_m=(), heading_deg=(), course_deg=(), pitch_deg=(), part=(), segments=(),
+    views=None,
+)  # fmt: skip
+
+
+class FlightView:
+    """A flight under its rules. Unknown numbers are NaN.
+
+    Args:
+        scene: a flight, with its motion observed; without motion nothing is asked.
+        rules: limits.
+
+    Attributes:
+        end_s: end of the video, or of the track where no video is known.
+        t_s: (N,) seconds from the start of the video, within it.
+        enu_m: (N, 3).
+        height_m: (N,) above take-off.
+        heading_deg: (N,) of the nose, clockwise from north.
+        pitch_deg: (N,) of the camera.
+        part: (N,).
+        steps: movements that lie in the video, wholly or in part, in order of time.
+        places: landmarks that can be named, by name.
+    """
+
+    def __init__(self, scene: Scene, rules: UrbanRules = DEFAULT_RULES) -> None:
+        if scene.flight is None:
+            raise ValueError(f"{scene.id} is no flight")
+        self.scene, self.rules, self.flight = scene, rules, scene.flight
+        self.observed = scene.flight.motion is not None
+        self.motion = motion = scene.flight.motion or _NO_MOTION
+        t = np.array(motion.t_s, dtype=np.float64)
+        video = scene.video
+        length = video.frames / video.fps if video and video.frames and video.fps else None
+        self.end_s = round(float(length if length is not None else t[-1] if len(t) else 0.0), 6)  # a sum of steps
+        within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S)
+        self.t_s = t[within]
+        self.enu_m = np.array(motion.enu_m, dtype=np.float64).reshape(-1, 3)[within]
+        self.height_m, self.heading_deg, self.pitch_deg = (
+            np.array(column, dtype=np.float64)[within]
+            for column in (motion.height_m, motion.heading_deg, motion.pitch_deg)
+        )
+        self.part: IntArray = np.array(motion.part, dtype=np.intp)[within]
+        names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}
+        doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in TOUCHES]
+        # A doubt about one landmark leaves out that one.
+        self._doubts = [f for f in doubts if f.subject not in names]
+        self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})
+        self.steps = self._steps()
+
+    # What can be asked at all
+
+    def obstacle(self, needs: frozenset[Need]) -> Rejection | None:
+        """Why a task that rests on these facts cannot be asked, or None."""
+        if not self.observed:
+            return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
+        if len(self.t_s) < 2:
+            return Rejection(reason="track_too_short", measured=len(self.t_s), limit=2, unit="samples")
+        for doubt in self._doubts:
+            if doubt.name not in TOUCHES or TOUCHES[doubt.name] & needs:
+                return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+        missing: dict[Need, bool] = {
+            "steps": not self.steps,
+            "places": not len(self.places),
+            "heading": not np.isfinite(self.heading_deg).any(),
+            "views": self.motion.views is None,
+            "goal": self.goal is None,
+            "route": not self.flight.route,
+            "goal or route": not (self.flight.route or self.flight.goal),
+        }
+        reasons: dict[Need, str] = {
+            "steps": "no_movement",
+            "places": "no_landmark",
+            "heading": "no_heading",
+            "views": "views_unknown",
+            "goal": "goal_is_no_landmark" if self.flight.goal else "no_goal",
+            "route": "no_route",
+            "goal or route": "no_goal_or_route",
+        }
+        for need, reason in reasons.items():
+            if need in needs and missing[need]:
+                return Rejection(reason=reason, measured=None, limit=None, unit=None)
+        return None
+
+    # Time
+
+    def index(self, t_s: float) -> int | None:
+        """The sample nearest to a time, or None where the track has a gap there."""
+        if not len(self.t_s):
+            return None
+        nearest = int(np.abs(self.t_s - t_s).argmin())
+        return nearest if abs(self.t_s[nearest] - t_s) <= 1.0 / self.motion.rate_hz + _EPS_S else None
+
+    @cached_property
+    def moments(self) -> list[tuple[int, int]]:
+        """Whole seconds in the middle of the movements, as (second, sample); evenly thinned if there are many.
+
+        Where no movement is known (a log without a heading) they are a few seconds apart.
+        """
+        spaced = range(_SPACING_S, int(self.end_s), _SPACING_S)
+        seconds = sorted({round((s.start_s + s.end_s) / 2) for s in self.steps} or spaced)
+        found = [(second, self.index(second)) for second in seconds]
+        known = [(second, index) for second, index in found if index is not None]
+        most = self.rules.moments_max
+        return [known[i * len(known) // most] for i in range(most)] if len(known) > most else known
+
+    def heading_swing_deg(self, index: int) -> float:
+        """Largest turn from the heading at a sample within a second of it; NaN if any heading there is unknown."""
+        around = np.abs(self.t_s - self.t_s[index]) <= 1.0 + _EPS_S
+        return float(np.abs(turn_between_deg(self.heading_deg[index], self.heading_deg[around])).max())
+
+    @cached_property
+    def untracked_s(self) -> float:
+        """Seconds of the video of which the track tells nothing."""
+        steps = np.diff(np.concatenate([[0.0], self.t_s, [self.end_s]]))
+        return float(steps[steps > 1.0 / self.motion.rate_hz + _EPS_S].sum())
+
+    # Movements
+
+    @cached_property
+    def known_actions(self) -> Actions:
+        """What the log can tell: without a heading it is not known whether the drone turns or which way is forward."""
+        tells = VERTICAL - {"hover"}  # one that hovers may turn
+        if np.isfinite(self.heading_deg).any():
+            tells = ALL - TILTS
+        return tells | TILTS if np.isfinite(self.pitch_deg).any() else tells
+
+    def _steps(self) -> tuple[Step, ...]:
+        steps = []
+        for segment in sorted(self.motion.segments, key=lambda s: (s.start_s, s.end_s)):
+            if segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s):
+                continue
+            actions: frozenset[Action] = frozenset(segment.actions)
+            if actions == {"hover"} and self._stands(segment):
+                continue
+            told = (VERTICAL - {"hover"}) | TILTS
+            steps.append(
+                Step(
+                    actions=actions,
+                    start_s=segment.start_s,
+                    end_s=segment.end_s,
+                    margin=segment.margin,
+                    part=int(self.part[np.abs(self.t_s - segment.start_s).argmin()]),
+                    known=actions <= told or segment.turn_deg is not None,
+                )
+            )
+        return tuple(steps)
+
+    def _stands(self, segment: Segment) -> bool:
+        """Whether the drone stands on the ground that it took off from; not where its height is not known."""
+        within = (self.t_s >= segment.start_s) & (self.t_s <= segment.end_s)
+        return bool(within.any() and np.median(self.height_m[within]) < GROUND_M)
+
+    def beyond_s(self, step: Step) -> float:
+        """How much of a movement lies outside the video."""
+        return max(0.0, -step.start_s, step.end_s - self.end_s)
+
+    # Landmarks
+
+    @cached_property
+    def pool(self) -> list[int]:
+        """Places asked about: those that the video shows (where views are known), nearest to the path first."""
+        if not len(self.places) or not len(self.t_s):
+            return []
+        path = self.enu_m[:: max(1, round(self.motion.rate_hz))]
+        closest = self.places.approach_m(path)
+        order = sorted(range(len(self.places)), key=lambda i: (round(float(closest[i]), 6), self.places[i].label))
+        if self.seen_known:
+            chosen = [i for i in order if self.first_seen_s(i) is not None]
+        else:
+            chosen = [i for i in order if closest[i] <= self.rules.reach_m]
+        return chosen[: self.rules.landmarks_max]
+
+    @property
+    def seen_known(self) -> bool:
+        """Whether it is known when landmarks are in view."""
+        return self.motion.views is not None
+
+    @cached_property
+    def _intervals(self) -> dict[int, FloatArray]:
+        """In-view intervals (k, 2) within the video by landmark, in order of time."""
+        found = {}
+        for view in self.motion.views or ():
+            spans = np.clip(np.array(sorted(view.intervals), dtype=np.float64).reshape(-1, 2), 0.0, self.end_s)
+            found[view.landmark] = spans[spans[:, 1] > spans[:, 0]]
+        return found
+
+    def first_seen_s(self, place: int) -> float | None:
+        """When a place first comes into view, or None."""
+        spans = self._intervals.get(self.places[place].index)
+        return float(spans[0, 0]) if spans is not None and len(spans) else None
+
+    def seen_by(self, place: int, t_s: float) -> bool:
+        """Whether the video shows a place up to a time; True where views are not known."""
+        first = self.first_seen_s(place)
+        return not self.seen_known or (first is not None and first <= t_s)
+
+    def times_in_view(self, place: int) -> int:
+        """How often the video shows a place."""
+        return len(self._intervals.get(self.places[place].index, ()))
+
+    def in_view_s(self, place: int, t_s: float) -> float:
+        """Seconds to the nearest change of view: positive while in view, negative while not, -inf if never."""
+        spans = self._intervals.get(self.places[place].index)
+        if spans is None or not len(spans):
+            return -np.inf
+        signed = np.minimum(t_s - spans[:, 0], spans[:, 1] - t_s)
+        return float(signed.max())
+
+    def out_of_view_s(self, place: int, t_s: float) -> float:
+        """Seconds to the nearest time at which any part of a place may be in the picture; negative: it may be now."""
+        spans = self._possible.get(self.places[place].index)
+        if spans is None or not len(spans):
+            return np.inf
+        return float(np.maximum(spans[:, 0] - t_s, t_s - spans[:, 1]).min())
+
+    @cached_property
+    def _possible(self) -> dict[int, FloatArray]:
+        """Intervals (k, 2) in which landmarks may be in view."""
+        return {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in self.motion.views or ()}
+
+    @cached_property
+    def goal(self) -> int | None:
+        """The place that the pilot was sent to, if it is one."""
+        return self.places.named(self.flight.goal) if self.flight.goal else None
+
+    @cached_property
+    def distance_m(self) -> FloatArray:
+        """Distances (len(pool), N) of the path to the footprints of the places asked about."""
+        chosen = [self.places[i].distance_m(self.enu_m) for i in self.pool]
+        return np.stack(chosen) if chosen else np.empty((0, len(self.t_s)))
+
+    @cached_property
+    def ground_m(self) -> float:
+        """Height of the ground, ENU: under the take-off, or else the lowest that the drone flew."""
+        known = np.isfinite(self.height_m)
+        lowest = self.enu_m[:, 2].min() if not known.any() else np.median((self.enu_m[:, 2] - self.height_m)[known])
+        return float(lowest)

@@ -1,0 +1,1 @@
+"""What the video of a scan shows."""

@@ -1,0 +1,1 @@
+"""Readers of indoor scans, one per raw format."""

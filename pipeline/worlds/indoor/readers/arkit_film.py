@@ -1,0 +1,229 @@
+"""The film of an ARKitScenes video: a recording, streams of pictures, a trajectory, and intrinsics per picture."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Video
+from pipeline.formats.images import color_file, depth_file, size_of
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.movies import movie_facts
+from pipeline.worlds.indoor.readers.frames import FrameTable, frame_rate
+from pipeline.worlds.indoor.readers.poses import from_axis_angle, interpolate, invert
+
+STREAMS: Final = ("lowres_wide", "vga_wide")  # coarsest first: that is the one with depth of its size
+TRAJECTORY: Final = "lowres_wide.traj"
+MOVIES: Final = (".mov", ".mp4")
+FPS: Final = 10.0  # of the frames in 3dod
+SAME_STAMP_S: Final = 0.005  # the dataset's own tools take stamps this close as one
+NEAR_STAMP_S: Final = 0.1  # poses come ten times a second; one is never made from stamps farther off
+PINCAM_TOLERANCE_S: Final = 0.0015  # names of intrinsics are rounded apart from those of the pictures by 1 ms
+CLOCK_TOLERANCE_S: Final = 0.5  # between the length of a video and that of the frames
+_STAMPED: Final = re.compile(r".+_(\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Film:
+    """What was filmed.
+
+    Attributes:
+        video: facts of the source video: a recording, else the pictures of the finest stream.
+        path: the recording or the folder of pictures.
+        pictures: stamps and pictures of the finest stream.
+        table: the frames; None where there are no poses.
+    """
+
+    video: Video
+    path: Path
+    pictures: list[tuple[float, Path]]
+    table: FrameTable | None
+
+
+def _frames_folder(files: SceneFiles) -> Path | None:
+    """Where the frames lie; None where there are none."""
+    places = (files.folder / f"{files.name}_frames", files.folder)
+    return next((place for place in places if any((place / stream).is_dir() for stream in STREAMS)), None)
+
+
+def open_film(files: SceneFiles, findings: Findings) -> Film | None:
+    """The film of a scene, not yet turned; None where there are neither frames nor a recording."""
+    folder, movie = _frames_folder(files), movie_path(files.root, files.folder)
+    streams = {name: _stamped(folder / name, ".png") for name in STREAMS} if folder else {}
+    finest = next((name for name in reversed(STREAMS) if streams.get(name)), STREAMS[0])
+    pictures = streams.get(finest, [])
+    if movie is not None:
+        facts = movie_facts(files, movie)
+        path, frames, size = movie, facts.frames, (facts.width, facts.height)
+        fps = facts.fps or frame_rate(np.array([t for t, _ in pictures])) or FPS
+    elif folder is not None:
+        path, frames, fps = folder / finest, len(pictures), frame_rate(np.array([t for t, _ in pictures])) or FPS
+        size = _picture_size(files, path, pictures)
+    else:
+        _no_frames(f"{files.name}_frames/{STREAMS[0]}", findings)
+        return None
+    video = Video(path=files.relative(path), fps=fps, frames=frames, width=size[0], height=size[1])
+    if folder is None or not (folder / TRAJECTORY).is_file():
+        _no_frames(f"{files.name}_frames/{TRAJECTORY}", findings)
+        return Film(video, path, pictures, None)
+    stream = next(name for name in STREAMS if (folder / name).is_dir())
+    table = _table(files, folder, stream, streams[stream], findings)
+    if movie is not None:
+        _compare_length(files.relative(movie), frames / fps, float(table.time_s[-1]), findings)
+        number = np.minimum(np.round(table.time_s * fps).astype(np.intp), frames - 1)
+    else:
+        number = np.searchsorted([t - SAME_STAMP_S for t, _ in pictures], [t for t, _ in streams[stream]], "right") - 1
+    return Film(video, path, pictures, replace(table, number=np.maximum(number, 0)))
+
+
+def _no_frames(missing: str, findings: Findings) -> None:
+    remedy = "fetch the frames: without them nothing is known of what the video shows"
+    findings.note("no_frames", "video", f"{missing} is not here", remedy, (0, 1, "frames"))
+
+
+def _picture_size(files: SceneFiles, folder: Path, pictures: list[tuple[float, Path]]) -> tuple[int, int]:
+    if not pictures:
+        raise files.fault(folder, "no_usable_frames", "there is no picture <id>_<time>.png", "fetch them again")
+    size = next((s for _, p in pictures if (s := size_of(p)) is not None), None)
+    if size is None:
+        message = f"none of the {len(pictures)} pictures can be read"
+        raise files.fault(folder, "no_image_size", message, "fetch the frames again")
+    return size
+
+
+def _table(
+    files: SceneFiles, folder: Path, stream: str, images: list[tuple[float, Path]], findings: Findings
+) -> FrameTable:
+    """The frames of a stream, numbered in their own order."""
+    size = _picture_size(files, folder / stream, images)
+    stamp, paths = np.array([t for t, _ in images]), [p for _, p in images]
+    stamps, poses = _trajectory(files, folder / TRAJECTORY, findings)
+    pose, posed = poses_at(stamp, stamps, poses)
+    cameras, seen = _intrinsics(files, folder / f"{stream}_intrinsics", stamp)
+    fits = seen & (cameras[:, 0] == size[0]) & (cameras[:, 1] == size[1]) & (cameras[:, 2:] > 0).all(axis=1)
+    depths = dict(_stamped(folder / "lowres_depth", ".png"))
+    depth_paths = [depths.get(t) for t in stamp.tolist()]
+    return FrameTable(
+        time_s=stamp - stamp[0],
+        number=np.arange(len(stamp)),
+        world_T_camera=pose,
+        intrinsics=cameras[:, 2:],
+        size=size,
+        usable=posed & fits,
+        has_color=np.ones(len(stamp), dtype=bool),
+        has_depth=np.array([p is not None for p in depth_paths]),
+        load_color=lambda i: color_file(paths[i]),
+        load_depth=lambda i: depth_file(depth_paths[i] or paths[i]),
+        skipped={
+            "no_pose": int((~posed).sum()),
+            "no_intrinsics": int((posed & ~seen).sum()),
+            "bad_intrinsics": int((posed & seen & ~fits).sum()),
+        },
+    )
+
+
+def _stamped(folder: Path, suffix: str) -> list[tuple[float, Path]]:
+    """Files named ``<id>_<seconds>`` in order of time."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        (float(m[1]), p) for p in folder.iterdir() if p.suffix == suffix and (m := _STAMPED.fullmatch(p.stem))
+    )
+
+
+def _trajectory(files: SceneFiles, path: Path, findings: Findings) -> tuple[FloatArray, FloatArray]:
+    """Times (T,) in order and poses world_T_camera (T, 4, 4). Lines that cannot be read are reported."""
+    lines = files.text(path).splitlines()
+    rows: list[list[float]] = []
+    bad: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words:
+            continue
+        try:
+            row = [float(word) for word in words]
+        except ValueError:
+            bad.append(f"line {number} holds no numbers")
+            continue
+        if len(row) != 7:
+            bad.append(f"line {number} has {len(row)} columns, not 7")
+        elif not np.isfinite(row).all():
+            bad.append(f"line {number} is not finite")
+        else:
+            rows.append(row)
+    if bad:
+        message = f"{files.relative(path)}: {len(bad)} of {len(lines)} lines cannot be used: {'; '.join(bad[:3])}"
+        remedy = "fetch the file again; is it a lowres_wide.traj? Frames near these lines are left out"
+        if not rows:
+            raise files.fault(path, "bad_trajectory_line", message, remedy)
+        findings.note("bad_trajectory_line", "video", message, remedy, (len(bad), 0, "lines"))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 7)
+    table = table[np.unique(table[:, 0], return_index=True)[1]]
+    return table[:, 0], invert(from_axis_angle(table[:, 1:4], table[:, 4:7]))
+
+
+def poses_at(stamp: FloatArray, stamps: FloatArray, poses: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Poses (N, 4, 4) at times (N,), and which (N,) have one.
+
+    The pose of the same stamp where there is one; between two stamps that are near enough, a pose between theirs.
+    """
+    result = np.full((len(stamp), 4, 4), np.nan)
+    if not len(stamps):
+        return result, np.zeros(len(stamp), dtype=bool)
+    after = np.clip(np.searchsorted(stamps, stamp), 0, len(stamps) - 1)
+    before: IntArray = np.clip(np.searchsorted(stamps, stamp, side="right") - 1, 0, len(stamps) - 1)
+    to_before, to_after = np.abs(stamp - stamps[before]), np.abs(stamps[after] - stamp)
+    nearest = np.where(to_before <= to_after, before, after)
+    same = np.minimum(to_before, to_after) <= SAME_STAMP_S
+    result[same] = poses[nearest[same]]
+    bracketed = (stamps[before] <= stamp) & (stamp <= stamps[after])
+    between = ~same & bracketed & (np.maximum(to_before, to_after) <= NEAR_STAMP_S)
+    if between.any():
+        share = to_before[between] / (to_before[between] + to_after[between])
+        result[between] = interpolate(poses, before[between], after[between], share)
+    return result, same | between
+
+
+def _intrinsics(files: SceneFiles, folder: Path, stamp: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Width, height, fx, fy, cx, cy (N, 6) at times (N,), and which (N,) have a readable file."""
+    cameras = np.full((len(stamp), 6), np.nan)
+    files_at = _stamped(folder, ".pincam")
+    if not files_at:
+        return cameras, np.zeros(len(stamp), dtype=bool)
+    times = np.array([t for t, _ in files_at])
+    after = np.clip(np.searchsorted(times, stamp), 0, len(times) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(np.abs(times[before] - stamp) < np.abs(times[after] - stamp), before, after)
+    near = np.abs(times[nearest] - stamp) <= PINCAM_TOLERANCE_S
+    everything: list[bytes] = []
+    for place in np.flatnonzero(near):
+        path = files_at[nearest[place]][1]
+        try:
+            raw = path.read_bytes()
+            cameras[place] = np.array(raw.split(), dtype=np.float64).reshape(6)
+        except (OSError, ValueError):
+            near[place] = False
+        else:
+            everything.append(path.name.encode() + b" " + raw)
+    files.add(files.relative(folder), b"\n".join(everything))
+    return cameras, near & np.isfinite(cameras).all(axis=1)
+
+
+def movie_path(root: Path, folder: Path) -> Path | None:
+    """The recording of a scene, in its folder or in ``raw/``; None where there is none."""
+    places = (folder, root / "raw" / folder.parent.name / folder.name)
+    paths = (p for place in places if place.is_dir() for p in sorted(place.glob(f"{folder.name}*")))
+    return next((p for p in paths if p.suffix.lower() in MOVIES and p.is_file()), None)
+
+
+def _compare_length(where: str, video_s: float, frames_s: float, findings: Findings) -> None:
+    if abs(video_s - frames_s) > CLOCK_TOLERANCE_S:
+        message = f"{where} lasts {video_s:.2f} s, its frames {frames_s:.2f} s"
+        remedy = "times are those of the frames; is the video cut, or of another scan?"
+        findings.note("clock_differs", "video", message, remedy, (abs(video_s - frames_s), CLOCK_TOLERANCE_S, "s"))

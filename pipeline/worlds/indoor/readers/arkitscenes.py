@@ -1,0 +1,178 @@
+"""Reader of ARKitScenes (3dod): one folder per video with annotation, mesh and ``<id>_frames/``.
+
+The annotated boxes are taken as they are and checked against the mesh, which has no labels. Frames are those of
+``lowres_wide`` (or ``vga_wide`` where there is no other); a line of ``lowres_wide.traj`` is world-to-camera, and the
+camera's pose its inverse. A frame takes the pose of its own time stamp; one between two stamps takes a pose between
+theirs. Frames may also lie in the scene's folder itself, as in the dataset's raw layout. ``sky_direction`` of
+``metadata.csv`` tells how to turn the video; the poses know it too, and where they disagree they are believed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Scene, Video
+from pipeline.formats.ply import Mesh
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.checks import BOX_KEYS, check_box
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import Layout, list_scenes
+from pipeline.reading.footage import Footage
+from pipeline.reading.movies import movie_footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.readers.arkit_film import movie_path, open_film
+from pipeline.worlds.indoor.readers.categories import Curation, load_curation
+from pipeline.worlds.indoor.readers.frames import check_frames, no_frames, picture_footage
+from pipeline.worlds.indoor.readers.meshes import load_mesh
+from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_against_mesh, curated, label_vertices
+from pipeline.worlds.indoor.readers.rooms import measure_room
+from pipeline.worlds.indoor.readers.sky import metadata_row, row_bytes, video_turn
+
+ANNOTATION: Final = "{}_3dod_annotation.json"
+MESH: Final = "{}_3dod_mesh.ply"
+SCENE_NAME: Final = re.compile(r"\d{8}", re.ASCII)  # a video even where its files are not here
+FOLDS: Final = {"train": "Training", "val": "Validation"}
+
+
+def _is_scene(folder: Path) -> bool:
+    name, parts = folder.name, (ANNOTATION, MESH, "{}_frames")
+    return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).exists() for part in parts)
+
+
+LAYOUT: Final = Layout(
+    dataset="arkitscenes",
+    tops=(
+        ("", "Training", "Validation", "3dod/Training", "3dod/Validation"),
+        ("raw/Training", "raw/Validation"),  # may hold the same videos once more
+    ),
+    is_scene=_is_scene,
+    main_files=lambda name: tuple(p.format(name) for p in (ANNOTATION, MESH, "{}_frames", "{}.mov")),
+    expected="ARKitScenes' folder 3dod/ or Validation/, with one folder per video, or a folder above",
+)
+
+
+@dataclass(frozen=True)
+class ARKitScenes:
+    """ARKitScenes, the part for 3D object detection.
+
+    Args:
+        split: "train" or "val" for the videos of that fold, by their folder or else by ``metadata.csv``; None for all.
+    """
+
+    split: str | None = None
+    name = "arkitscenes"
+    version = 1
+
+    def __post_init__(self) -> None:
+        if self.split is not None and self.split not in FOLDS:
+            raise ValueError(f"split is {self.split!r}; there are {', '.join(FOLDS)}")
+
+    def settings(self) -> dict[str, str]:
+        """What a result depends on besides the raw data and the code."""
+        return {"categories": load_curation(self.name).sha256}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        return list_scenes(
+            root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _beside(root, folder)
+        )
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """See `Reader.read`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        mesh, instances = _scan(files, load_curation(self.name), findings)
+        for item in instances:
+            check_against_mesh(item, mesh.vertices, findings)
+        objects, counts = assemble(instances, findings)
+        video = _checked_video(files, mesh, findings)
+        return Scene(
+            id=ref.id,
+            dataset=ref.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, "annotated"),
+            video=video,
+            objects=objects,
+            counts=counts,
+            room=measure_room(mesh.vertices, findings),
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry:
+        """See `Reader.geometry`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        mesh, instances = _scan(files, load_curation(self.name), findings)
+        film = open_film(files, findings)
+        owner = label_vertices(mesh.vertices, scene.objects, instances)
+        frames = film.table.frames() if film and film.table else no_frames()
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames)
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+        """See `Reader.footage`."""
+        files = SceneFiles(root, ref)
+        film = open_film(files, Findings())
+        if film is None or film.video.fps is None:
+            return None
+        if film.path.is_file():
+            return movie_footage(files, film.path, film.video.fps)
+        return picture_footage(files, film.path, [p for _, p in film.pictures], film.video.fps)
+
+    def _chosen(self, root: Path, folder: Path) -> bool:
+        if self.split is None:
+            return True
+        fold = FOLDS[self.split]
+        if folder.parent.name in FOLDS.values():
+            return folder.parent.name == fold
+        return metadata_row(root, folder.name).get("fold") == fold
+
+
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
+    path = files.folder / ANNOTATION.format(files.name)
+    entries = files.json(path).get("data")
+    if not isinstance(entries, list):
+        raise files.fault(path, "missing_key", "there is no list 'data'", "is this a 3dod annotation?")
+    if not entries:
+        raise files.fault(path, "empty_annotation", "'data' is empty", "annotate the scan, or leave it out")
+    labels: list[str] = []
+    for place, entry in enumerate(entries):
+        label = entry.get("label") if isinstance(entry, dict) else None
+        if not isinstance(label, str) or not label.strip():
+            findings.fault("wrong_type", f"data[{place}]", f"the label of data[{place}] is {label!r}")
+        labels.append(str(label))
+    files.raise_faults(path, findings)
+    mesh = load_mesh(files, files.folder / MESH.format(files.name), "fetch the scan's _3dod_mesh.ply")
+    instances = []
+    for place, category in enumerate(curated(labels, curation, findings)):
+        if category is not None:
+            box = check_box(_box_of(entries[place]), f"{labels[place]} {place}", category, findings)
+            if box is not None:
+                instances.append(Instance(place, labels[place], category, box, None))
+    files.raise_faults(path, findings)
+    return mesh, tuple(instances)
+
+
+def _box_of(entry: dict[str, Any]) -> Any:
+    segments = entry.get("segments")
+    box = segments.get("obbAligned") if isinstance(segments, dict) else None
+    return {k: v for k, v in box.items() if k in BOX_KEYS} if isinstance(box, dict) else box
+
+
+def _checked_video(files: SceneFiles, mesh: Mesh, findings: Findings) -> Video | None:
+    """The source video with its turn; reports what is wrong with its frames."""
+    film = open_film(files, findings)
+    if film is None:
+        return None
+    frames = film.table.frames() if film.table else None
+    if frames is not None:
+        check_frames(files, film.path, frames, mesh.vertices, findings)
+    return film.video.model_copy(update={"turn_deg": video_turn(files, frames, findings)})
+
+
+def _beside(root: Path, folder: Path) -> bytes:
+    """What a scene depends on outside its folder: its row of ``metadata.csv``, and a recording in ``raw/``."""
+    movie = movie_path(root, folder)
+    stat = movie.stat() if movie is not None else None
+    return row_bytes(root, folder.name) + (f"{stat.st_size} {stat.st_mtime_ns}".encode() if stat else b"")

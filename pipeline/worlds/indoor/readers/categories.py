@@ -1,0 +1,102 @@
+"""Which of a dataset's labels become categories of questions: ``meta_schemas/categories/<dataset>.yaml``."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipeline.core.errors import ConfigError
+from pipeline.reading.checks import CATEGORY
+
+CATEGORIES_DIR: Final = Path(__file__).resolve().parents[4] / "meta_schemas" / "categories"
+
+
+class CategoryFile(BaseModel):
+    """The file as written.
+
+    Attributes:
+        dataset: name of the dataset.
+        categories: category -> the raw labels that become it.
+        doubtful: category -> raw labels that stand for several objects at once, or that a viewer may or may not call
+            by the category's name. They are no objects; where one occurs, the category's count is in doubt.
+        left_out: reason -> raw labels that nothing is asked about.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dataset: str
+    categories: dict[str, tuple[str, ...]]
+    doubtful: dict[str, tuple[str, ...]] = {}
+    left_out: dict[str, tuple[str, ...]] = {}
+
+
+@dataclass(frozen=True)
+class Curation:
+    """What becomes of each raw label; labels are compared without regard to case and blanks around them.
+
+    Attributes:
+        dataset: name of the dataset.
+        category: raw label -> category.
+        doubtful: raw label -> the category that it puts in doubt.
+        left_out: raw labels that are left out on purpose.
+        sha256: digest of the file, for the stage's settings.
+    """
+
+    dataset: str
+    category: dict[str, str]
+    doubtful: dict[str, str]
+    left_out: frozenset[str]
+    sha256: str
+
+    def knows(self, label: str) -> bool:
+        """Whether the file says anything about a label."""
+        key = normal(label)
+        return key in self.category or key in self.doubtful or key in self.left_out
+
+
+def normal(label: str) -> str:
+    """A raw label as it is looked up."""
+    return " ".join(label.lower().split())
+
+
+@cache
+def load_curation(dataset: str, folder: Path = CATEGORIES_DIR) -> Curation:
+    """The curation of a dataset. Raises ConfigError where the file is missing, unreadable or contradicts itself."""
+    path = folder / f"{dataset}.yaml"
+    try:
+        raw = path.read_bytes()
+        parsed = CategoryFile.model_validate(yaml.safe_load(raw))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ConfigError(f"{path}: {where}") from error
+    if parsed.dataset != dataset:
+        raise ConfigError(f"{path}: dataset is {parsed.dataset!r}, not {dataset!r}")
+    for name in parsed.categories:
+        if not CATEGORY.fullmatch(name):
+            raise ConfigError(f"{path}: the category {name!r} cannot stand in a question; rename it")
+    for name in parsed.doubtful:
+        if name not in parsed.categories:
+            raise ConfigError(f"{path}: doubtful names {name!r}, which is no category; add it or take it out")
+    category, doubtful, left_out = map(_inverse, (parsed.categories, parsed.doubtful, parsed.left_out))
+    _check_once(path, parsed)
+    return Curation(dataset, category, doubtful, frozenset(left_out), hashlib.sha256(raw).hexdigest())
+
+
+def _inverse(lists: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    return {normal(label): name for name, labels in lists.items() for label in labels}
+
+
+def _check_once(path: Path, parsed: CategoryFile) -> None:
+    parts = (parsed.categories, parsed.doubtful, parsed.left_out)
+    labels = [normal(label) for part in parts for names in part.values() for label in names]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise ConfigError(f"{path}: these labels stand in more than one place: {', '.join(twice)}; keep each once")

@@ -1,0 +1,243 @@
+"""Reader of ScanNet v2: one folder per scan with mesh, segments, aggregation, alignment, and a .sens or its export.
+
+World frame: the scan's own after ``axisAlignment``. Objects have no boxes of their own; they are fitted to the
+vertices of each instance. Frames come from ``<scene>.sens`` or else from the exported folders ``color depth pose
+intrinsic`` (in the scene's folder or in ``exported/``); these have no times, so the numbers they are named by are taken
+as 30 per second.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Scene, Video
+from pipeline.formats.ply import Mesh
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.checks import DEGENERATE_M
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import Layout, list_scenes, split_names
+from pipeline.reading.footage import Footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.readers.alignment import INFO, alignment, scan_info
+from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
+from pipeline.worlds.indoor.readers.categories import Curation, load_curation
+from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
+from pipeline.worlds.indoor.readers.label_images import LabelZipError, ObjectImages, check_labels, open_labels
+from pipeline.worlds.indoor.readers.meshes import load_mesh, transformed
+from pipeline.worlds.indoor.readers.objects import Instance, assemble, curated, label_vertices
+from pipeline.worlds.indoor.readers.rooms import measure_room
+from pipeline.worlds.indoor.readers.scannet_frames import Film, exported_film, sens_film
+from pipeline.worlds.indoor.readers.segments import SHARED_MAX, Group, members, parse_groups, segment_indices
+
+MESH: Final = "{}_vh_clean_2.ply"
+SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"
+AGGREGATION: Final = "{}.aggregation.json"
+SENS: Final = "{}.sens"
+LABELS: Final = "{}_2d-instance-filt.zip"
+EXPORTS: Final = ("", "exported/")
+SCENE_NAME: Final = re.compile(r"scene\d{4}_\d{2}", re.ASCII)  # a scan even where its files are not here
+MIN_VERTICES: Final = 4  # fewer do not span a box
+
+
+def _is_scene(folder: Path) -> bool:
+    name = folder.name
+    parts = (AGGREGATION, MESH, SEGMENTS, SENS)
+    return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).is_file() for part in parts)
+
+
+LAYOUT: Final = Layout(
+    dataset="scannet",
+    tops=(("", "scans"),),
+    is_scene=_is_scene,
+    main_files=lambda name: tuple(p.format(name) for p in (AGGREGATION, MESH, SEGMENTS, INFO, SENS, LABELS)),
+    expected="ScanNet's folder scans/, with one folder per scan, or the folder above it",
+)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """A scan in the world frame."""
+
+    mesh: Mesh
+    world_T_scan: FloatArray
+    instances: tuple[Instance, ...]
+    info: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ScanNet:
+    """ScanNet v2.
+
+    Args:
+        split: "train" or "val" for the scenes of ``scannetv2_<split>.txt`` below the root; None for all.
+        box_fit: how boxes are fitted to the instances.
+    """
+
+    split: str | None = None
+    box_fit: BoxFit = "gravity"
+    name = "scannet"
+    version = 1
+
+    def __post_init__(self) -> None:
+        if self.box_fit not in BOX_FITS:
+            raise ValueError(f"box_fit is {self.box_fit!r}; there are {', '.join(BOX_FITS)}")
+
+    def settings(self) -> dict[str, str]:
+        """What a result depends on besides the raw data and the code."""
+        return {"box_fit": self.box_fit, "categories": load_curation(self.name).sha256}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        if self.split is None or not root.is_dir():
+            return list_scenes(root, LAYOUT)
+        file = f"scannetv2_{self.split}.txt"
+        places = (file, f"meta_data/{file}", f"Tasks/Benchmark/{file}")
+        names = split_names(root, places, self.split)
+        return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """See `Reader.read`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        scan = self._scan(files, load_curation(self.name), findings)
+        objects, counts = assemble(scan.instances, findings)
+        video = self._video(files, scan, findings)
+        check_labels(files, files.folder / LABELS.format(files.name), findings)
+        return Scene(
+            id=ref.id,
+            dataset=ref.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, BOX_METHODS[self.box_fit]),
+            video=video,
+            objects=objects,
+            counts=counts,
+            room=measure_room(scan.mesh.vertices, findings),
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry:
+        """See `Reader.geometry`."""
+        files, findings = SceneFiles(root, ref), Findings()
+        scan = self._scan(files, load_curation(self.name), findings)
+        film = _film(files, scan.info, findings)
+        frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
+        owner = label_vertices(scan.mesh.vertices, scene.objects, scan.instances)
+        return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames)
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+        """See `Reader.footage`."""
+        files = SceneFiles(root, ref)
+        film = _film(files, scan_info(files), Findings())
+        return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
+
+    def object_images(self, root: Path, ref: SceneRef, scene: Scene) -> ObjectImages | None:
+        """The dataset's own instance images of a scene, or None where they are not there or cannot be read."""
+        files = SceneFiles(root, ref)
+        path = files.folder / LABELS.format(files.name)
+        try:
+            labels = open_labels(path) if path.is_file() else None
+        except LabelZipError:
+            labels = None
+        if labels is None:
+            return None
+        scan = self._scan(files, load_curation(self.name), Findings())
+        owner = label_vertices(scan.mesh.vertices, scene.objects, scan.instances)
+        object_of = {i.number: int(owner[i.vertices[0]]) for i in scan.instances if i.vertices is not None}
+        return ObjectImages(labels, object_of)
+
+    def _scan(self, files: SceneFiles, curation: Curation, findings: Findings) -> _Scan:
+        folder, name = files.folder, files.name
+        path = folder / AGGREGATION.format(name)
+        remedy = "fetch the file; ScanNet's test scans have none, and nothing can be asked about them"
+        aggregation = files.json(path, remedy)
+        groups = parse_groups(aggregation, "objectId", findings)
+        files.raise_faults(path, findings)
+        mesh = load_mesh(files, folder / MESH.format(name), "fetch the scan's _vh_clean_2.ply")
+        path = folder / SEGMENTS.format(name)
+        segments = segment_indices(files.json(path), len(mesh.vertices), findings)
+        files.raise_faults(path, findings)
+        if segments is None:
+            raise AssertionError("a missing segmentation is a fault")
+        info = scan_info(files)
+        world_T_scan = alignment(files, info, mesh, findings)
+        mesh = transformed(mesh, world_T_scan)
+        instances = _instances(groups, segments, mesh.vertices, self.box_fit, curation, findings)
+        return _Scan(mesh, world_T_scan, instances, info)
+
+    def _video(self, files: SceneFiles, scan: _Scan, findings: Findings) -> Video | None:
+        film = _film(files, scan.info, findings)
+        if film is None:
+            message = f"neither {SENS.format(files.name)} nor the exported folders color, depth and pose are here"
+            remedy = "fetch the .sens: without frames nothing is known of what the video shows"
+            findings.note("no_frames", "video", message, remedy, (0, 1, "frames"))
+            return None
+        table = film.table(scan.world_T_scan)
+        frames = table.frames()
+        check_frames(files, film.path, frames, scan.mesh.vertices, findings)
+        check_upright(files.relative(film.path), frames, findings)
+        width, height = table.size
+        path = files.relative(film.video_path)
+        return Video(path=path, fps=film.fps, frames=len(table.number), width=width, height=height)
+
+
+def _instances(
+    groups: list[Group],
+    segments: npt.NDArray[np.intp],
+    vertices: FloatArray,
+    box_fit: BoxFit,
+    curation: Curation,
+    findings: Findings,
+) -> tuple[Instance, ...]:
+    owned = members(segments, groups)
+    categories = curated([g.label for g in groups], curation, findings)
+    instances = []
+    for place, (group, category) in enumerate(zip(groups, categories, strict=True)):
+        if category is None:
+            continue
+        mine, what = owned.vertices[place], f"{group.label} {group.number}"
+        if owned.lost[place]:
+            message = f"{owned.lost[place]} of the {len(group.segments)} segments of {what} have no vertex"
+            remedy = "fetch aggregation and segments of one release"
+            findings.doubt("segment_out_of_range", category, message, remedy, (owned.lost[place], 0, "segments"))
+        if len(mine) < MIN_VERTICES:
+            message = f"{what} has {len(mine)} vertices: it gets no box and is not counted"
+            remedy = "take the instance out, or mend its segments"
+            findings.doubt(
+                "instance_without_vertices", category, message, remedy, (len(mine), MIN_VERTICES, "vertices")
+            )
+            continue
+        if owned.shared[place] > SHARED_MAX:
+            message = f"{what} shares {owned.shared[place]:.0%} of its vertices with another instance"
+            remedy = "is one thing annotated twice? Keep one"
+            findings.doubt("shared_vertices", category, message, remedy, (owned.shared[place], SHARED_MAX, "share"))
+        box = BOX_FITS[box_fit](vertices[mine])
+        flat = sum(side < DEGENERATE_M for side in box.lengths)
+        if flat > 1:
+            message = f"the {len(mine)} vertices of {what} lie on a line or in a point"
+            findings.doubt("degenerate_box", category, message, "mend its segments", (flat, 1, "sides of length 0"))
+        instances.append(Instance(group.number, group.label, category, box, mine))
+    return tuple(instances)
+
+
+def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:
+    """The frames of a scan, from its .sens or else from exported folders; None where it has neither."""
+    folders = [files.folder / f"{prefix}pose" for prefix in EXPORTS]
+    exported = next((folder.parent for folder in folders if folder.is_dir()), None)
+    sens = files.folder / SENS.format(files.name)
+    if sens.is_file():
+        try:
+            return sens_film(files, sens, findings)
+        except RawDataError as error:
+            if exported is None:
+                raise
+            message = f"{files.relative(sens)}: {error.message}; the exported folders are read instead"
+            findings.note(error.finding, "video", message, error.remedy, (None, None, None))
+    return None if exported is None else exported_film(files, exported, info)

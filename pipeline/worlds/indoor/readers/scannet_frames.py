@@ -1,0 +1,192 @@
+"""Frames of a ScanNet scan: from its .sens file, or from the folders that ScanNet's SensReader exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings
+from pipeline.formats.images import color_file, depth_file, size_of
+from pipeline.formats.sens import SensError, open_sens
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.indoor.readers.frames import FrameTable, frame_rate
+
+FPS: Final = 30.0  # of ScanNet's tablets
+COLOR_SUFFIXES: Final = (".jpg", ".jpeg", ".png")
+
+
+@dataclass(frozen=True)
+class Film:
+    """The frames of a scan before they are brought into the world frame.
+
+    Attributes:
+        path: what to name in messages about poses.
+        video_path: the .sens file, or the folder of pictures.
+        fps: frames per second.
+        table: world_T_scan -> the frames.
+    """
+
+    path: Path
+    video_path: Path
+    fps: float
+    table: Callable[[FloatArray], FrameTable]
+
+
+def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
+    """The frames of a .sens file. Raises RawDataError; a file cut in mid-frame gives those before it."""
+    try:
+        sens = open_sens(path)
+    except SensError as error:
+        raise files.fault(path, error.finding, error.message, error.remedy) from error
+    except OSError as error:
+        raise files.fault(path, "unreadable_file", str(error.strerror), "make the file readable") from error
+    where = files.relative(path)
+    if len(sens) < sens.declared:
+        message = f"{where}: the file breaks off after {len(sens)} of {sens.declared} frames"
+        remedy = "fetch the file again; the frames before the break are used"
+        findings.note("truncated_sens", "video", message, remedy, (len(sens), sens.declared, "frames"))
+    # What was read of it goes into the digest of the sources; the pictures are too many.
+    files.add(where, sens.world_T_camera.tobytes() + sens.time_us.tobytes() + sens.table.tobytes())
+    has_color = (sens.table[:, 1] > 0) & (sens.color_size[0] * sens.color_size[1] > 0)
+    colored = bool(has_color.any())
+    size, pinhole = (sens.color_size, sens.color_intrinsics) if colored else (sens.depth_size, sens.depth_intrinsics)
+    _check_pinhole(files, path, pinhole, size)
+    micros = sens.time_us[:, 0] if (sens.time_us[:, 0] > 0).any() else sens.time_us[:, 1]
+    time_s = (micros - micros[:1]).astype(np.int64) / 1e6  # unsigned first: the clock counts from the device's start
+    rate = frame_rate(time_s)
+    if rate is None:
+        message = f"{where}: the times of the frames are missing or run backwards; {FPS:g} frames per second are taken"
+        findings.note("no_frame_times", "video", message, "none: ScanNet was filmed at this rate", (None, None, None))
+        time_s = np.arange(len(sens)) / FPS
+    number = np.arange(len(sens))
+
+    def table(world_T_scan: FloatArray) -> FrameTable:
+        return FrameTable(
+            time_s=time_s,
+            number=number,
+            world_T_camera=_to_world(world_T_scan, sens.world_T_camera),
+            intrinsics=np.tile(pinhole, (len(sens), 1)),
+            size=size,
+            usable=np.ones(len(sens), dtype=bool),
+            has_color=has_color,
+            has_depth=sens.table[:, 2] > 0,
+            load_color=sens.color,
+            load_depth=sens.depth_m,
+        )
+
+    return Film(path, path, rate or FPS, table)
+
+
+def exported_film(files: SceneFiles, folder: Path, info: dict[str, str]) -> Film:
+    """The frames of exported folders: ``pose/<n>.txt`` with ``color/<n>.jpg`` and ``depth/<n>.png``.
+
+    ``info`` has the entries of the scan's .txt.
+    """
+    colors, depths = _numbered(folder / "color", COLOR_SUFFIXES), _numbered(folder / "depth", (".png",))
+    poses = _numbered(folder / "pose", (".txt",))
+    numbers = sorted({*colors, *depths, *poses})
+    if not numbers:
+        raise files.fault(folder / "pose", "no_usable_frames", "the folders are empty", "export the .sens again")
+    matrices, missing, unreadable = _read_poses(files, numbers, poses)
+    kind, images = ("color", colors) if colors else ("depth", depths)
+    pinhole, size = _intrinsics(files, folder, info, kind, images)
+    time_s = (np.array(numbers) - numbers[0]) / FPS
+
+    def table(world_T_scan: FloatArray) -> FrameTable:
+        return FrameTable(
+            time_s=time_s,
+            number=np.arange(len(numbers)),  # the video is what was exported, and that may be every tenth frame
+            world_T_camera=_to_world(world_T_scan, matrices),
+            intrinsics=np.tile(pinhole, (len(numbers), 1)),
+            size=size,
+            usable=~(missing | unreadable),
+            has_color=np.array([n in colors for n in numbers]),
+            has_depth=np.array([n in depths for n in numbers]),
+            load_color=lambda i: color_file(colors[numbers[i]]),
+            load_depth=lambda i: depth_file(depths[numbers[i]]),
+            skipped={"no_pose": int(missing.sum()), "pose_unreadable": int(unreadable.sum())},
+        )
+
+    return Film(folder / "pose", folder / kind, frame_rate(time_s) or FPS, table)
+
+
+def _numbered(folder: Path, suffixes: tuple[str, ...]) -> dict[int, Path]:
+    """Files named by a frame number, by that number."""
+    if not folder.is_dir():
+        return {}
+    paths = sorted(p for p in folder.iterdir() if p.suffix.lower() in suffixes and p.stem.isdecimal())
+    return {int(p.stem): p for p in paths if len(p.stem) < 10}
+
+
+def _read_poses(
+    files: SceneFiles, numbers: list[int], poses: dict[int, Path]
+) -> tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """scan_T_camera (N, 4, 4), and which frames (N,) have no pose file, or one that is not 16 numbers."""
+    matrices = np.full((len(numbers), 16), np.nan)
+    missing, unreadable = np.zeros(len(numbers), dtype=bool), np.zeros(len(numbers), dtype=bool)
+    everything = []
+    for place, number in enumerate(numbers):
+        if number not in poses:
+            missing[place] = True
+            continue
+        try:
+            raw = poses[number].read_bytes()
+            matrices[place] = np.array(raw.split(), dtype=np.float64).reshape(16)
+        except (OSError, ValueError):
+            unreadable[place] = True
+        else:
+            everything.append(b"%d " % number + raw)
+    if poses:
+        files.add(files.relative(next(iter(poses.values())).parent), b"\n".join(everything))
+    return matrices.reshape(-1, 4, 4), missing, unreadable
+
+
+def _intrinsics(
+    files: SceneFiles, folder: Path, info: dict[str, str], kind: str, images: dict[int, Path]
+) -> tuple[FloatArray, tuple[int, int]]:
+    """fx, fy, cx, cy and the size of the image they belong to, from ``intrinsic/`` and the scan's .txt."""
+    path = folder / "intrinsic" / f"intrinsic_{kind}.txt"
+    try:
+        size: tuple[int, int] | None = int(info[f"{kind}Width"]), int(info[f"{kind}Height"])
+    except (KeyError, ValueError):
+        size = next((found for p in images.values() if (found := size_of(p)) is not None), None)
+    try:
+        if path.is_file():
+            matrix = np.array(files.text(path).split(), dtype=np.float64).reshape(4, 4)
+            pinhole = np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
+        else:
+            pinhole = np.array([float(info[f"{key}_{kind}"]) for key in ("fx", "fy", "mx", "my")])
+    except KeyError as error:
+        remedy = "export the .sens again, or fetch the scan's .txt"
+        raise files.fault(
+            path, "missing_file", f"there is no such file, nor {error} in the scan's .txt", remedy
+        ) from error
+    except ValueError as error:
+        raise files.fault(
+            path, "bad_intrinsics", f"16 numbers are needed: {error}", "export the .sens again"
+        ) from error
+    if size is None:
+        raise files.fault(folder / kind, "no_image_size", "no picture can be read", "export the .sens again")
+    _check_pinhole(files, path, pinhole, size)
+    return pinhole, size
+
+
+def _check_pinhole(files: SceneFiles, path: Path, pinhole: FloatArray, size: tuple[int, int]) -> None:
+    fx, fy, cx, cy = pinhole
+    if not (np.isfinite(pinhole).all() and min(fx, fy) > 0 and 0 < cx < size[0] and 0 < cy < size[1]):
+        message = f"fx {fx:g}, fy {fy:g}, cx {cx:g}, cy {cy:g} do not fit an image of {size[0]}x{size[1]} pixels"
+        raise files.fault(path, "bad_intrinsics", message, "fetch the file again")
+
+
+def _to_world(world_T_scan: FloatArray, scan_T_camera: FloatArray) -> FloatArray:
+    """Poses in the world frame; what is not finite stays so."""
+    finite = np.isfinite(scan_T_camera).all(axis=(1, 2))
+    result = np.full_like(scan_T_camera, np.nan)
+    result[finite] = np.einsum("ij,njk->nik", world_T_scan, scan_T_camera[finite])
+    return result

@@ -1,0 +1,242 @@
+"""Reader of VSI-Bench's unified metadata as released: one JSON file per dataset, scene name -> measurements.
+
+Every scene is an object with ``dataset``, ``video_path``, ``room_size`` (m²), ``room_center``, ``object_counts``
+{category: n} and ``object_bbox`` {category: [box]}; a box has ``centroid``, ``axesLengths``, ``normalizedAxes`` (nine
+numbers, rows = axes), ``min`` and ``max``. Metres, z up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings, printable
+from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
+from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
+from pipeline.reading.reader import Listing, SceneRef
+
+SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
+ROOM_MAX_M2: Final = 10_000.0
+COUNT_MAX: Final = 10_000
+SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a scene or dataset: part of file names
+
+
+class VsiMeta:
+    """Unified metadata as released with VSI-Bench (``meta_info/*.json``)."""
+
+    name = "vsi_meta"
+    version = 1
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`. A file that breaks off still gives the scenes before the break."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give the folder with VSI-Bench's meta_info/*.json files")
+        folder = root if any(root.glob("*.json")) else root / "meta_info"
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise ConfigError(f"{root}: no *.json file here. Give the folder with VSI-Bench's meta_info/*.json files")
+        refs: list[SceneRef] = []
+        broken: list[RawDataError] = []
+        for file in files:
+            _list_file(root, file, refs, broken)
+        seen = Counter(ref.id for ref in refs)
+        for name in sorted(name for name, n in seen.items() if n > 1):
+            where = sorted({ref.files[0] for ref in refs if ref.id == name})
+            broken.append(
+                RawDataError(
+                    root / where[0],
+                    "duplicate_scene",
+                    f"the scene stands {seen[name]} times in {', '.join(where)}, and which one is right is not known",
+                    "keep one of them",
+                    name,
+                )
+            )
+        unique = (ref for ref in refs if seen[ref.id] == 1)
+        return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
+
+    def read(self, root: Path, ref: SceneRef) -> Scene:
+        """See `Reader.read`. All faults of the scene are gathered into one error."""
+        path = root / ref.files[0]
+        raw = _read_span(path, ref)
+        findings = Findings()
+        scene = _parse(raw, ref, findings)
+        built = None if scene is None else _build(scene, ref, findings, self)
+        if built is not None:
+            return built
+        first, *others = findings.faults
+        more = "".join(f"; also {f.name}: {f.message}" for f in others)
+        raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
+
+    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+        """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
+
+    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+        """See `Reader.footage`: the released metadata name the video but do not hold it."""
+
+
+def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
+    relative = file.relative_to(root).as_posix()
+    try:
+        for entry in split_scenes(file.read_bytes()):
+            dataset = entry.value.get("dataset") if isinstance(entry.value, dict) else None
+            if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
+                dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
+            if not SAFE_NAME.fullmatch(entry.name):
+                fault = "a scene name holds 1 to 100 letters, digits, dots, dashes and underscores, no others"
+                remedy = "rename the scene: it becomes part of file names"
+                broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
+                continue
+            refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
+    except JsonFaultError as fault:
+        scene = None if fault.scene is None else printable(fault.scene)
+        broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
+    except OSError as error:
+        broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
+
+
+def _read_span(path: Path, ref: SceneRef) -> bytes:
+    if ref.span is None:
+        raise ValueError(f"{ref.id} is not a scene of this reader")
+    start, end = ref.span
+    with path.open("rb") as file:
+        file.seek(start)
+        raw = file.read(end - start)
+    if hashlib.sha256(raw).hexdigest() != ref.stamp:
+        raise RawDataError(path, "changed_while_reading", "the file changed during the build", "build again", ref.id)
+    return raw
+
+
+def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | None:
+    """The scene's object, or None with a fault."""
+    try:
+        scene = json.loads(raw.decode("utf-8"), object_pairs_hook=findings.unique_keys, parse_int=whole_number)
+    except UnicodeDecodeError as error:
+        findings.fault("not_utf8", ref.id, f"byte {error.start} of the scene is not UTF-8", "save the file as UTF-8")
+        return None
+    except RecursionError:
+        findings.fault("too_deep", ref.id, "the scene is nested too deeply", "is this a meta_info file?")
+        return None
+    if not isinstance(scene, dict):
+        findings.fault("wrong_type", ref.id, f"a scene is an object, not {type(scene).__name__}")
+        return None
+    return scene
+
+
+def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMeta) -> Scene | None:
+    """The scene, or None if any finding is a fault."""
+    check_keys(raw, SCENE_KEYS, "scene", findings)
+    dataset, name = ref.id.split("/")
+    if raw.get("dataset") != dataset:
+        findings.fault("bad_dataset", "dataset", f"dataset is {raw.get('dataset')!r}, not a plain name", "name it")
+    counts = _counts(raw.get("object_counts", {}), findings)
+    objects = _objects(raw.get("object_bbox", {}), findings)
+    _compare_counts(counts, objects, findings)
+    room = _room(raw, findings)
+    video = _video(raw.get("video_path"), findings)
+    if findings.faults:
+        return None
+    return Scene(
+        id=ref.id,
+        dataset=dataset,
+        name=name,
+        source=Source(reader=reader.name, reader_version=reader.version, files=ref.files, sha256=ref.stamp),
+        video=video,
+        objects=tuple(objects),
+        counts=counts,
+        room=room,
+        findings=tuple(findings.items),
+    )
+
+
+def _counts(raw: object, findings: Findings) -> dict[str, int]:
+    if not isinstance(raw, dict):
+        findings.fault("wrong_type", "object_counts", f"object_counts is {type(raw).__name__}, not an object")
+        return {}
+    counts = {}
+    for category, count in sorted(raw.items()):
+        check_name(category, findings)
+        if isinstance(count, bool) or not isinstance(count, int):
+            findings.fault("wrong_type", category, f"the count of {category} is {count!r}, not a whole number")
+        elif count < 0:
+            findings.fault("negative_count", category, f"the count of {category} is {count}", "count again")
+        elif count > COUNT_MAX:
+            message = f"the count of {category} is {count}, over {COUNT_MAX}"
+            findings.fault("implausible_count", category, message, "count again")
+        else:
+            counts[category] = count
+    return counts
+
+
+def _objects(raw: object, findings: Findings) -> list[SceneObject]:
+    if not isinstance(raw, dict):
+        findings.fault("wrong_type", "object_bbox", f"object_bbox is {type(raw).__name__}, not an object")
+        return []
+    objects = []
+    for category, boxes in sorted(raw.items()):
+        named = check_name(category, findings)
+        if not isinstance(boxes, list):
+            findings.fault("wrong_type", category, f"the boxes of {category} are {type(boxes).__name__}, not a list")
+            continue
+        parsed: list[OrientedBox] = []
+        for number, box in enumerate(boxes):
+            oriented = check_box(box, f"{category} #{number}", category, findings)
+            if oriented is not None and named:
+                objects.append(SceneObject(category=category, instance=number, box=oriented))
+                parsed.append(oriented)
+        check_repeats(category, parsed, findings)
+    return objects
+
+
+def _compare_counts(counts: dict[str, int], objects: list[SceneObject], findings: Findings) -> None:
+    boxed = Counter(o.category for o in objects)
+    for category in sorted({*counts, *boxed}):
+        stated, found = counts.get(category, 0), boxed[category]
+        if stated != found:
+            findings.doubt(
+                "count_differs_from_boxes",
+                category,
+                f"{category}: {stated} stated, {found} boxes",
+                "count in the video and correct the number or the boxes",
+                (found, stated, "objects"),
+            )
+
+
+def _room(raw: dict[str, Any], findings: Findings) -> Room:
+    area: float | None = None
+    if raw.get("room_size") is not None:
+        area = finite_number(raw["room_size"], "room_size", findings)
+        if area is not None and area < 0:
+            findings.fault("negative_area", "room_size", f"room_size is {area} m2", "measure the room again")
+        elif area is not None and area > ROOM_MAX_M2:
+            message = f"room_size is {area} m2, over {ROOM_MAX_M2:.0f}"
+            findings.fault("implausible_area", "room_size", message, "give square metres")
+        elif area == 0:
+            message = "room_size is 0, which stands for a failed measurement: taken as not measured"
+            findings.doubt("room_area_zero", "room", message, "measure the room again or write null", (0, 0, "m2"))
+            area = None
+    center = None
+    if raw.get("room_center") is not None:
+        center = number_list(raw["room_center"], 3, "room_center", findings)
+    if findings.faults:
+        return Room()
+    return Room(area_m2=area, center=(center[0], center[1], center[2]) if center else None)
+
+
+def _video(raw: object, findings: Findings) -> Video | None:
+    """Only the file name is kept: the released paths are those of the authors' machines."""
+    if raw is None:
+        return None
+    if not isinstance(raw, str) or not raw.isprintable() or not PurePosixPath(raw).name.strip("."):
+        findings.fault("bad_video_path", "video_path", f"video_path is {raw!r}", "give the name of the video file")
+        return None
+    return Video(path=PurePosixPath(raw).name)

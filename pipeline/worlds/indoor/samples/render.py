@@ -1,0 +1,90 @@
+"""Colour, depth and instance images of a sample scene, one ray per pixel (Open3D's RaycastingScene)."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import open3d as o3d
+
+from pipeline.core.arrays import FloatArray
+from pipeline.sampling.camera import Lens
+from pipeline.sampling.meshes import Mesh
+
+_LIGHT: Final = (0.36, 0.48, 0.8)  # direction to the light, unit length; walls differ in brightness by their side
+_AMBIENT: Final = 0.62
+_DIFFUSE: Final = 0.38
+
+
+class Shot(NamedTuple):
+    """What one frame shows.
+
+    Attributes:
+        color: (h, w, 3) RGB.
+        depth_m: (h, w) along the camera's z; inf where nothing is.
+        owner: (h, w) owner of the mesh that is seen, -1 where nothing is.
+    """
+
+    color: npt.NDArray[np.uint8]
+    depth_m: npt.NDArray[np.float32]
+    owner: npt.NDArray[np.int32]
+
+
+class Renderer:
+    """Renders one mesh (world frame) with any lens from any pose."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self._scene = o3d.t.geometry.RaycastingScene()
+        self._scene.add_triangles(
+            o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+            o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
+        )
+        self._owner = mesh.face_owner()
+        self._corner_colors = _lit_corners(mesh)
+
+    def shoot(self, world_T_camera: FloatArray, lens: Lens) -> Shot:
+        """One frame from the pose (4, 4)."""
+        depth, owner, face, uv = self._cast(world_T_camera, lens)
+        corners = self._corner_colors[face]
+        u, v = uv[:, 0:1], uv[:, 1:2]
+        color = corners[:, 0] * (1 - u - v) + corners[:, 1] * u + corners[:, 2] * v
+        color[owner < 0] = 0.0
+        shape = (lens.height, lens.width)
+        return Shot(color.astype(np.uint8).reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
+
+    def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
+        """Depth (h, w) alone, inf where nothing is."""
+        return self._cast(world_T_camera, lens)[0].reshape(lens.height, lens.width)
+
+    def _cast(
+        self, pose: FloatArray, lens: Lens
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.intp], npt.NDArray[np.float32]]:
+        """Depth, owner, face and barycentric coordinates of each pixel, row by row."""
+        x, y = _pixel_directions(lens)
+        turn = pose[:3, :3].astype(np.float32)
+        rays = np.empty((lens.height, lens.width, 6), dtype=np.float32)
+        rays[..., :3] = pose[:3, 3]
+        for axis in range(3):
+            rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y + turn[axis, 2])[:, None]
+        hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays.reshape(-1, 6)))
+        depth = hits["t_hit"].numpy()
+        hit = np.isfinite(depth)
+        face = np.where(hit, hits["primitive_ids"].numpy(), 0).astype(np.intp)
+        return depth, np.where(hit, self._owner[face], -1).astype(np.int32), face, hits["primitive_uvs"].numpy()
+
+
+def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Rays of the pixels in camera axes, of length 1 along z: x (w,) of the columns and y (h,) of the rows."""
+    x, y = (np.arange(lens.width) - lens.cx) / lens.fx, (np.arange(lens.height) - lens.cy) / lens.fy
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def _lit_corners(mesh: Mesh) -> npt.NDArray[np.float32]:
+    """Colour (F, 3 corners, 3) of each face under a fixed light; a face is lit from both sides."""
+    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    toward = normal[:, 0] * _LIGHT[0] + normal[:, 1] * _LIGHT[1] + normal[:, 2] * _LIGHT[2]
+    shade = _AMBIENT + _DIFFUSE * (0.5 + 0.5 * toward)
+    return np.asarray(mesh.colors[mesh.faces] * shade[:, None, None], dtype=np.float32)

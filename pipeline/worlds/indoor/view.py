@@ -1,0 +1,133 @@
+"""A scan as arrays, as its tasks see it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from pipeline.benchmarks.vsi.rules import Rules
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.schema import Finding, Rejection, Scene, SceneObject
+from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.geometry.grids import SampledBoxes
+
+# Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
+Slot = Literal["counted", "boxed", "unique", "seen"]
+
+
+class SceneView:
+    """A scene as arrays under one profile.
+
+    Attributes:
+        categories: (C,) names, sorted.
+        count: (C,) instances as the source states them.
+        boxed: (C,) number of boxes.
+        boxes: all boxes, grouped by category in the same order.
+        first: (C,) index of each category's first box (meaningless where it has none).
+    """
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self.scene = scene
+        self.rules = rules
+        names = sorted({*scene.counts, *(o.category for o in scene.objects)})
+        self.categories: StrArray = np.array(names, dtype=object)
+        self.index = {name: i for i, name in enumerate(names)}
+        self.count = np.array([scene.counts.get(n, 0) for n in names], dtype=np.intp)
+        shown = [o for o in scene.objects if not (rules.refuse_unseen and is_unseen(o))]
+        objects = sorted(shown, key=lambda o: (o.category, o.instance))
+        self.unseen = np.zeros(len(names), dtype=np.intp)
+        for item in scene.objects:
+            self.unseen[self.index[item.category]] += is_unseen(item)
+        if rules.refuse_unseen:
+            self.count = np.maximum(self.count - self.unseen, 0)
+        self._objects = objects
+        self.boxes = stack(
+            [o.box.center for o in objects], [o.box.lengths for o in objects], [o.box.axes for o in objects]
+        )
+        self.category_of = np.array([self.index[o.category] for o in objects], dtype=np.intp)
+        self.boxed = np.bincount(self.category_of, minlength=len(names))
+        first = np.searchsorted(self.category_of, np.arange(len(names)))
+        self.first = np.minimum(first, max(len(objects) - 1, 0))
+        self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
+
+    def problem(self, category: int, slot: Slot) -> Rejection | None:
+        """Why a category cannot stand in a slot, or None if it can."""
+        name = str(self.categories[category])
+        if self.unseen[category] and not self.boxed[category]:
+            return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
+        if slot == "unique" and self.count[category] != 1:
+            return Rejection(reason="not_unique", measured=int(self.count[category]), limit=1, unit="objects")
+        doubt = self.doubt(name)
+        if doubt is not None:
+            return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+        if slot != "counted" and self.boxed[category] == 0:
+            return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
+        if slot == "seen" and np.isnan(self.first_seen_s[category]):
+            return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
+        return None
+
+    def doubt(self, subject: str) -> Finding | None:
+        """The doubt about a category (or "room"), if the profile heeds doubts."""
+        return self._doubts.get(subject) if self.rules.refuse_doubts else None
+
+    def usable(self, slot: Slot) -> IntArray:
+        """Indices of the categories that can stand in a slot, ascending."""
+        return np.array([c for c in range(len(self.categories)) if self.problem(c, slot) is None], dtype=np.intp)
+
+    @cached_property
+    def distance_m(self) -> FloatArray:
+        """(C, C) smallest distance between any box of a unique category (row) and any box of another (column).
+
+        NaN in the rows of categories that are not unique.
+        """
+        matrix = np.full((len(self.categories),) * 2, np.nan)
+        rows = np.isin(self.category_of, self.usable("unique"))
+        first, second = np.nonzero(rows[:, None] & (self.category_of[:, None] != self.category_of[None, :]))
+        if self.rules.distance == "exact":
+            # Each unordered pair once, so that both orders give the same bits.
+            low, high = np.minimum(first, second), np.maximum(first, second)
+            pairs, inverse = np.unique(low * len(rows) + high, return_inverse=True)
+            i, j = np.divmod(pairs, len(rows))
+            distance = closest_distance_m(self.boxes.take(i), self.boxes.take(j))[inverse]
+        else:
+            distance = SampledBoxes(self.boxes).distance_m(first, second)
+        cells = (self.category_of[first], self.category_of[second])
+        matrix[cells] = np.inf
+        np.minimum.at(matrix, cells, distance)
+        return matrix
+
+    @cached_property
+    def first_seen_s(self) -> FloatArray:
+        """(C,) time at which the video first shows any object of the category; NaN if never, or not examined."""
+        first = np.full(len(self.categories), np.nan)
+        for item, category in zip(self._objects, self.category_of, strict=True):
+            if item.visibility is not None and item.visibility.first_seen_s is not None:
+                first[category] = np.fmin(first[category], item.visibility.first_seen_s)
+        return first
+
+    @cached_property
+    def shown_in(self) -> BoolArray:
+        """(C, B) whether each frame budget shows every object of the category; B = 0 where nothing was examined."""
+        observation = self.scene.observation
+        if observation is None:
+            return np.empty((len(self.categories), 0), dtype=bool)
+        shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)
+        for item, category in zip(self._objects, self.category_of, strict=True):
+            pixels = item.visibility.budgets if item.visibility else {}
+            shown[category] &= [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
+        return shown
+
+    def center_m(self, category: IntArray) -> FloatArray:
+        """Centre (n, 3) of each category's first box."""
+        return np.asarray(self.boxes.center[self.first[category]])
+
+    def pair_names(self, first: IntArray, second: IntArray) -> StrArray:
+        """Each pair of categories as "a - b"."""
+        return np.asarray(self.categories[first] + " - " + self.categories[second])
+
+
+def is_unseen(item: SceneObject) -> bool:
+    """Whether the video was examined and shows nothing of an object."""
+    return item.visibility is not None and item.visibility.frames_seen == 0
