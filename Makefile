@@ -41,15 +41,15 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench_llm)
-	$(BIN)/python -m tests.bench
-	$(BIN)/python -m tests.bench_areas
-	$(BIN)/python -m tests.bench_readers
-	$(BIN)/python -m tests.bench_observe
-	$(BIN)/python -m tests.bench_stress
-	$(BIN)/python -m tests.bench_flights
-	$(BIN)/python -m tests.bench_motion
-	$(BIN)/python -m tests.bench_urban
+bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)
+	$(BIN)/python -m tests.bench.builds
+	$(BIN)/python -m tests.bench.areas
+	$(BIN)/python -m tests.bench.readers
+	$(BIN)/python -m tests.bench.observe
+	$(BIN)/python -m tests.bench.stress
+	$(BIN)/python -m tests.bench.flights
+	$(BIN)/python -m tests.bench.motion
+	$(BIN)/python -m tests.bench.urban
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
 	$(BIN)/scan2qa schemas

@@ -28,7 +28,7 @@ from pipeline.questions.choices import LETTERS
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import build, config_of, perturbed, release_of, rows_of, whys
-from tests.readers.broken_metadata import write_scenes
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 COLUMNS = ["id", "dataset", "scene_name", "question_type", "question", "options", "ground_truth", "pruned"]
 CAP = 4

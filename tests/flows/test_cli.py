@@ -30,8 +30,8 @@ from tests.builds import (
     release_of,
     rows_of,
 )
-from tests.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
-from tests.test_store import lock_elsewhere
+from tests.engine.test_store import lock_elsewhere
+from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 
 COMMAND = "from flows.cli import main; main()"
 FULL_DISK = """

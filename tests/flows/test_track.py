@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from flows.track import track
 from pipeline.core.errors import ConfigError
 from tests.conftest import REAL_DATA
-from tests.readers.logs.written import airdata, gpx, kml, line
+from tests.formats.logs.written import airdata, gpx, kml, line
 
 app = typer.Typer()
 app.command()(track)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
-from tests.readers.broken_metadata import write_scenes
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 
 def test_tasks_of_flights_are_not_asked_of_scans(tmp_path: Path) -> None:

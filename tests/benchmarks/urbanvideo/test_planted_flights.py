@@ -1,0 +1,308 @@
+"""A build of the sample flights finds what was planted in them, and asks what their planted truth alone answers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.core.parquet import read_table
+from pipeline.core.schema import Motion, Scene, Segment
+from pipeline.core.templates import load_template
+from pipeline.engine.builder import Builder
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
+from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.truth import FlightTruth
+from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
+from tests.builds import UNASKED, release_of, rows_of
+from tests.oracles.flight_answers import JUDGES, Fields, actions, called, filmed, judge, seconds
+from tests.oracles.sample_flights import (
+    OracleSegment,
+    oracle_bearing,
+    oracle_distance,
+    oracle_intervals,
+    oracle_segments,
+)
+
+IDS = tuple(plan.id for plan in PLANS)
+NOISY, GAP, NO_HEADING = "water_tower", "old_quarter", "market_hall"
+FACTS = tuple(name for name, task in URBAN_TASKS.items() if task.facts)
+TOLD_WITHOUT_HEADING = {"ascend", "descend", "hover"}
+MOVEMENTS = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
+LEAST_S = 2.0  # a shorter rest, at a border of the video, is no hovering
+
+
+@dataclass
+class Built:
+    folder: Path
+    truths: dict[str, FlightTruth]
+    outcome: Outcome
+    scenes: dict[str, Scene]
+    questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
+
+
+@pytest.fixture(scope="module")
+def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("planted_flights") / "out"
+    builder = Builder(uncapped(flights), folder)
+    outcome = builder.build()
+    results = {(e.stage, e.unit): builder.store.get(e.output) for e in outcome.manifest if e.output}
+    scenes = {
+        unit.removeprefix(f"{DATASET}/"): Scene.model_validate_json(raw)
+        for (stage, unit), raw in results.items()
+        if stage == "observe"
+    }
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [row for (stage, _), raw in results.items() if stage == name for row in read_table(raw).to_pylist()]
+        for name in ("generate", "select")
+    }
+    accepted = {row["id"]: row for row in rows["generate"] if row["reason"] is None}
+    worded = [row for row in rows["select"] if row["reason"] is None]
+    assert {row["id"] for row in worded} == set(accepted)
+    questions = [{**accepted[row["id"]], **row} for row in worded]
+    return Built(folder, {name: read_flight_truth(flights, name) for name in IDS}, outcome, scenes, questions)
+
+
+def uncapped(flights: Path) -> BuildConfig:
+    """Everything that may be asked."""
+    return BuildConfig.model_validate(
+        {
+            "build": "urban",
+            "roots": {"flights": flights},
+            "author": {"model": None},
+            "select": {"per_scene_and_task": 1000},
+            "export": {"layout": "urban"},
+            "video": False,
+        }
+        | UNASKED
+    )
+
+
+def motion_of(built: Built, flight: str) -> Motion:
+    observed = built.scenes[flight].flight
+    assert observed is not None
+    assert observed.motion is not None
+    return observed.motion
+
+
+def truth_of(built: Built, question: dict[str, Any]) -> FlightTruth:
+    return built.truths[question["scene"].removeprefix(f"{DATASET}/")]
+
+
+def fields_of(question: dict[str, Any]) -> Fields:
+    """What the words of a question ask about."""
+    fields = load_template(question["template"].replace(".", "/")).parse(question["text"])
+    assert fields is not None
+    return {name: value for name, value in fields.items() if isinstance(value, str)}
+
+
+def planted(truth: FlightTruth) -> list[OracleSegment]:
+    """The movements as far as video and log tell of them, in the video's time; a gap of the log cuts one in two."""
+    known = [(0.0, truth.frames / truth.fps)]
+    if truth.gap_s is not None:
+        known = [(0.0, truth.gap_s[0]), (truth.gap_s[1], known[0][1])]
+    if truth.id == NOISY:
+        known = [(truth.no_fix_s, known[0][1])]  # its log is the receiver's alone
+    spans = [
+        move._replace(start_s=max(move.start_s, start), end_s=min(move.end_s, end))
+        for move in oracle_segments(truth)
+        for start, end in known
+    ]
+    return [span for span in spans if span.end_s - span.start_s >= LEAST_S]
+
+
+def overlap_share(a: OracleSegment | Segment, b: OracleSegment | Segment) -> float:
+    """Time in both over time in either."""
+    both = min(a.end_s, b.end_s) - max(a.start_s, b.start_s)
+    return max(0.0, both) / (max(a.end_s, b.end_s) - min(a.start_s, b.start_s))
+
+
+def alike(a: OracleSegment | Segment, b: OracleSegment | Segment) -> bool:
+    return set(a.actions) == set(b.actions) and overlap_share(a, b) >= 0.5
+
+
+def test_every_flight_is_built_and_every_task_of_facts_asks(built: Built) -> None:
+    assert built.outcome.quarantine == []
+    assert set(built.scenes) == set(IDS)
+    assert built.outcome.released is not None
+    assert set(built.outcome.released.questions) == set(FACTS)
+    assert len(FACTS) == 13
+
+
+@pytest.mark.parametrize("flight", [name for name in IDS if name not in {NOISY, NO_HEADING}])
+def test_every_planted_movement_is_found_once(built: Built, flight: str) -> None:
+    expected, found = planted(built.truths[flight]), motion_of(built, flight).segments
+    assert [set(s.actions) for s in found] == [set(m.actions) for m in expected]
+    for segment, move in zip(found, expected, strict=True):
+        assert segment.start_s == pytest.approx(move.start_s, abs=0.5)
+        assert segment.end_s == pytest.approx(move.end_s, abs=0.5)
+        assert segment.turn_deg == pytest.approx(move.turn_deg, abs=5.0)
+        assert segment.climb_m == pytest.approx(move.climb_m, abs=0.2)
+
+
+def test_a_noisy_log_with_lost_samples_gives_the_movements(built: Built) -> None:
+    expected, found = planted(built.truths[NOISY]), motion_of(built, NOISY).segments
+    hits = sum(any(alike(move, segment) for segment in found) for move in expected)
+    right = sum(any(alike(move, segment) for move in expected) for segment in found)
+    assert 2 * min(hits, right) / (len(expected) + len(found)) >= 0.95
+
+
+def test_nothing_is_told_of_a_gap(built: Built) -> None:
+    truth, motion = built.truths[GAP], motion_of(built, GAP)
+    assert truth.gap_s is not None
+    start, end = truth.gap_s
+    assert not [t for t in motion.t_s if start < t < end]
+    assert not [s for s in motion.segments if s.start_s < end and s.end_s > start]
+
+
+def test_without_a_heading_no_turn_or_direction_is_claimed(built: Built) -> None:
+    truth, motion = built.truths[NO_HEADING], motion_of(built, NO_HEADING)
+    assert set(motion.heading_deg) == {None}
+    assert all(s.turn_deg is None and set(s.actions) <= TOLD_WITHOUT_HEADING for s in motion.segments)
+    told = [move for move in planted(truth) if set(move.actions) <= TOLD_WITHOUT_HEADING]
+    for move in told:
+        (segment,) = (s for s in motion.segments if alike(s, move))
+        assert segment.start_s == pytest.approx(move.start_s, abs=0.5)
+        assert segment.end_s == pytest.approx(move.end_s, abs=0.5)
+        assert segment.climb_m == pytest.approx(move.climb_m, abs=0.2)
+    for question in built.questions:
+        if question["scene"] == f"{DATASET}/{NO_HEADING}" and question["task"] in MOVEMENTS:
+            assert not re.search(r"\b(turn|fly|flies)", " ".join((question["answer"], *question["wrong"])))
+
+
+def test_landmarks_are_where_they_were_planted(built: Built) -> None:
+    for name, scene in built.scenes.items():
+        truth = built.truths[name]
+        assert scene.flight is not None
+        assert [mark.name for mark in scene.flight.landmarks] == [mark.name for mark in truth.landmarks]
+        for mark, thing in zip(scene.flight.landmarks, truth.landmarks, strict=True):
+            assert math.dist(mark.center, thing.solid.center) < 0.05, (name, mark.name)
+            assert (mark.outline is None) == thing.is_point
+            for corner in thing.solid.corners:
+                assert mark.outline is None or min(math.dist(corner, p) for p in mark.outline) < 0.05
+            if thing.kind != "park":
+                # The ground is where the first fix puts the take-off.
+                assert mark.base_m == pytest.approx(thing.solid.base_m, abs=0.2 + 3 * truth.noise_m)
+                assert mark.top_m == pytest.approx(thing.solid.top_m, abs=0.2 + 3 * truth.noise_m)
+            assert mark.label is not None
+            assert truth.landmarks[called(truth, mark.label)] == thing
+
+
+@pytest.mark.parametrize("task", FACTS)
+def test_the_answer_is_the_one_right_option_by_the_planted_truth(built: Built, task: str) -> None:
+    """Of every candidate, with all of its wrong options: none is even arguable."""
+    asked = [q for q in built.questions if q["task"] == task]
+    assert asked
+    for question in asked:
+        verdicts = judge(truth_of(built, question), task, fields_of(question), [question["answer"], *question["wrong"]])
+        assert verdicts == ["right", *["wrong"] * len(question["wrong"])], (question["text"], question["answer"])
+
+
+def test_every_task_of_facts_has_a_judge() -> None:
+    assert set(JUDGES) == set(FACTS)
+
+
+def test_what_was_not_shown_yet_is_not_asked_about(built: Built) -> None:
+    """Where it is known what the video shows; the goal is given."""
+    for question in built.questions:
+        truth = truth_of(built, question)
+        flight = built.scenes[truth.id].flight
+        assert flight is not None
+        labels = {str(mark.label) for mark in flight.landmarks} & {question["answer"], *question["operands"]}
+        if motion_of(built, truth.id).views is None:
+            continue
+        fields = fields_of(question)
+        until = seconds(fields.get("end") or fields.get("time") or "99:00")
+        for label in labels - {truth.goal}:
+            shown = oracle_intervals(truth, called(truth, label))
+            assert shown, question
+            assert shown[0][0] <= until + 0.5, question
+
+
+def test_the_release_has_the_released_columns(built: Built) -> None:
+    table = built.folder / "release" / "data" / "test-00000-of-00001.parquet"
+    rows = rows_of(table)
+    assert list(read_table(table.read_bytes()).column_names) == [
+        "Question_id",
+        "video_id",
+        "question_category",
+        "question",
+        "answer",
+    ]
+    by_id = {question["id"]: question for question in built.questions}
+    assert len(rows) == len(by_id) == len({row["Question_id"] for row in rows})
+    for row in rows:
+        question = by_id[row["Question_id"]]
+        text, *options = row["question"].split("\n")
+        assert text == question["text"]
+        assert [option[:3] for option in options] == [f"{letter}. " for letter in "ABCDE"[: len(options)]]
+        assert 3 <= len(options) == min(5, 1 + len(question["wrong"]))
+        assert options["ABCDE".index(row["answer"])][3:] == question["answer"]
+        assert {option[3:] for option in options} <= {question["answer"], *question["wrong"]}
+        assert row["video_id"] == f"{question['scene']}.mp4"
+        assert row["question_category"] == question["task"]
+
+
+def test_letters_are_even(built: Built) -> None:
+    """Within flight, task and number of options no letter is the answer two times more often than another."""
+    letters: dict[tuple[str, str, int], Counter[str]] = {}
+    for question in built.questions:
+        key = (question["scene"], question["task"], len(question["options"]))
+        letters.setdefault(key, Counter(dict.fromkeys("ABCDE"[: key[2]], 0))).update(question["ground_truth"])
+    assert all(max(count.values()) - min(count.values()) <= 1 for count in letters.values())
+    total = Counter(question["ground_truth"] for question in built.questions)
+    assert all(0.1 < total[letter] / total.total() < 0.3 for letter in "ABCDE")
+
+
+def test_provenance_says_where_an_answer_comes_from(built: Built) -> None:
+    rows = {row["id"]: row for row in rows_of(built.folder / "release" / "provenance" / "test-00000-of-00001.parquet")}
+    assert set(rows) == {question["id"] for question in built.questions}
+    for question in built.questions:
+        row = rows[question["id"]]
+        truth = truth_of(built, question)
+        assert (row["scene"], row["task"], row["operands"]) == (
+            question["scene"],
+            question["task"],
+            question["operands"],
+        )
+        assert row["answer"] == question["answer"]
+        assert row["evidence"]
+        assert any(name.endswith(truth.log) for name in row["source_files"])
+
+
+def test_the_evidence_is_of_the_planted_flight(built: Built) -> None:
+    """Distances, bearings and durations behind the answers, within what a fifth of a second and the noise allow."""
+    checked: Counter[str] = Counter()
+    for question in built.questions:
+        truth, facts = truth_of(built, question), {e["name"]: e["value"] for e in question["evidence"]}
+        if question["task"] == "Proximity":
+            place, (start, end) = called(truth, question["operands"][0]), map(seconds, question["operands"][1:])
+            far = [oracle_distance(truth, start + k / 5, place) for k in range(5 * (end - start) + 1)]
+            expected = {"start": far[0], "end": far[-1], "least": min(far), "most": max(far)}
+            for name, distance in expected.items():
+                assert facts[f"distance_{name}"] == pytest.approx(distance, abs=2.5), (name, question["text"])
+        elif question["task"] == "Landmark Position":
+            place, t = called(truth, question["operands"][0]), seconds(question["operands"][1])
+            assert facts["distance"] == pytest.approx(oracle_distance(truth, t, place, "center"), abs=2.5)
+            assert abs((facts["bearing"] - oracle_bearing(truth, t, place) + 180) % 360 - 180) < 5.0
+        elif question["task"] == "Duration":
+            told = {e["subject"]: e["value"] for e in question["evidence"] if e["name"] == "duration"}
+            for words in question["operands"]:
+                (move,) = (m for m in filmed(truth) if actions(words) <= set(m.actions))
+                assert told[words] == pytest.approx(move.end_s - move.start_s, abs=1.2)
+        else:
+            continue
+        checked[question["task"]] += 1
+    assert len(checked) == 3
+
+
+def test_a_second_build_gives_the_same_bytes(built: Built, flights: Path, tmp_path: Path) -> None:
+    Builder(uncapped(flights), tmp_path / "again").build()
+    assert release_of(tmp_path / "again") == release_of(built.folder)

@@ -1,0 +1,302 @@
+"""The registry, what a flight lacks or is in doubt about, names that cannot be used, and the cost."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
+from pipeline.benchmarks.urbanvideo.tasks.progress import actions_of
+from pipeline.core.schema import Scene
+from pipeline.core.tables import CANDIDATES
+from pipeline.core.templates import load_template
+from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.urbanvideo.flights import (
+    finding,
+    flight,
+    mark,
+    motion,
+    random_flight,
+    refusal,
+    row,
+    rows,
+)
+
+RELEASED = (
+    "Trajectory Captioning", "Sequence Recall", "Object Recall", "Scene Recall", "Start/End Position", "Proximity",
+    "Duration", "Landmark Position", "Goal Detection", "Cognitive Map", "Causal", "Counterfactual", "Association",
+    "Progress Evaluation", "High-level Planning", "Action Generation",
+)  # fmt: skip
+ASSISTED = ("Scene Recall", "Causal", "Counterfactual")
+MOVES = [("ascend", 6, 20), ("fly forward", 10, 100), ("turn left", 5, 90), ("fly left", 9, 50)]
+PLACES = [mark("the inn", 30, 60, top=10.0), mark("the mill", -60, 130), mark("the barn", 90, 10)]
+VIEWS = {0: [(0, 20)], 1: [(0, 30)], 2: [(0, 10)]}
+ROUTE = ("Ascend to 50 m", "Fly to the crossing", "Turn left", "Move to the left")
+
+
+def whole(**more: object) -> Scene:
+    given = {"goal": "the mill", "route": ROUTE} | more
+    return flight(motion(MOVES, views=VIEWS), PLACES, **given)  # type: ignore[arg-type]
+
+
+def test_all_tasks_by_their_released_names() -> None:
+    assert tuple(URBAN_TASKS) == RELEASED
+    assert tuple(name for name, task in URBAN_TASKS.items() if not task.facts) == ASSISTED
+    for task in URBAN_TASKS.values():
+        assert load_template(task.template).version == 1
+        assert task.definition
+        assert task.example
+        assert task.labels((), "") == ()
+    assert {name for name, task in URBAN_TASKS.items() if task.model_assisted} == {
+        *ASSISTED,
+        "Object Recall",
+        "Association",
+    }
+
+
+GOLDEN = {
+    "Trajectory Captioning": (("0:10", "0:55"), "How does the drone move from 0:10 to 0:55 of the video?"),
+    "Sequence Recall": (("turning left",), "What is the drone's next step after turning left?"),
+    "Object Recall": (("the cafe",), "What is located next to the cafe?"),
+    "Scene Recall": (("at the start",), "What scene does the drone observe at the start?"),
+    "Start/End Position": (
+        (),
+        "Where are the starting point and the final destination of the drone's movement, judged by the landmark "
+        "nearest to each?",
+    ),
+    "Proximity": (
+        ("the cafe", "0:10", "1:05"),
+        "How does the distance between the drone and the cafe change from 0:10 to 1:05 of the video?",
+    ),
+    "Duration": (("ascending", "hovering"), "Which takes the drone longer, ascending or hovering?"),
+    "Landmark Position": (
+        ("the cafe", "0:42"),
+        "At 0:42 of the video, where is the cafe relative to the drone?",
+    ),
+    "Goal Detection": (
+        ("the cafe", "0:42"),
+        "Navigation goal: the cafe. At 0:42 of the video, is the goal in the field of view, and if so, where in it?",
+    ),
+    "Cognitive Map": (
+        ("the cafe", "the inn"),
+        "Which of these maps, drawn from above, shows the drone's flight? The rows of a map run from top to bottom and "
+        "are separated by slashes, and the direction in which the drone first flies is up. S is the start, E the end, "
+        "* the path; 1 = the cafe; 2 = the inn.",
+    ),
+    "Causal": (("ascend at the tower",), "Why does the drone ascend at the tower?"),
+    "Counterfactual": (
+        ("ascending at first", "flies lower"),
+        "Instead of ascending at first, if the drone flies lower, can it still complete its task, and how is the "
+        "alternative route?",
+    ),
+    "Association": (
+        ("the cafe", "0:42"),
+        "Navigation goal: the cafe. At 0:42 of the video the goal is not in view. Which element in view is the most "
+        "spatially related to it, that is, nearest to it?",
+    ),
+    "Progress Evaluation": (
+        ("0:42", "Turn left", "Fly forward"),
+        "Navigation route: Turn left; Fly forward. At 0:42 of the video, which step of the route is the drone "
+        "performing?",
+    ),
+    "High-level Planning": (
+        ("the cafe", "0:42"),
+        "Navigation goal: the cafe. To reach the goal in a straight line from its position at 0:42 of the video, what "
+        "should the drone approach next?",
+    ),
+    "Action Generation": (
+        ("0:42", "Navigation route", "Turn left", "Fly forward"),
+        "Navigation route: Turn left; Fly forward. The drone has flown as the video shows up to 0:42. What is its best "
+        "next action?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_golden_wording(name: str) -> None:
+    operands, text = GOLDEN[name]
+    task = URBAN_TASKS[name]
+    template = load_template(task.template)
+    fields = task.fields(operands, None)
+    assert template.render(fields) == text
+    assert template.parse(text) == fields
+
+
+def test_answers_of_one_flight() -> None:
+    """What the tasks say of one flight, by hand."""
+    scene = whole()
+    assert row(scene, "Trajectory Captioning", "0:00", "0:30")["answer"] == (
+        "It ascends, then flies forward, then turns left, then flies left."
+    )
+    assert row(scene, "Sequence Recall", "turning left")["answer"] == "Fly left"
+    assert "Fly right" in row(scene, "Sequence Recall", "turning left")["wrong"]
+    route = ["Navigation route", *ROUTE]
+    assert row(scene, "Action Generation", "0:16", *route)["answer"] == "Turn left"
+    # Flying on as before may be right for half a second more.
+    assert "Fly forward" not in row(scene, "Action Generation", "0:16", *route)["wrong"]
+    assert row(scene, "Progress Evaluation", "0:11", *ROUTE)["answer"] == "Fly to the crossing"
+    assert set(row(scene, "Progress Evaluation", "0:11", *ROUTE)["wrong"]) == {*ROUTE} - {"Fly to the crossing"}
+    assert urban_candidates(FlightView(scene), list(URBAN_TASKS.values())).schema == CANDIDATES
+
+
+def test_a_route_does_not_speak_of_every_pause() -> None:
+    moves = [("hover", 4, 0), ("ascend", 6, 20), ("gimbal down", 5, 20), ("hover", 3, 0), ("turn left", 6, 90)]
+    scene = flight(motion(moves), route=["take off", "look down", "turn left"])
+    asked = {r["operands"][0]: r["answer"] for r in rows(scene, "Progress Evaluation")}
+    assert asked == {"0:07": "take off", "0:12": "look down", "0:21": "turn left"}
+
+
+def test_a_route_that_was_not_flown() -> None:
+    turned = whole(route=("Ascend", "Fly on", "Turn right", "Move to the left"))
+    assert refusal(rows(turned, "Progress Evaluation")[0]) == ("route_disagrees_with_flight", 0, 1)
+    short = whole(route=("Ascend", "Fly on", "Turn left"))
+    assert refusal(rows(short, "Progress Evaluation")[0]) == ("route_disagrees_with_flight", 0, 1)
+    twice = flight(motion([("hover", 5, 0), ("gimbal down", 5, 20), ("hover", 5, 0)]), route=["Hover"])
+    assert refusal(rows(twice, "Progress Evaluation")[0]) == ("route_fits_in_several_ways", 2, 1)
+    vague = whole(route=("Ascend", "Have a look around", "Turn left", "Move to the left"))
+    assert refusal(rows(vague, "Progress Evaluation")[0]) == ("route_steps_unclear", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "actions"),
+    [
+        ("Fly forward to the red house", {"fly forward"}),
+        ("proceed along the road", {"fly forward"}),
+        ("Raise the altitude", {"ascend"}),
+        ("take off", {"ascend"}),
+        ("fly up to 30 m", {"ascend"}),
+        ("Land by the lake", {"descend"}),
+        ("Fly towards the landmark", {"fly forward"}),
+        ("turn slightly left", {"turn left"}),
+        ("Turn to the right", {"turn right"}),
+        ("move to the right", {"fly right"}),
+        ("fly straight back", {"fly backward"}),
+        ("Hover for a while", {"hover"}),
+        ("descend while flying forward", {"descend", "fly forward"}),
+        ("Tilt the camera down", {"gimbal down"}),
+        ("look up again", {"gimbal up"}),
+        ("take off from the Central Park and climb to 36 metres", {"ascend"}),
+        ("fly a curve to the left", {"fly forward", "turn left"}),
+        ("turn left and fly to the bridge", set()),  # one after another
+        ("turn back", set()),
+        ("look at the tower", set()),
+    ],
+)
+def test_steps_of_routes(words: str, actions: set[str]) -> None:
+    assert set(actions_of(words)) == actions
+
+
+@pytest.mark.parametrize(
+    ("lacking", "refused"),
+    [
+        ({"goal": None}, {"Goal Detection", "Association", "High-level Planning"}),
+        ({"goal": "some other place"}, {"Goal Detection", "Association", "High-level Planning"}),
+        ({"route": ()}, {"Progress Evaluation"}),
+        ({"goal": None, "route": ()}, {
+            "Goal Detection", "Association", "High-level Planning", "Progress Evaluation", "Action Generation"}),
+        ({"findings": [finding("clock_jump")]}, {*RELEASED} - {*ASSISTED}),
+        ({"findings": [finding("clock_jump", severity="note")]}, set()),
+        ({"findings": [finding("unheard_of")]}, {*RELEASED} - {*ASSISTED}),
+        ({"findings": [finding("step_clock", severity="note")]}, {"Duration"}),
+        ({"findings": [finding("altitude_reference")]}, {"Proximity", "Landmark Position", "Goal Detection"}),
+        ({"findings": [finding("picture_shape_differs")]}, {
+            "Object Recall", "Start/End Position", "Proximity", "Landmark Position", "Goal Detection", "Cognitive Map",
+            "Association", "High-level Planning"}),
+    ],
+)  # fmt: skip
+def test_what_a_flight_lacks(lacking: dict[str, object], refused: set[str]) -> None:
+    found = rows(whole(**lacking))
+    lacks = [r for r in found if r["role"] == "scene" and r["reason"] != "nothing_to_ask_about"]
+    assert {r["task"] for r in lacks} == refused
+    assert all(r["reason"] and r["operands"] == ["one"] for r in found if r["role"] == "scene")
+    assert {r["task"] for r in found if r["role"] is None}.isdisjoint(refused)
+
+
+def test_without_heading_nothing_is_said_of_turning() -> None:
+    moves = [("ascend", 6, 20), ("hover", 5, 0), ("descend", 6, 20), ("fly forward", 9, 90)]
+    found = rows(flight(motion(moves, heading=None), PLACES, goal="the mill"))
+    refused = {r["task"]: r["reason"] for r in found if r["role"] == "scene"}
+    assert refused["Landmark Position"] == "no_heading"
+    asked = [r for r in found if r["reason"] is None]
+    sequences = {r["operands"][0]: r["answer"] for r in asked if r["task"] == "Sequence Recall"}
+    assert sequences == {}, "a drone of unknown heading that hovers may turn, so what comes next is not known"
+    # What is flown over ground is not known to be forward.
+    assert refusal(row(flight(motion(moves, heading=None)), "Sequence Recall", "descending"))[0] == "heading_unknown"
+    said = " ".join(text for r in asked if r["task"] != "Cognitive Map" for text in (r["answer"], *r["wrong"]))
+    assert "urn" not in said.lower()
+    assert " left" not in said
+
+
+def test_without_motion_nothing_is_asked() -> None:
+    assert {r["reason"] for r in rows(flight(None))} == {"motion_not_observed"}
+    assert {r["reason"] for r in rows(flight(motion([])))} == {"track_too_short"}
+
+
+def test_a_doubt_about_one_landmark_leaves_out_that_one() -> None:
+    found = rows(whole(findings=[finding("clock_jump", subject="the barn")]))
+    assert any(r["reason"] is None for r in found)
+    assert not any("the barn" in [*r["operands"], r["answer"], *(r["wrong"] or [])] for r in found)
+
+
+def test_names_that_cannot_be_used() -> None:
+    odd = ["a change from b", 'the "Old" inn, left', "two\nlines", "same", "Same", "北京路"]
+    places = [*PLACES, *(mark(name, 20 + 12 * i, 70) for i, name in enumerate(odd))]
+    found = rows(flight(motion(MOVES), places), landmarks_max=20)
+    named = {word for r in found if r["reason"] is None for word in (r["answer"], *r["operands"])}
+    assert {'the "Old" inn, left', "北京路"} <= named
+    assert not {"two\nlines", "same", "Same"} & named
+    reasons = {r["reason"] for r in found if r["operands"][:1] == ["a change from b"] and r["task"] == "Proximity"}
+    assert "reads_in_two_ways" in reasons
+
+
+def test_a_landmark_that_is_seen_later_is_not_asked_about_yet() -> None:
+    scene = flight(motion([("hover", 10, 0), ("hover", 20, 0)], views={0: [(6, 9)]}), [mark("the inn", 0, 50)])
+    assert refusal(row(scene, "Landmark Position", "the inn", "0:05")) == ("not_seen_yet", 6, 5)
+    assert row(scene, "Landmark Position", "the inn", "0:20")["reason"] is None
+
+
+def test_flags_where_the_view_is_not_known() -> None:
+    unseen = rows(flight(motion(MOVES), PLACES), "Proximity", "Duration")
+    assert {(r["task"], tuple(r["flags"] or ())) for r in unseen if r["reason"] is None} == {
+        ("Proximity", ("sight_unknown",)),
+        ("Duration", ()),
+    }
+    assert all(r["flags"] is None for r in rows(whole(), "Proximity"))
+
+
+def test_times_that_round_to_one_second_are_asked_about_once() -> None:
+    moves = [("hover", 2.6, 0), ("ascend", 0.8, 5), ("turn left", 6, 90)]
+    found = rows(flight(motion(moves), goal="somewhere"), "Action Generation")
+    assert [(r["operands"][0], *refusal(r)) for r in found] == [("0:03", "reads_in_two_ways", 2, 1)]
+
+
+def test_one_landmark_alone() -> None:
+    scene = flight(motion(MOVES), [mark("the inn", 30, 60)], goal="the inn")
+    found = {r["task"]: r["reason"] for r in rows(scene)}
+    assert found["Object Recall"] == "nothing_beside"
+    assert found["Start/End Position"] == "start_not_near"
+    assert found["Cognitive Map"] == "too_few_landmarks"
+    unseen = flight(motion(MOVES, views={}), [mark("the inn", 30, 60)])
+    assert {r["reason"] for r in rows(unseen, "Proximity", "Cognitive Map")} == {"nothing_to_ask_about"}
+
+
+def test_the_same_bytes_again() -> None:
+    tasks = list(URBAN_TASKS.values())
+    first, second = (urban_candidates(FlightView(random_flight(3)), tasks) for _ in range(2))
+    assert first.equals(second)
+
+
+def test_a_long_flight_in_a_city_costs_little() -> None:
+    rng = np.random.default_rng(0)
+    kinds = [("fly forward", 10, 40), ("turn left", 5, 60), ("ascend", 5, 4), ("fly right+descend", 10, (20, 4))]
+    moved = motion([kinds[i % 4] for i in range(60)])
+    places = [mark(f"house {i}", *rng.uniform(-300, 300, 2).tolist()) for i in range(2000)]
+    scene = flight(moved, places, goal="house 7", route=["Fly forward"] * 60)
+    urban_candidates(FlightView(scene), list(URBAN_TASKS.values()))
+    begin = time.process_time()
+    found = urban_candidates(FlightView(scene), list(URBAN_TASKS.values()))
+    assert time.process_time() - begin < 1.0  # 0.2 s on one core: a flight of 7.5 minutes
+    assert 100 < len(found) < 5000

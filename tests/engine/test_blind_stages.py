@@ -1,0 +1,319 @@
+"""Stages `blind` and `prune` in a build: what is asked, kept, removed and told, and what a second run does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.benchmarks.vsi.audit import read_questions
+from pipeline.blind.ask import ask
+from pipeline.blind.config import BlindConfig
+from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.engine.builder import Builder
+from pipeline.engine.manifest import Outcome
+from pipeline.llm.base import ModelSpec, Reply
+from pipeline.llm.cache import ReplyCache
+from pipeline.llm.failures import ModelError
+from pipeline.llm.replay import record
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.blind.test_ask import Scripted
+from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
+from tests.llm.fake_server import running
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+ALL = {plan.name: sample_scene(plan) for plan in PLANS}
+SCENES = {name: ALL[name] for name in ("bedroom", "kitchen")}
+MANY = perturbed(ALL, 10)
+# Of these no two scenes have a question in the same words: to a model without the video they would be one question.
+TASKS = {"tasks": ["object_abs_distance", "object_rel_direction_hard", "object_rel_distance"]}
+FEW = {"tasks": ["object_counting", "object_rel_direction_medium"]}
+VOTES: dict[str, Any] = {"generate": FEW, "blind": {"models": [], "priors_vote": True}}
+Answer = Callable[[dict[str, Any]], str | None]
+
+
+@dataclass
+class Asked:
+    """A build whose models answer from a recording."""
+
+    meta: Path
+    out: Path
+    questions: list[dict[str, Any]]
+    models: list[dict[str, Any]]
+
+    def build(self, **blind: Any) -> Outcome:
+        return build(self.meta, self.out, generate=TASKS, blind={"models": self.models, "priors_vote": False} | blind)
+
+    def release(self, name: str) -> list[dict[str, Any]]:
+        return rows_of(self.out / "release" / name / "test-00000-of-00001.parquet")
+
+
+def right(row: dict[str, Any]) -> str:
+    return str(row["ground_truth"])
+
+
+def wrong(row: dict[str, Any]) -> str:
+    return ("B" if row["ground_truth"] == "A" else "A") if row["options"] else "9999"
+
+
+def on_even_ids(row: dict[str, Any]) -> str:
+    return right(row) if row["id"] % 2 == 0 else wrong(row)
+
+
+def only_on_rare_ids(row: dict[str, Any]) -> str | None:
+    return right(row) if row["id"] % 7 else None
+
+
+@pytest.fixture(scope="module")
+def selected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pa.Table]:
+    folder = tmp_path_factory.mktemp("unasked")
+    write_scenes(folder / "meta.json", SCENES)
+    build(folder, folder / "out", generate=TASKS)
+    paths = sorted((folder / "out" / "store" / "select").rglob("*.parquet"))
+    questions = pa.concat_tables([asked_in(read_table(path.read_bytes())) for path in paths])
+    assert len(set(questions["text"].to_pylist())) == questions.num_rows
+    return folder, questions
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    write_scenes(folder / "meta.json", MANY)
+    return folder
+
+
+def recorded(selected: tuple[Path, pa.Table], out: Path, **models: Answer) -> Asked:
+    """Has each model asked once, by a stand-in for its server, and kept as the recording that a build answers from."""
+    meta, questions = selected
+    rows = questions.to_pylist()
+    specs = []
+    for name, answer in models.items():
+        by_text = {row["text"]: answer(row) for row in rows}
+
+        def reply(prompt: str, by_text: dict[str, str | None] = by_text) -> Reply:
+            said = next(said for text, said in by_text.items() if text in prompt)
+            if said is None:
+                raise ModelError("server_error", "busy", passing=False)
+            return Reply(said)
+
+        cache = out.parent / f"{name}.sqlite"
+        online = ModelSpec(provider="openai", model=name, base_url="http://127.0.0.1:9/v1", attempts=1)
+        ask(questions, [online], cache, opener=lambda spec, key, reply=reply: Scripted(reply))  # type: ignore[misc]
+        with ReplyCache(cache) as kept:
+            record(kept, "openai", name, out.parent / f"{name}.jsonl")
+        specs.append({"provider": "replay", "model": name, "recording": out.parent / f"{name}.jsonl", "attempts": 1})
+    return Asked(meta, out, rows, specs)
+
+
+def test_what_all_models_answer_right_is_removed_and_kept_as_a_rejection(
+    selected: tuple[Path, pa.Table], tmp_path: Path
+) -> None:
+    made = recorded(selected, tmp_path / "out", sure=right, half=on_even_ids)
+    made.build()
+    removed = {row["id"]: row for row in made.release("rejected") if row["reason"] == "answered_blind"}
+    stays = {row["id"] for row in made.release("data")}
+    ids = {row["id"] for row in made.questions}
+    assert set(removed) == {i for i in ids if i % 2 == 0}
+    assert stays == ids - set(removed)
+    assert {(row["measured"], row["limit"], row["unit"]) for row in removed.values()} == {(2.0, 2.0, "right answers")}
+    first = next(iter(removed.values()))
+    assert first["operands"] == next(row["operands"] for row in made.questions if row["id"] == first["id"])
+
+
+@pytest.mark.parametrize(("remove", "gone"), [("all_correct", 0), ("majority", 1), ("any", 2)])
+def test_the_rule_says_how_many_right_answers_remove(
+    remove: str, gone: int, selected: tuple[Path, pa.Table], tmp_path: Path
+) -> None:
+    made = recorded(selected, tmp_path / "out", sure=right, half=on_even_ids, lost=wrong)
+    made.build(remove=remove)
+    share = len(made.release("data")) / len(made.questions)
+    assert share == [1.0, pytest.approx(0.5, abs=0.1), 0.0][gone]
+
+
+def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    made = recorded(selected, tmp_path / "out", sure=right, lost=wrong)
+    outcome = made.build()
+    replies = made.release("blind")
+    assert [(r["id"], r["model"]) for r in replies] == sorted(
+        ((r["id"], r["model"]) for r in replies), key=lambda key: (key[0], ["sure", "lost"].index(key[1]))
+    )
+    assert len(replies) == 2 * len(made.questions)
+    assert {r["model"] for r in replies if r["right"]} == {"sure"}
+    assert outcome.released is not None
+    rows = outcome.released.blind
+    assert sum(row.n for row in rows) == len(made.questions)
+    assert all(row.voters == {"sure": 1.0, "lost": 0.0} and row.removed == 0 for row in rows)
+    assert all(row.unanswered == row.unread == {"sure": 0, "lost": 0} for row in rows)
+    card = (made.out / "release" / "README.md").read_text()
+    assert "2 voters answered every question without its video: sure, lost." in card
+    assert "A panel of 2 is small" in card
+    assert "No large language model was asked" not in card
+
+
+def test_a_second_build_asks_nothing(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    meta, questions = selected
+    with running() as server:
+        model = {"provider": "openai", "model": "plain", "base_url": f"{server.address}/v1", "rpm": 100_000}
+        sections: dict[str, Any] = {"generate": TASKS, "blind": {"models": [model], "priors_vote": False}}
+        build(meta, tmp_path / "out", **sections)
+        assert len(server.records()) == questions.num_rows
+        released = release_of(tmp_path / "out")
+        assert whys(build(meta, tmp_path / "out", **sections))["blind"] == {"reused"}
+        outcome = Builder(config_of(meta, **sections), tmp_path / "out").stage("blind")
+        assert [(e.stage, e.why) for e in outcome.manifest if e.stage == "blind"] == [("blind", "asked")]
+        # How fast a model is asked is no part of what it says.
+        model |= {"rpm": 50_000, "concurrency": 3, "attempts": 2}
+        again = whys(build(meta, tmp_path / "out", **sections))
+        assert again == {stage: {"reused"} for stage in (*RUN_STAGES, "blind", "export")}
+        assert release_of(tmp_path / "out") == released
+        assert len(server.records()) == questions.num_rows, "nothing was asked again"
+
+
+def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
+    made.build()
+    failed = {row["id"] for row in made.release("blind") if row["failure"] == "not_recorded"}
+    assert 0 < len(failed) < len(made.questions)
+    assert failed <= {row["id"] for row in made.release("data")}
+    assert whys(made.build())["blind"] == {"missing"}, "asked again, since replies are missing"
+    whole = recorded(selected, tmp_path / "out", sure=right)
+    assert whys(whole.build())["blind"] == {"config"}, "another recording is another model"
+    assert whys(whole.build())["blind"] == {"reused"}
+    assert made.release("data") == [], "all were right"
+
+
+def test_without_models_the_priors_vote_and_the_card_says_what_that_is_worth(many: Path, tmp_path: Path) -> None:
+    build(many, tmp_path / "out", **VOTES)
+    folder = tmp_path / "out" / "release"
+    replies = rows_of(folder / "blind" / "test-00000-of-00001.parquet")
+    assert {row["model"] for row in replies} == {"prior: most frequent", "prior: by name"}
+    votes: dict[int, int] = {}
+    for row in replies:
+        votes[row["id"]] = votes.get(row["id"], 0) + row["right"]
+    removed = {row["id"] for row in rows_of(folder / "rejected" / "test-00000-of-00001.parquet")} & set(votes)
+    assert removed == {question for question, n in votes.items() if n == 2}
+    assert removed
+    assert "No large language model was asked" in (folder / "README.md").read_text()
+
+
+def test_debiased_is_what_pruning_leaves(many: Path, tmp_path: Path) -> None:
+    build(many, tmp_path / "out", generate=FEW, prune={"tau": 0.1, "batch": 20})
+    folder = tmp_path / "out" / "release"
+    full = rows_of(folder / "data" / "test-00000-of-00001.parquet")
+    debiased = rows_of(folder / "data" / "debiased-00000-of-00001.parquet")
+    assert debiased == [row for row in full if not row["pruned"]]
+    assert 0 < len(debiased) < len(full)
+    provenance = rows_of(folder / "provenance" / "test-00000-of-00001.parquet")
+    for row, about in zip(full, provenance, strict=True):
+        assert row["pruned"] == (about["removed_in_round"] is not None)
+        if row["pruned"]:
+            assert about["bias_score"] is not None
+    per_task = {row["question_type"] for row in full}
+    for task in per_task:
+        before, after = (sum(row["question_type"] == task for row in rows) for rows in (full, debiased))
+        assert after >= min(before, 10)
+
+
+def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, tmp_path: Path) -> None:
+    sections = VOTES | {"prune": {"tau": 0.1}}
+    build(many, tmp_path / "one", **sections)
+    (tmp_path / "meta").mkdir()
+    write_scenes(tmp_path / "meta" / "meta.json", dict(reversed(MANY.items())))
+    build(tmp_path / "meta", tmp_path / "two", **sections)
+    assert release_of(tmp_path / "one") == release_of(tmp_path / "two")
+
+
+def test_pruning_runs_again_only_where_questions_changed(many: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def ran(**sections: Any) -> list[set[str]]:
+        outcome = whys(build(many, out, **VOTES | {"prune": {"tau": 0.2}} | sections))
+        return [outcome[stage] for stage in ("select", "blind", "prune")]
+
+    assert ran() == [{"new"}] * 3
+    assert ran() == [{"reused"}] * 3
+    assert ran(prune={"tau": 0.3}) == [{"reused"}, {"reused"}, {"config"}]
+    assert ran(blind=VOTES["blind"] | {"remove": "any"}) == [{"reused"}, {"reused"}, {"config"}]
+
+
+def test_a_dry_run_tells_of_them(many: Path, tmp_path: Path) -> None:
+    config = config_of(many, **VOTES, prune={})
+    assert whys(Builder(config, tmp_path / "out").dry_run())["prune"] == {"new"}
+    Builder(config, tmp_path / "out").build()
+    assert all(why == {"reused"} for why in whys(Builder(config, tmp_path / "out").dry_run()).values())
+
+
+def test_a_key_that_is_missing_is_told_before_the_work(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    config = config_of(selected[0], blind={"models": [{"provider": "openai", "model": "big"}]})
+    with pytest.raises(ConfigError, match="model big: its API key is not there; export OPENAI_API_KEY="):
+        Builder(config, tmp_path / "out").check()
+    Builder(config, tmp_path / "out", keys={"OPENAI_API_KEY": "sk-secret"}).check()
+    Builder(config, tmp_path / "out").check("export")
+
+
+@pytest.mark.parametrize("stage", ["blind", "prune", "export"])
+def test_a_stage_over_all_scenes_takes_no_scenes(stage: str, many: Path, tmp_path: Path) -> None:
+    config = config_of(many, **VOTES, prune={})
+    with pytest.raises(ConfigError, match=f"stage {stage} looks at all scenes at once"):
+        Builder(config, tmp_path / "out").stage(stage, ["*"])
+
+
+@pytest.mark.parametrize("stage", ["author", "blind", "prune"])
+def test_a_stage_that_is_switched_off_says_so(stage: str, selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    build(selected[0], tmp_path / "out")
+    before = rows_of(tmp_path / "out" / "manifest.parquet")
+    with pytest.raises(ConfigError, match=f"stage {stage} is switched off"):
+        Builder(config_of(selected[0]), tmp_path / "out").stage(stage)
+    assert rows_of(tmp_path / "out" / "manifest.parquet") == before
+
+
+@pytest.mark.parametrize("stage", ["blind", "prune", "export"])
+def test_a_stage_over_all_scenes_needs_a_build_before_it(stage: str, many: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no results of stage select yet"):
+        Builder(config_of(many, **VOTES, prune={}), tmp_path / "out").stage(stage)
+
+
+def test_requests_that_failed_are_told(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
+    made.build()
+    failed = sum(row["failure"] is not None for row in made.release("blind"))
+    n = len(made.questions)
+    told = f"- sure answered {n - failed} of {n} questions: {failed} requests failed, 0 replies hold no answer."
+    assert told in (made.out / "release" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["twin", "prior: by name"])
+def test_names_of_models_are_their_own(name: str) -> None:
+    models = [{"provider": "openai", "model": model, "name": name} for model in ("a", "b")]
+    with pytest.raises(ValueError, match=f"the name {name} is taken"):
+        BlindConfig.model_validate({"models": models})
+
+
+def test_the_columns_of_urban_questions_can_be_tested_too(tmp_path: Path) -> None:
+    text = "What comes next?\nChoices:\nA. Ascend\nB. Hover"
+    row = {"Question_id": 3, "video_id": "a.mp4", "question_category": "Duration", "question": text, "answer": "B"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(row))
+    (found,) = read_questions(tmp_path / "q.jsonl")
+    assert (found.id, found.scene_name, found.question_type) == (3, "a.mp4", "Duration")
+    assert (found.question, found.options, found.ground_truth) == ("What comes next?", ("A. Ascend", "B. Hover"), "B")
+
+
+def test_no_key_is_in_anything_that_is_written(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    key = "sk-" + "planted" * 4
+    model = {"provider": "openai", "model": "big", "base_url": "http://127.0.0.1:9/v1", "key_env": "MY_KEY"}
+    config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}], "priors_vote": False})
+    Builder(config, tmp_path / "out", keys={"MY_KEY": key}).build()
+    replies = pq.read_table(tmp_path / "out" / "release" / "blind" / "test-00000-of-00001.parquet").to_pylist()
+    assert {row["failure"] for row in replies} != {None}, "nobody listens there"
+    for path in (p for p in (tmp_path / "out").rglob("*") if p.is_file()):
+        raw = path.read_bytes()
+        text = json.dumps(read_table(raw).to_pylist()) if path.suffix == ".parquet" else raw.decode(errors="replace")
+        assert key not in text, path

@@ -1,0 +1,580 @@
+"""A build runs what must run and says why; what it writes depends on nothing but its inputs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pipeline.engine.builder
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import read_table
+from pipeline.engine.builder import EXPORT, STAGES, WHOLE, Builder, _batches
+from pipeline.engine.manifest import MANIFEST
+from pipeline.engine.stages import SCENE_STAGES, Done, Job, run_job
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
+from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+FILE = "samples_meta_info.json"
+SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
+UNITS = [f"samples/{name}" for name in sorted(SCENES)]
+REPOSITORY = Path(__file__).resolve().parents[2]
+WANTED = (*RUN_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
+ALL_REUSED = {stage: {"reused"} for stage in WANTED}
+AGAIN = """
+import sys
+from pathlib import Path
+from tests.builds import build
+build(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    """A folder with the five sample scenes."""
+    return written(tmp_path / "meta", SCENES)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def written(folder: Path, scenes: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    write_scenes(folder / FILE, scenes)
+    return folder
+
+
+def edited(**changes: dict[str, Any]) -> dict[str, Any]:
+    """The sample scenes with some keys of some scenes changed."""
+    return {name: scene | changes.get(name, {}) for name, scene in SCENES.items()}
+
+
+def ran(outcome: pipeline.builder.Outcome) -> set[tuple[str, str, str]]:
+    """Stage, unit and why of everything that was not reused."""
+    return {(e.stage, e.unit, e.why) for e in outcome.manifest if e.why != "reused"}
+
+
+def files_below(folder: Path) -> dict[Path, int]:
+    return {p: p.stat().st_mtime_ns for p in sorted(folder.rglob("*")) if p.is_file() and p.name != ".lock"}
+
+
+# ---- what runs, and why
+
+
+def test_a_first_build_runs_everything(meta: Path, out: Path) -> None:
+    outcome = build(meta, out)
+    assert whys(outcome) == {stage: {"new"} for stage in WANTED}
+    assert not outcome.quarantine
+    assert rows_of(out / "quarantine.parquet") == []
+
+
+def test_a_second_build_runs_and_writes_nothing(meta: Path, out: Path) -> None:
+    build(meta, out)
+    before = files_below(out / "store") | files_below(out / "release")
+    outcome = build(meta, out)
+    assert whys(outcome) == ALL_REUSED
+    assert files_below(out / "store") | files_below(out / "release") == before
+    assert outcome.released is not None, "the final table is shown again"
+
+
+def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(meta: Path, out: Path) -> None:
+    build(meta, out)
+    table = read_table((out / "manifest.parquet").read_bytes())
+    assert table.schema.equals(MANIFEST)
+    rows = table.to_pylist()
+    expected = [(stage, unit) for stage in RUN_STAGES for unit in UNITS] + [(EXPORT, WHOLE)]
+    assert [(r["stage"], r["unit"]) for r in rows] == expected
+    assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
+    for row in rows:
+        assert row["output"] == digest_of((out / row["path"]).read_bytes())
+        assert row["seconds"] >= 0
+        assert all(row[name] for name in ("key", "inputs", "config", "code"))
+
+
+def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Path) -> None:
+    scenes = perturbed(SCENES, 20)
+    meta = written(tmp_path / "meta", scenes)
+    build(meta, out)
+    changed = sorted(scenes)[3:12:4]
+    for name in changed:
+        next(iter(scenes[name]["object_bbox"].values()))[0]["centroid"][0] += 0.25
+    written(meta, scenes)
+    outcome = build(meta, out)
+    units = {f"samples/{name}" for name in changed}
+    for stage in RUN_STAGES:
+        reasons = {e.unit: e.why for e in outcome.manifest if e.stage == stage}
+        assert len(reasons) == 20
+        computed = {unit for unit, why in reasons.items() if why != "reused"}
+        # The film of a scene without video stays what it was.
+        assert computed <= units
+        assert computed == units or stage == "film"
+        assert {reasons[unit] for unit in computed} <= {"input"}
+    assert [e.why for e in outcome.manifest if e.stage == EXPORT] == ["input"]
+
+
+def test_a_change_that_alters_no_result_stops_there(meta: Path, out: Path) -> None:
+    build(meta, out)
+    data = release_of(out)["data/test-00000-of-00001.parquet"]
+    path = meta / FILE
+    path.write_text(path.read_text().replace('"room_size": ', '"room_size":  ', 1))  # a blank in the first scene
+    outcome = build(meta, out)
+    first = f"samples/{next(iter(SCENES))}"
+    assert ("unify", first, "input") in ran(outcome)
+    assert ("generate", first, "input") in ran(outcome)
+    assert {unit for stage, unit, _ in ran(outcome) if stage != EXPORT} == {first}
+    assert whys(outcome)["select"] == {"reused"}, "the candidates are the same"
+    assert release_of(out)["data/test-00000-of-00001.parquet"] == data
+
+
+def test_text_between_the_scenes_is_no_input(meta: Path, out: Path) -> None:
+    build(meta, out)
+    path = meta / FILE
+    path.write_text("\n\n" + path.read_text() + "\n")
+    assert whys(build(meta, out)) == ALL_REUSED
+
+
+def test_where_the_data_lie_is_no_input(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    assert whys(build(written(tmp_path / "elsewhere", SCENES), out)) == ALL_REUSED
+
+
+@pytest.mark.parametrize(
+    ("sections", "stage", "export"),
+    [
+        ({"generate": {"profile": "official"}}, "generate", "input"),
+        ({"generate": {"rules": {"margin_min_deg": 15}}}, "generate", "input"),
+        ({"generate": {"rules": {"large_room_m2": 1e6, "gap_min_large_room_m": 0.3}}}, "generate", "input"),
+        ({"select": {"per_scene_and_task": 2}}, "select", "input"),
+        ({"export": {"split": "val"}}, EXPORT, "config"),
+        ({"export": {"pretty_name": "Mine"}}, EXPORT, "config"),
+    ],
+)
+def test_a_changed_configuration_runs_its_own_stage(
+    sections: dict[str, Any], stage: str, export: str, meta: Path, out: Path
+) -> None:
+    build(meta, out)
+    reasons = whys(build(meta, out, **sections))
+    assert reasons[stage] == {"config"}
+    assert all(reasons[s] == {"reused"} for s in ("unify", "observe"))
+    assert reasons[EXPORT] == {export}
+    if stage == "select":
+        assert reasons["generate"] == {"reused"}
+    assert release_of(out)
+
+
+def test_the_order_of_tasks_is_no_change(meta: Path, out: Path) -> None:
+    tasks = ["object_counting", "object_abs_distance", "room_size_estimation"]
+    build(meta, out, generate={"tasks": tasks})
+    assert whys(build(meta, out, generate={"tasks": tasks[::-1]})) == ALL_REUSED
+
+
+def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, out: Path) -> None:
+    build(meta, out)
+    released = release_of(out)
+    build(meta, out, export={"split": "val"}, select={"per_scene_and_task": 2})
+    assert "data/test-00000-of-00001.parquet" not in release_of(out), "files of the other release are gone"
+    build(meta, out)
+    assert release_of(out) == released
+
+
+def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(meta, out)
+    real = pipeline.builder.code_digest
+    monkeypatch.setattr(pipeline.builder, "code_digest", lambda parts: real(parts) + "!" * ("readers" in parts))
+    reasons = whys(build(meta, out))
+    readers = {name for name, stage in RUN_STAGES.items() if "readers" in stage.code}
+    assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
+
+
+def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path) -> None:
+    meta = written(tmp_path / "meta", {name: s for name, s in SCENES.items() if name != "lounge"})
+    build(meta, out)
+    before = rows_of(out / "release/data/test-00000-of-00001.parquet")
+    written(meta, SCENES)
+    outcome = build(meta, out)
+    assert {unit for stage, unit, _ in ran(outcome) if stage != EXPORT} == {"samples/lounge"}
+    assert {why for _, unit, why in ran(outcome) if unit == "samples/lounge"} == {"new"}
+    after = rows_of(out / "release/data/test-00000-of-00001.parquet")
+    assert [row for row in after if row["scene_name"] != "lounge"] == before
+    assert any(row["scene_name"] == "lounge" for row in after)
+
+
+def test_a_scene_that_is_gone_leaves_nothing(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    rest = {name: s for name, s in SCENES.items() if name != "lounge"}
+    build(written(meta, rest), out)
+    build(meta, tmp_path / "fresh")
+    assert release_of(out) == release_of(tmp_path / "fresh")
+    assert "samples/lounge" not in {row["unit"] for row in rows_of(out / "manifest.parquet")}
+    assert not [p for p in files_below(out / "store") if "lounge" in p.name]
+
+
+# ---- dry run
+
+
+def dry(meta: Path, out: Path, **sections: Any) -> set[tuple[str, str, str]]:
+    """What a dry run says would run. It writes nothing."""
+    before = files_below(out)
+    outcome = Builder(config_of(meta, **sections), out).dry_run()
+    assert files_below(out) == before
+    return ran(outcome)
+
+
+def test_a_dry_run_of_nothing_yet_says_all_and_leaves_no_folder(meta: Path, out: Path) -> None:
+    said = dry(meta, out)
+    assert not out.exists()
+    assert said == ran(build(meta, out))
+
+
+def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, out: Path) -> None:
+    build(meta, out)
+    assert dry(meta, out) == set()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"generate": {"profile": "official"}},
+        {"select": {"per_scene_and_task": 2}},
+        {"export": {"split": "val"}},
+        {"generate": {"rules": {"large_room_m2": 1e6, "gap_min_large_room_m": 0.3}}},
+    ],
+)
+def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path, out: Path) -> None:
+    build(meta, out)
+    said = dry(meta, out, **sections)
+    done = ran(build(meta, out, **sections))
+    assert done <= said
+    # Units behind a stage that runs are said to run too: whether its result changes is not known before.
+    first = min(STAGES.index(stage) for stage, _, _ in done)
+    assert {entry for entry in said - done if STAGES.index(entry[0]) <= first} == set()
+
+
+def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
+    build(meta, out)
+    written(meta, edited(office={"room_size": 99.0}))
+    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | {(EXPORT, WHOLE, "input")}
+
+
+def test_a_dry_run_leaves_damage_for_the_build(meta: Path, out: Path) -> None:
+    first = build(meta, out)
+    victim = next(e for e in first.manifest if e.stage == "select")
+    assert victim.output is not None
+    victim.output.path.write_bytes(b"damaged")
+    assert ("select", victim.unit, "missing") in dry(meta, out)
+    assert victim.output.path.read_bytes() == b"damaged"
+    assert ran(build(meta, out)) == {("select", victim.unit, "missing")}
+
+
+def test_a_dry_run_expects_a_broken_scene_to_fail_again(meta: Path, out: Path) -> None:
+    written(meta, edited(office={"room_size": -1}))
+    build(meta, out)
+    said = dry(meta, out)
+    done = build(meta, out)
+    assert said == ran(done) == {("unify", "samples/office", "missing")}
+
+
+# ---- what is left out
+
+
+def test_a_broken_scene_is_tried_again_and_comes_back_when_mended(meta: Path, out: Path) -> None:
+    written(meta, edited(office={"room_size": -1}))
+    for _ in range(2):
+        outcome = build(meta, out)
+        assert [(q.unit, q.stage, q.finding) for q in outcome.quarantine] == [
+            ("samples/office", "unify", "negative_area")
+        ]
+        assert rows_of(out / "quarantine.parquet") == [q.model_dump() for q in outcome.quarantine]
+        row = next(
+            r for r in rows_of(out / "manifest.parquet") if (r["stage"], r["unit"]) == ("unify", "samples/office")
+        )
+        assert (row["output"], row["path"]) == (None, None)
+    written(meta, SCENES)
+    assert not build(meta, out).quarantine
+    assert rows_of(out / "quarantine.parquet") == []
+    assert any(row["scene_name"] == "office" for row in rows_of(out / "release/data/test-00000-of-00001.parquet"))
+
+
+@pytest.mark.parametrize("broken", ["scenes", "file"])
+def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out: Path) -> None:
+    build(meta, out)
+    released = release_of(out)
+    if broken == "scenes":
+        written(meta, edited(**{name: {"room_size": -1} for name in SCENES}))
+    else:
+        (meta / FILE).write_bytes(b"")
+    outcome = build(meta, out)
+    assert len(outcome.quarantine) == (len(SCENES) if broken == "scenes" else 1)
+    assert len(rows_of(out / "quarantine.parquet")) == len(outcome.quarantine)
+    assert outcome.released is None
+    assert not [e for e in outcome.manifest if e.stage == EXPORT]
+    assert release_of(out) == released
+
+
+@pytest.mark.parametrize("stage", RUN_STAGES)
+def test_a_fault_of_the_program_costs_one_scene(
+    stage: str, meta: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RUN_STAGES[stage]
+
+    def run(job: Job, before: bytes) -> bytes:
+        if job.unit == "samples/office":
+            raise ZeroDivisionError("nothing to\ndivide by")
+        return real.run(job, before)
+
+    monkeypatch.setitem(SCENE_STAGES, stage, replace(real, run=run))
+    (left_out,) = build(meta, out).quarantine
+    assert (left_out.unit, left_out.stage, left_out.finding) == ("samples/office", stage, "unexpected_error")
+    assert "ZeroDivisionError: nothing to" in left_out.message
+    assert "(test_builder.py:" in left_out.message
+    assert left_out.remedy == "this is a fault of scan2qa: report it with the file"
+    if stage in ("unify", "observe", "generate", "select"):
+        build(written(tmp_path / "rest", {n: s for n, s in SCENES.items() if n != "office"}), tmp_path / "without")
+        assert release_of(out) == release_of(tmp_path / "without")
+    monkeypatch.undo()
+    build(meta, tmp_path / "all")
+    assert not build(meta, out).quarantine
+    assert release_of(out) == release_of(tmp_path / "all")
+
+
+@pytest.mark.parametrize(
+    ("roots", "said"),
+    [
+        ({}, "no data root: give --root reader=folder"),
+        ({"nuscenes": "."}, "unknown reader 'nuscenes'; there are vsi_meta"),
+        ({"vsi_meta": "none"}, "none: no such folder"),
+    ],
+)
+def test_a_root_that_is_not_there_is_refused_at_once(roots: dict[str, str], said: str, out: Path) -> None:
+    config = config_of(out).model_copy(update={"roots": {k: Path(v) for k, v in roots.items()}})
+    for attempt in (Builder.check, Builder.build, Builder.dry_run):
+        with pytest.raises(ConfigError) as error:
+            attempt(Builder(config, out))
+        assert str(error.value).startswith(said.partition(";")[0])
+    assert release_of(out) == {}
+
+
+# ---- one stage alone
+
+
+@pytest.mark.parametrize(
+    ("stage", "pattern"),
+    [
+        *((stage, "office") for stage in RUN_STAGES),
+        *(("generate", p) for p in ("samples/office", "off*", "*/offic?")),
+    ],
+)
+def test_a_stage_alone_runs_for_the_scenes_asked_for(stage: str, pattern: str, meta: Path, out: Path) -> None:
+    build(meta, out)
+    before = {(r["stage"], r["unit"]): r for r in rows_of(out / "manifest.parquet")}
+    outcome = Builder(config_of(meta), out).stage(stage, [pattern])
+    assert [(e.stage, e.unit, e.why) for e in outcome.manifest] == [(stage, "samples/office", "asked")]
+    after = {(r["stage"], r["unit"]): r for r in rows_of(out / "manifest.parquet")}
+    assert {key: row["output"] for key, row in after.items()} == {key: row["output"] for key, row in before.items()}
+    assert {key for key, row in after.items() if row != before[key]} == {(stage, "samples/office")}
+
+
+def test_a_stage_alone_runs_for_all_scenes(meta: Path, out: Path) -> None:
+    build(meta, out)
+    outcome = Builder(config_of(meta), out).stage("generate")
+    assert [e.unit for e in outcome.manifest] == UNITS
+    assert {e.why for e in outcome.manifest} == {"asked"}
+
+
+def test_a_stage_alone_takes_the_new_configuration_and_the_next_build_goes_on_from_there(
+    meta: Path, out: Path, tmp_path: Path
+) -> None:
+    sections = {"select": {"per_scene_and_task": 2}}
+    build(meta, out)
+    Builder(config_of(meta, **sections), out).stage("select", ["office", "kitchen"])
+    reasons = {e.unit: e.why for e in build(meta, out, **sections).manifest if e.stage == "select"}
+    assert {unit for unit, why in reasons.items() if why == "reused"} == {"samples/office", "samples/kitchen"}
+    build(meta, tmp_path / "fresh", **sections)
+    assert release_of(out) == release_of(tmp_path / "fresh")
+
+
+def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    released = release_of(out)
+    (out / "release" / "README.md").unlink()
+    outcome = Builder(config_of(meta), out).stage(EXPORT)
+    assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "missing")]
+    assert release_of(out) == released
+    assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + 1
+
+
+def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Path) -> None:
+    written(meta, edited(office={"room_size": -1}))
+    (meta / "cut.json").write_text('{"hall": {')
+    build(meta, out)
+    listed = rows_of(out / "quarantine.parquet")
+    assert [row["unit"] for row in listed] == ["cut/hall", "samples/office"]
+    for stage in WANTED:
+        Builder(config_of(meta), out).stage(stage, [] if stage == EXPORT else ["kitchen"])
+        assert rows_of(out / "quarantine.parquet") == listed, stage
+    written(meta, SCENES)
+    (meta / "cut.json").unlink()
+    Builder(config_of(meta), out).stage("unify", ["office"])
+    assert rows_of(out / "quarantine.parquet") == []
+
+
+def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    written(meta, edited(office={"room_size": -1}))
+    assert len(Builder(config_of(meta), out).stage("unify", ["office"]).quarantine) == 1
+    Builder(config_of(meta), out).stage(EXPORT)
+    build(written(tmp_path / "rest", {n: s for n, s in SCENES.items() if n != "office"}), tmp_path / "without")
+    assert release_of(out) == release_of(tmp_path / "without")
+
+
+@pytest.mark.parametrize(
+    ("stage", "scenes", "said"),
+    [
+        ("blend", [], r"unknown stage 'blend'; there are unify, .*export"),
+        ("generate", ["attic"], r"no scene matches 'attic'; scenes are named like samples/bedroom"),
+        ("generate", ["office", "att*"], r"no scene matches 'att\*'"),
+    ],
+)
+def test_a_stage_or_scene_that_is_not_known_is_refused(
+    stage: str, scenes: list[str], said: str, meta: Path, out: Path
+) -> None:
+    build(meta, out)
+    before = files_below(out)
+    with pytest.raises(ConfigError, match=said):
+        Builder(config_of(meta), out).stage(stage, scenes)
+    assert files_below(out) == before
+
+
+@pytest.mark.parametrize("stage", RUN_STAGES)
+def test_a_stage_alone_needs_a_build_before_it(stage: str, meta: Path, out: Path) -> None:
+    with pytest.raises(ConfigError, match="run the whole build first"):
+        Builder(config_of(meta), out).stage(stage)
+
+
+@pytest.mark.parametrize("stage", [name for name, stage in RUN_STAGES.items() if stage.reads_raw])
+@pytest.mark.parametrize("scenes", [[], ["office"]])
+def test_a_stage_alone_takes_in_no_scene_of_another_build(
+    stage: str, scenes: list[str], meta: Path, out: Path, tmp_path: Path
+) -> None:
+    build(meta, out)
+    before = files_below(out)
+    other = written(tmp_path / "other", {name: s | {"dataset": "other"} for name, s in SCENES.items()})
+    with pytest.raises(ConfigError, match="none of its scenes are in these roots; give those that it was built from"):
+        Builder(config_of(other), out).stage(stage, scenes)
+    assert files_below(out) == before
+
+
+def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
+    build(meta, out)
+    config = config_of(meta).model_copy(update={"roots": {}})
+    for stage in (*(name for name, stage in RUN_STAGES.items() if not stage.reads_raw), EXPORT):
+        Builder(config, out).check(stage)
+        Builder(config, out).stage(stage)
+
+
+# ---- what the result depends on
+
+
+def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
+    meta = written(tmp_path / "meta", perturbed(SCENES, 24))
+    build(meta, out)
+
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+
+        def in_pool(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
+            for batch in batches:
+                yield from pool.map(run_job, batch)
+
+        Builder(config_of(meta), tmp_path / "two", in_pool).build()
+    assert release_of(tmp_path / "two") == release_of(out)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
+    def shuffled(stage: str, batches: list[list[Job]]) -> Iterable[Done]:
+        jobs = [job for batch in batches for job in batch]
+        random.Random(seed).shuffle(jobs)  # noqa: S311
+        return map(run_job, jobs)
+
+    build(meta, out)
+    Builder(config_of(meta), tmp_path / "other", shuffled).build()
+    assert release_of(tmp_path / "other") == release_of(out)
+    drop_seconds = [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(out / "manifest.parquet")]
+    assert drop_seconds == [
+        {k: v for k, v in row.items() if k != "seconds"} for row in rows_of(tmp_path / "other" / "manifest.parquet")
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_scenes_and_categories_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
+    """Only the provenance, which has the digest of a scene's bytes, tells that its categories were turned round."""
+    build(meta, out)
+    names = list(SCENES)
+    random.Random(seed).shuffle(names)  # noqa: S311
+    build(written(tmp_path / "scenes", {name: SCENES[name] for name in names}), tmp_path / "a")
+    assert release_of(tmp_path / "a") == release_of(out)
+    turned = {
+        n: s | {k: dict(reversed(s[k].items())) for k in ("object_counts", "object_bbox")} for n, s in SCENES.items()
+    }
+    build(written(tmp_path / "categories", turned), tmp_path / "b")
+    for name in ("data", "rejected"):
+        file = f"{name}/test-00000-of-00001.parquet"
+        assert release_of(tmp_path / "b")[file] == release_of(out)[file]
+
+
+def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    for seed in ("1", "2"):
+        folder = tmp_path / f"hash{seed}"
+        folder.mkdir()
+        environment = os.environ | {
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(REPOSITORY),
+            "TZ": "Asia/Tokyo",
+            "LC_ALL": "C",
+        }
+        subprocess.run([sys.executable, "-c", AGAIN, str(meta), "out"], check=True, cwd=folder, env=environment)
+        assert release_of(folder / "out") == release_of(out)
+
+
+def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
+    calls: list[tuple[str, int, int]] = []
+    Builder(config_of(meta), out, progress=lambda *call: calls.append(call)).build()
+    for stage in RUN_STAGES:
+        assert [call[1:] for call in calls if call[0] == stage] == [(i, len(SCENES)) for i in range(len(SCENES) + 1)]
+    assert [call for call in calls if call[0] == EXPORT] == [(EXPORT, 0, 1), (EXPORT, 1, 1)]
+
+
+def test_batches_hold_every_job_once_one_dataset_each_and_about_64(tmp_path: Path) -> None:
+    units = [f"{dataset}/scene{i:04}" for dataset, n in (("a", 1000), ("b", 64), ("c", 1)) for i in range(n)]
+    jobs = [Job("generate", unit, "", None, None, {}, tmp_path) for unit in units]
+    batches = _batches(jobs)
+    assert sorted(job.unit for batch in batches for job in batch) == sorted(units)
+    assert all(len({job.unit.partition("/")[0] for job in batch}) == 1 for batch in batches)
+    assert max(map(len, batches)) < 110
+    assert [[job.unit for job in batch] for batch in _batches(jobs[::-1])] != [], "order of jobs within a batch is free"
+    without = _batches([job for job in jobs if job.unit != "a/scene0500"])
+    kept = sum({j.unit for j in batch} - {"a/scene0500"} in [{j.unit for j in w} for w in without] for batch in batches)
+    assert kept == len(batches), "one scene less moves no other to another batch"
+
+
+def test_samples_are_the_same_every_time(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_sample_metadata(tmp_path / name)
+    (one,), (other,) = (list((tmp_path / name).iterdir()) for name in ("a", "b"))
+    assert one.read_bytes() == other.read_bytes()
+    assert set(json.loads(one.read_bytes())) == set(SCENES)

@@ -1,0 +1,296 @@
+"""A build that is killed, whenever, and started again gives the bytes of one that was left alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+import pipeline.engine.store
+from pipeline.engine.builder import Builder, run_here
+from pipeline.engine.stages import Done, Job, run_job
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
+SERVE = "from tests.engine.test_kill import serve; serve()"
+COMMAND = "from flows.cli import main; main()"
+WORKER = "multiprocessing.spawn"
+# Where in the writing of a file the process ends.
+MOMENTS = ("half of it written", "before its renaming", "after its renaming")
+
+
+# ---- the process that gets killed: forks itself for every build, so that only its start costs an import
+
+
+def serve() -> None:
+    """Builds whatever it is told on stdin, in a child of its own process group, and tells its id and its end."""
+    for line in sys.stdin:
+        meta, out, workers, moment, write = line.rstrip("\n").split("\t")
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            _end_at(moment, int(write))
+            _build_with(Path(meta), Path(out), int(workers))
+            os._exit(0)
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpgid(child, child)  # here too: whoever comes first
+        print(child, flush=True)
+        sys.stdin.readline()  # until then an ended child keeps its id, and the wrong process cannot be killed
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def _build_with(meta: Path, out: Path, workers: int) -> None:
+    if workers == 1:
+        Builder(config_of(meta), out, run_here).build()
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+
+        def in_pool(stage: str, batches: list[list[Job]]) -> Iterable[Done]:
+            return pool.map(run_job, [job for batch in batches for job in batch])
+
+        Builder(config_of(meta), out, in_pool).build()
+
+
+def _end_at(moment: str, number: int) -> None:
+    """Arranges that this process kills itself at a moment of its n-th write, counted from 0."""
+    if moment not in MOMENTS:
+        return
+    real_write, real_replace, done = pipeline.store._write, Path.replace, 0
+
+    def write(descriptor: int, raw: bytes) -> None:
+        if done == number and moment == MOMENTS[0]:
+            os.write(descriptor, raw[: len(raw) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        real_write(descriptor, raw)
+
+    def replace(path: Path, target: Path) -> Path:
+        nonlocal done
+        if done == number and moment == MOMENTS[1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real_replace(path, target)
+        if done == number and moment == MOMENTS[2]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done += 1
+        return result
+
+    pipeline.store._write, Path.replace = write, replace  # type: ignore[assignment, method-assign]
+
+
+# ---- the tests
+
+
+class Victim:
+    """Starts builds in another process and kills them."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def _line(self) -> int:
+        assert self._process.stdout is not None
+        return int(self._process.stdout.readline())
+
+    def build(
+        self,
+        meta: Path,
+        out: Path,
+        workers: int = 1,
+        kill_after: tuple[int, float] | None = None,
+        at: tuple[str, int] = ("", 0),
+    ) -> int:
+        """Exit code (-9: killed) of a build that is killed, or not, at one of its writes or so long after n files."""
+        assert self._process.stdin is not None
+        print(meta, out, workers, *at, sep="\t", file=self._process.stdin, flush=True)
+        child = self._line()
+        if kill_after is not None:
+            n, wait_s = kill_after
+            while n_files(out) < n and not _has_ended(child):
+                time.sleep(0.001)
+            time.sleep(wait_s)
+            os.killpg(child, signal.SIGKILL)
+        print(file=self._process.stdin, flush=True)
+        return self._line()
+
+
+@pytest.fixture(scope="module")
+def victim() -> Iterator[Victim]:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as process:
+        yield Victim(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], tuple[Path, Path]]:
+    """Metadata of n scenes, and a build of them that was left alone."""
+
+    @cache
+    def made(n: int) -> tuple[Path, Path]:
+        folder = tmp_path_factory.mktemp(f"scenes{n}")
+        (folder / "meta").mkdir()
+        write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, n))
+        build(folder / "meta", folder / "out")
+        return folder / "meta", folder / "out"
+
+    return made
+
+
+def assert_same_build(out: Path, expected: Path) -> None:
+    """The same release, the same results and manifest but for reasons and times, and nothing left over."""
+    assert release_of(out) == release_of(expected)
+    files, wanted = ({p.relative_to(f) for f2 in [f] for p in f2.rglob("*") if p.is_file()} for f in (out, expected))
+    assert files == wanted, "no temporary file is left, and no result is missing"
+    for column in ("stage", "unit", "key", "inputs", "output", "config", "code", "path"):
+        rows, wanted_rows = (rows_of(folder / "manifest.parquet") for folder in (out, expected))
+        assert [row[column] for row in rows] == [row[column] for row in wanted_rows], column
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "seed", "kills"), [(1, 1, 20), (2, 2, 4)])
+def test_killed_at_random_moments(
+    workers: int,
+    seed: int,
+    kills: int,
+    victim: Victim,
+    undisturbed: Callable[[int], tuple[Path, Path]],
+    tmp_path: Path,
+) -> None:
+    meta, expected = undisturbed(10)
+    rng, done, n_all = random.Random(seed), 0, n_files(expected)  # noqa: S311
+    for attempt in range(3 * kills):
+        out = tmp_path / str(attempt)
+        for _ in range(3):  # each time it gets further
+            there = n_files(out)
+            if there == n_all:
+                break
+            code = victim.build(meta, out, workers, (rng.randrange(there, n_all), rng.uniform(0.0, 0.03)))
+            assert code in (0, -signal.SIGKILL)
+            done += code != 0
+        assert victim.build(meta, out) == 0
+        assert_same_build(out, expected)
+        if done >= kills:
+            break
+    assert done >= kills, "most builds ended before they were killed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Path) -> None:
+    meta = tmp_path / "meta"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", {name: SCENES[name] for name in ("bedroom", "kitchen")})
+    assert victim.build(meta, tmp_path / "undisturbed") == 0
+    n_writes = n_files(tmp_path / "undisturbed")
+    for number in range(n_writes):
+        out = tmp_path / str(number)
+        assert victim.build(meta, out, at=(moment, number)) == -signal.SIGKILL
+        assert bool(list(out.rglob(".tmp-*"))) == (moment != MOMENTS[2])
+        assert victim.build(meta, out) == 0
+        assert_same_build(out, tmp_path / "undisturbed")
+    assert victim.build(meta, tmp_path / "more", at=(moment, n_writes)) == 0, "there was no write more"
+
+
+@pytest.mark.slow
+def test_the_command_is_killed_and_its_workers_end(
+    undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    meta, expected = undisturbed(24)  # few scenes would not start the workers
+    out, rng = tmp_path / "out", random.Random(3)  # noqa: S311
+    for target in sorted(rng.sample(range(1, n_files(expected) - 20), 2)):
+        with command(meta, out) as process:
+            while process.poll() is None and n_files(out) < target:
+                time.sleep(0.002)
+            assert process.poll() is None, "it was to be killed while it works"
+            children = {pid: _command_line(pid) for pid in _children(process.pid)}
+            process.kill()
+            assert process.wait() == -signal.SIGKILL
+        for pid, name in children.items():
+            if "prefect.server" in name:  # does not notice, and is Prefect's to mend
+                os.kill(pid, signal.SIGTERM)
+        workers = [pid for pid, name in children.items() if WORKER in name]
+        assert workers
+        assert _ended(workers, within_s=20), "a worker outlives the command"
+    build(meta, out)
+    assert_same_build(out, expected)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_told_in_one_line(
+    undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    """As the kernel does it when memory runs out."""
+    meta, expected = undisturbed(24)
+    out = tmp_path / "out"
+    with command(meta, out) as process:
+        workers: list[int] = []
+        while process.poll() is None and not (workers and n_files(out)):
+            workers = [pid for pid in _children(process.pid) if WORKER in _command_line(pid)]
+            time.sleep(0.002)
+        os.kill(workers[0], signal.SIGKILL)
+        _, raw = process.communicate()
+    said = raw.decode()
+    assert process.returncode == 1, said
+    assert said.startswith("scan2qa: a worker process died, most likely for lack of memory: try --workers 1;"), said
+    assert said.count("\n") == 1, said
+    build(meta, out)
+    assert_same_build(out, expected)
+
+
+@contextmanager
+def command(meta: Path, out: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The real command, with Prefect and two worker processes."""
+    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", *UNASKED_SETTINGS]
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=REPOSITORY,
+        env=prefect_environment(),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def n_files(folder: Path) -> int:
+    """Finished files of a build."""
+    return sum(not name.startswith(".") for _, _, files in os.walk(folder) for name in files)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process is a zombie."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def _children(pid: int) -> list[int]:
+    return [int(c) for path in Path(f"/proc/{pid}/task").glob("*/children") for c in path.read_text().split()]
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _ended(pids: list[int], within_s: float) -> bool:
+    end = time.monotonic() + within_s
+    while time.monotonic() < end and any(WORKER in _command_line(pid) for pid in pids):
+        time.sleep(0.05)
+    return not any(WORKER in _command_line(pid) for pid in pids)

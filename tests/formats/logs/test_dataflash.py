@@ -1,0 +1,212 @@
+"""ArduPilot logs: a real second, pymavlink as the oracle, hand-made logs, and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pymavlink.DFReader import DFReader_binary
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.dataflash import DataFlash
+from pipeline.formats.logs.dataflash_messages import read_binary
+from pipeline.formats.logs.log import Log
+from pipeline.worlds.flight.tracks.assemble import assemble
+from tests.conftest import REAL_DATA
+from tests.formats.logs.made_logs import dataflash, survives
+
+N = 40
+BOOT_US = np.arange(N) * 100_000 + 5_000_000
+LAT, LNG = -353_626_298 + np.arange(N) * 10, np.full(N, 1_491_653_055)
+
+POS = ("QLLff", {"TimeUS": BOOT_US, "Lat": LAT, "Lng": LNG, "Alt": np.full(N, 584.5), "RelHomeAlt": np.full(N, 1.5)})
+ATT = ("QccC", {"TimeUS": BOOT_US, "Roll": np.zeros(N), "Pitch": np.full(N, 1000), "Yaw": np.full(N, 9000)})
+
+
+def gps(status: object = 3) -> tuple[str, dict[str, object]]:
+    columns = {
+        "TimeUS": BOOT_US,
+        "Status": np.broadcast_to(status, N),
+        "Lat": LAT,
+        "Lng": LNG,
+        "Alt": np.full(N, 58_450),
+    }
+    motion = {"Spd": np.full(N, 5.0), "GCrs": np.full(N, 90.0), "VZ": np.full(N, -1.0)}
+    return "QBLLefff", columns | motion
+
+
+def read(content: bytes, folder: Path) -> Log:
+    path = folder / "made.bin"
+    path.write_bytes(content)
+    (log,) = DataFlash().read(path)
+    return log
+
+
+@pytest.fixture(scope="module")
+def second() -> Path:
+    path = REAL_DATA / "flights" / "dataflash" / "test.BIN"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
+    return path
+
+
+@pytest.mark.real_data
+def test_real_second(second: Path) -> None:
+    (log,) = DataFlash().read(second)
+    assert (log.dialect, log.clock, len(log.t_s)) == ("POS", "boot", 23)
+    assert [finding.name for finding in log.findings] == ["truncated"]
+    track = assemble(second, log).track
+    assert track.t_s[-1] < 1
+    assert np.abs(track.enu_m).max() < 0.5  # it stands
+    assert track.heading_deg[0] == pytest.approx(337.1, abs=0.05)
+    assert track.height_m[0] == pytest.approx(-0.255, abs=0.001)
+
+
+@pytest.mark.real_data
+def test_every_number_is_as_pymavlink_reads_it(second: Path) -> None:
+    expected: dict[str, list[dict[str, object]]] = {}
+    reader = DFReader_binary(str(second))
+    while (message := reader.recv_msg()) is not None:
+        expected.setdefault(message.get_type(), []).append(message.to_dict())
+    reader.close()
+    tables = read_binary(second.read_bytes(), set(expected) - {"FMT"}).tables
+    assert set(tables) == set(expected) - {"FMT"}
+    compared = 0
+    for name, columns in tables.items():
+        for field, values in columns.items():
+            np.testing.assert_allclose(
+                values, [row[field] for row in expected[name]], rtol=1e-12, err_msg=f"{name}.{field}"
+            )
+            compared += 1
+    assert compared > 200
+
+
+def test_estimator_before_receiver(tmp_path: Path) -> None:
+    log = read(dataflash({"GPS": gps(), "POS": POS, "ATT": ATT}), tmp_path)
+    assert log.dialect == "POS"
+    assert log.lat_lon_alt is not None
+    assert log.lat_lon_alt[1] == pytest.approx([-35.3626288, 149.1653055, 584.5])
+    assert log.t_s[:2] == pytest.approx([5.0, 5.1])
+    assembled = assemble(tmp_path / "made.bin", log)
+    assert assembled.track.heading_deg[0] == pytest.approx(90)
+    assert assembled.track.height_m[0] == 1.5
+
+
+def test_fix_of_the_receiver_holds_for_the_estimator(tmp_path: Path) -> None:
+    log = read(dataflash({"GPS": gps(np.where(np.arange(N) < 10, 2, 3)), "POS": POS}), tmp_path)
+    assert log.usable is not None
+    assert np.flatnonzero(log.usable)[0] == 10
+
+
+def test_receiver_alone(tmp_path: Path) -> None:
+    log = read(dataflash({"GPS": gps(np.where(np.arange(N) < 10, 1, 4))}), tmp_path)
+    assert log.lat_lon_alt is not None
+    assert log.usable is not None
+    assert log.velocity_mps is not None
+    assert log.lat_lon_alt[0, 2] == 584.5
+    assert log.usable.sum() == N - 10
+    np.testing.assert_allclose(log.velocity_mps[0], [5, 0, 1], atol=1e-9)  # course 90, climbing
+
+
+def test_local_position_without_satellites(tmp_path: Path) -> None:
+    columns = {"TimeUS": BOOT_US, "PN": np.arange(N), "PE": np.zeros(N), "PD": np.full(N, -3.0)}
+    velocity = {"VN": np.full(N, 10.0), "VE": np.zeros(N), "VD": np.full(N, 1.0)}
+    log = read(dataflash({"XKF1": ("Qffffff", columns | velocity)}), tmp_path)
+    assert log.enu_m is not None
+    assert log.velocity_mps is not None
+    assert log.enu_m[2].tolist() == [0, 2, 3]
+    assert log.velocity_mps[0].tolist() == [0, 10, -1]
+
+
+def test_first_core_of_an_estimator_and_gimbal(tmp_path: Path) -> None:
+    core = np.arange(N) % 2
+    columns = {"TimeUS": BOOT_US, "C": core, "PN": np.where(core, 500.0, 1.0), "PE": np.zeros(N), "PD": np.zeros(N)}
+    mount = {"TimeUS": BOOT_US, "I": np.zeros(N), "Pitch": np.full(N, -45.0)}
+    log = read(dataflash({"XKF1": ("QBfff", columns), "MNT": ("QBf", mount)}), tmp_path)
+    assert log.enu_m is not None
+    assert log.gimbal_pitch is not None
+    assert len(log.t_s) == N // 2
+    assert set(log.enu_m[:, 1]) == {1.0}
+    assert set(log.gimbal_pitch.value) == {-45.0}
+
+
+def test_old_clocks(tmp_path: Path) -> None:
+    """Before TimeUS: milliseconds since boot in TimeMS, but in T where TimeMS is the time of the week."""
+    boot_ms = BOOT_US // 1000
+    old_gps = {"Status": np.full(N, 3), "TimeMS": boot_ms + 86_400_000, "Lat": LAT, "Lng": LNG}
+    heights = {"RelAlt": np.full(N, 250), "Alt": np.full(N, 58_450), "T": boot_ms}
+    old_att = {"TimeMS": boot_ms, "Roll": np.zeros(N), "Pitch": np.zeros(N), "Yaw": np.full(N, 18_000)}
+    log = read(dataflash({"GPS": ("BILLeeI", old_gps | heights), "ATT": ("IccC", old_att)}), tmp_path)
+    assert log.attitude is not None
+    assert log.height_m is not None
+    assert log.t_s[0] == log.attitude.t_s[0] == 5.0
+    assert log.height_m[0] == 2.5
+    assert assemble(tmp_path / "made.bin", log).track.heading_deg[0] == pytest.approx(180)
+
+
+def text_log() -> bytes:
+    """As `POS`, as a ground station writes it."""
+    lines = ["\ufeffFMT, 128, 89, FMT, BBnNZ, Type,Length,Name,Format,Columns"]
+    lines += ["FMT, 130, 31, POS, QLLff, TimeUS,Lat,Lng,Alt,RelHomeAlt"]
+    lines += [f"POS, {t}, {lat / 1e7:.7f}, 149.1653055, 584.5, 1.5" for t, lat in zip(BOOT_US, LAT, strict=True)]
+    lines += ["FMT, 131, 16, MNT, QBf, TimeUS,I,Pitch", "MNT, 5000000, 0, -45"]
+    return ("\r\n".join(lines) + "\r\n").encode()
+
+
+def test_text_form_says_the_same(tmp_path: Path) -> None:
+    text = read(text_log() + b"POS, 1, 2\nPOS, 9000000, -35.36", tmp_path)
+    binary = read(dataflash({"POS": POS}), tmp_path)
+    assert text.lat_lon_alt is not None
+    assert text.gimbal_pitch is not None
+    assert binary.lat_lon_alt is not None
+    np.testing.assert_allclose(text.lat_lon_alt, binary.lat_lon_alt, rtol=1e-12)
+    np.testing.assert_allclose(text.t_s, binary.t_s)
+    assert text.gimbal_pitch.value.tolist() == [-45]
+    assert [finding.name for finding in text.findings] == ["damaged_lines", "truncated"]
+
+
+def test_damage_costs_what_it_hits(tmp_path: Path) -> None:
+    whole = dataflash({"POS": POS})
+    size = 3 + 8 + 4 * 4
+    middle = len(whole) - 20 * size
+    log = read(whole[:middle] + b"\0" + whole[middle + 1 :], tmp_path)
+    assert len(log.t_s) == N - 1
+    (finding,) = log.findings
+    assert (finding.name, finding.measured) == ("damaged_bytes", size)
+
+
+def test_a_format_in_another_unit_is_no_position(tmp_path: Path) -> None:
+    """Degrees times 1e7 that a damaged format calls hundredths."""
+    with pytest.raises(RawDataError) as error:
+        read(dataflash({"POS": ("QeLff", POS[1])}), tmp_path)
+    assert error.value.finding == "no_position"
+
+
+@pytest.mark.parametrize(
+    ("content", "finding"),
+    [
+        (b"", "empty"),
+        (b"Time,Latitude\n1,2\n", "not_dataflash"),
+        (b"\xa3\x95" * 5000, "no_position"),
+        (dataflash({"ATT": ATT}), "no_position"),
+        (b"FMT, 1", "no_position"),
+    ],
+)
+def test_refused(tmp_path: Path, content: bytes, finding: str) -> None:
+    with pytest.raises(RawDataError) as error:
+        read(content, tmp_path)
+    assert error.value.finding == finding
+
+
+def test_is_own(tmp_path: Path) -> None:
+    assert DataFlash().is_own(tmp_path, dataflash({"POS": POS})[:100])
+    assert DataFlash().is_own(tmp_path, b"\xef\xbb\xbfFMT, 128, 89, FMT")
+    assert not DataFlash().is_own(tmp_path, b"ULog\x01")
+
+
+def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for content in (dataflash({"GPS": gps(), "POS": POS, "ATT": ATT}), text_log()):
+        counts = survives(DataFlash(), content, tmp_path)
+        assert min(counts.values()) > 0
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,112 @@
+"""GPX tracks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gpxpy
+import numpy as np
+import pytest
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.registry import detect
+from pipeline.worlds.flight.tracks.read import read_tracks
+from tests.conftest import REAL_DATA
+from tests.formats.logs.fuzzing import check_damaged, check_track
+from tests.formats.logs.written import gpx, line
+
+ROWS = line()
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+def test_segments_are_parts(segments: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.gpx", gpx(ROWS, segments))
+    ((log, a),) = read_tracks(path)
+    assert detect(path).name == "gpx"
+    assert log.clock == "utc"
+    check_track(a.track, 20)
+    assert a.track.t_s == pytest.approx(ROWS[:, 0])
+    assert a.track.part[-1] + 1 == segments
+    assert a.track.enu_m == pytest.approx(np.outer(ROWS[:, 0], [0.0, 4.0, 0.5]), abs=0.01)
+    assert a.track.height_m == pytest.approx(ROWS[:, 4], abs=2e-3)
+    assert a.origin is not None
+    assert a.origin.alt_m == 540.0
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xef\xbb\xbf" + gpx(ROWS).encode(),
+        gpx(ROWS).replace("\n", "\r\n").encode(),
+        gpx(ROWS).replace("UTF-8", "ISO-8859-1").replace("<trk>", "<trk><name>Zürich</name>").encode("latin-1"),
+        gpx(ROWS).replace("1/1", "1/0").encode(),
+        gpx(ROWS).replace("Z</time>", "+00:00</time>").encode(),
+        gpx(ROWS).replace("T10:", "T12:").replace("Z</time>", "+02:00</time>").encode(),
+    ],
+    ids=["mark", "crlf", "latin-1", "1.0", "offset", "zone"],
+)
+def test_the_same_track_in_other_clothes(raw: bytes, tmp_path: Path) -> None:
+    ((log, a),) = read_tracks(write(tmp_path / "a.gpx", raw))
+    assert a.track.enu_m[-1] == pytest.approx(19.5 * np.array([0, 4.0, 0.5]), abs=0.01)
+    assert log.t_s[0] == 1714557600.0, "2024-05-01T10:00:00Z"
+
+
+def test_a_cut_file_gives_its_whole_points(tmp_path: Path) -> None:
+    text = gpx(ROWS)
+    whole = read_tracks(write(tmp_path / "a.gpx", text))[0][1].track
+    for cut in range(text.index("</trkpt>") + 8, len(text) - 8, 97):
+        ((_, a),) = read_tracks(write(tmp_path / "b.gpx", text[:cut]))
+        assert "cut" in {f.name for f in a.findings}
+        assert a.track.lat_lon_deg.tolist() == whole.lat_lon_deg[: text[:cut].count("</trkpt>")].tolist()
+
+
+BILLION = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (gpx(ROWS, times=False), "no_times"),
+        (gpx(ROWS[:0]), "no_track"),
+        (gpx(ROWS).replace("trkpt", "rtept"), "no_track"),
+        (gpx(ROWS).replace("<trk>", "<trk"), "no_track"),
+        (gpx(ROWS).replace("<gpx", BILLION + "<gpx"), "document_type"),
+        (gpx(ROWS).replace('lat="', 'lat="x'), "no_fix"),
+        (gpx(ROWS).replace("46.5", "0.0").replace("7.25", "0.0"), "no_fix"),
+        ("", "empty"),
+        ("<xml/>", "unknown_format"),
+    ],
+)
+def test_bad_files(text: str, finding: str, tmp_path: Path) -> None:
+    with pytest.raises(RawDataError) as error:
+        read_tracks(write(tmp_path / "a.gpx", text))
+    assert error.value.finding == finding
+    assert error.value.remedy
+
+
+@pytest.mark.real_data
+def test_a_real_track_is_what_gpxpy_reads() -> None:
+    path = REAL_DATA / "flights" / "gpx" / "cerknicko-jezero.gpx"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
+    theirs = gpxpy.parse(path.read_text(encoding="utf-8"))
+    segments = [segment.points for track in theirs.tracks for segment in track.segments]
+    points = [point for segment in segments for point in segment]
+    ((log, a),) = read_tracks(path)
+    assert log.lat_lon_alt is not None
+    assert log.lat_lon_alt.tolist() == [[p.latitude, p.longitude, p.elevation] for p in points]
+    assert log.t_s.tolist() == [p.time.timestamp() for p in points if p.time]
+    assert log.begins is not None
+    assert log.begins.sum() == sum(1 for segment in segments if segment)
+    check_track(a.track, 7200)
+    gaps = np.diff(a.track.t_s) > 5
+    assert (np.diff(a.track.part)[gaps] == 1).all(), "no line over a gap"
+
+
+def test_500_mutations_give_an_error_of_ours_or_a_track(tmp_path: Path) -> None:
+    assert check_damaged(tmp_path / "a.gpx", gpx(ROWS, 2).encode(), "gpx", 13, 86_400.0) > 200

@@ -1,0 +1,291 @@
+"""ULog: the real simulated hop, pyulog as the oracle, hand-made logs, and damage."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyulog import ULog
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.logs.log import Log
+from pipeline.formats.logs.px4_ulog import PX4Ulog
+from pipeline.formats.logs.px4_ulog_topics import read_topics
+from pipeline.worlds.flight.tracks.assemble import assemble
+from tests.conftest import REAL_DATA
+from tests.formats.logs.made_logs import structured, survives, ulog, ulog_message
+
+N = 40
+TIME = np.arange(N, dtype=np.uint64) * 100_000 + 5_000_000
+LOCAL = "vehicle_local_position"
+
+
+@pytest.fixture(scope="module")
+def hop() -> Path:
+    path = REAL_DATA / "flights" / "ulog" / "sample_px4_events.ulg"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
+    return path
+
+
+def local(**changes: object) -> np.ndarray:
+    """Flies north at 10 m/s, 2 m above the start."""
+    fields: dict[str, object] = {
+        "timestamp": TIME,
+        "x": np.arange(N, dtype=np.float32),
+        "y": np.zeros(N, np.float32),
+        "z": np.full(N, -2.0, np.float32),
+        "xy_valid": np.ones(N, bool),
+        "z_valid": np.ones(N, bool),
+    }
+    return structured(**(fields | changes))
+
+
+def read(content: bytes, folder: Path) -> Log:
+    path = folder / "made.ulg"
+    path.write_bytes(content)
+    (log,) = PX4Ulog().read(path)
+    return log
+
+
+def names(log: Log) -> list[str]:
+    return [finding.name for finding in log.findings]
+
+
+@pytest.mark.real_data
+def test_real_hop(hop: Path) -> None:
+    (log,) = PX4Ulog().read(hop)
+    assert (log.dialect, log.clock, len(log.t_s), names(log)) == (LOCAL, "boot", 313, [])
+    assert log.t_s[-1] - log.t_s[0] == pytest.approx(31.2, abs=0.2)
+    track = assemble(hop, log).track
+    first = log.t_s[0]
+    assert log.enu_m is not None
+    assert log.enu_m[:, 2].max() == pytest.approx(2.16, abs=0.01)
+    aloft = log.t_s[log.enu_m[:, 2] > 0.3] - first
+    assert 19 < aloft[0] < 21
+    assert 24 < aloft[-1] < 27
+    assert np.isfinite(track.quat_wxyz).all()
+    assert track.height_m.max() == pytest.approx(2.2, abs=0.15)
+
+
+@pytest.mark.real_data
+def test_real_place_is_the_estimators_own(hop: Path) -> None:
+    """The last local position lies where the topic of global positions says, to a millimetre."""
+    (log,) = PX4Ulog().read(hop)
+    last = ULog(str(hop)).get_dataset("vehicle_global_position").data
+    assert log.lat_lon_alt is not None
+    assert log.lat_lon_alt[-1, :2] == pytest.approx([last["lat"][-1], last["lon"][-1]], abs=1e-8)
+    assert log.lat_lon_alt[-1, 2] == pytest.approx(last["alt"][-1], abs=1e-3)
+
+
+@pytest.mark.real_data
+def test_every_topic_is_as_pyulog_reads_it(hop: Path) -> None:
+    expected = ULog(str(hop)).data_list
+    recording = read_topics(hop, {data.name for data in expected})
+    assert recording.findings == ()
+    compared = 0
+    for name, records in recording.topics.items():
+        instances = [data for data in expected if data.name == name]
+        richest = max(instances, key=lambda data: (len(data.data["timestamp"]), -data.multi_id))
+        for field in records.dtype.names:
+            if records[field].dtype.kind in "iufb":
+                width = records[field].shape[1] if records[field].ndim == 2 else None
+                labels = [field] if width is None else [f"{field}[{i}]" for i in range(width)]
+                values = np.stack([richest.data[label] for label in labels], axis=-1).reshape(records[field].shape)
+                np.testing.assert_array_equal(values, records[field].astype(values.dtype))
+                compared += 1
+    assert len(recording.topics) == len({data.name for data in expected}) == 65
+    assert compared > 500
+
+
+def test_local_positions(tmp_path: Path) -> None:
+    log = read(ulog({(LOCAL, 0): local(heading=np.full(N, np.pi / 2, np.float32))}), tmp_path)
+    assert log.enu_m is not None
+    np.testing.assert_allclose(log.enu_m[3], [0, 3, 2])
+    assert log.t_s[:2] == pytest.approx([5.0, 5.1])
+    assert log.lat_lon_alt is None
+    assert log.heading is not None
+    assert log.heading.value[0] == pytest.approx(90)
+    assert assemble(tmp_path / "made.ulg", log).track.enu_m[-1] == pytest.approx([0, N - 1, 0])
+
+
+def test_invalid_positions_are_refused(tmp_path: Path) -> None:
+    valid = np.arange(N) >= 10
+    log = read(ulog({(LOCAL, 0): local(xy_valid=valid)}), tmp_path)
+    assert log.usable is not None
+    assert log.usable.tolist() == valid.tolist()
+
+
+def test_older_name_of_the_heading(tmp_path: Path) -> None:
+    log = read(ulog({(LOCAL, 0): local(yaw=np.full(N, -np.pi / 2, np.float32))}), tmp_path)
+    assert log.heading is not None
+    assert log.heading.value[0] == pytest.approx(270)
+
+
+def test_attitude_and_gimbal(tmp_path: Path) -> None:
+    """Nose to the east, camera 30 degrees down."""
+    east = np.tile(np.float32([np.sqrt(0.5), 0, 0, np.sqrt(0.5)]), (N, 1))
+    down = np.tile(np.float32([np.cos(np.radians(15)), 0, -np.sin(np.radians(15)), 0]), (N, 1))
+    topics = {
+        (LOCAL, 0): local(heading=np.zeros(N, np.float32)),
+        ("vehicle_attitude", 0): structured(timestamp=TIME, q=east),
+        ("gimbal_device_attitude_status", 0): structured(timestamp=TIME, q=down),
+    }
+    track = assemble(tmp_path / "made.ulg", read(ulog(topics), tmp_path)).track
+    np.testing.assert_allclose(track.quat_wxyz[0], [1, 0, 0, 0], atol=1e-6)
+    assert track.heading_deg[0] == pytest.approx(90)
+    assert track.gimbal_pitch_deg[0] == pytest.approx(-30, abs=1e-4)
+
+
+def test_a_reset_begins_a_part_and_a_small_correction_does_not(tmp_path: Path) -> None:
+    counter, delta = np.zeros(N, np.uint8), np.zeros((N, 2), np.float32)
+    counter[10:], counter[20:] = 255, 0  # it wraps
+    delta[10:], delta[20:] = (0.1, 0.0), (3.0, 4.0)
+    x = np.arange(N, dtype=np.float32) + np.where(np.arange(N) >= 20, 3, 0).astype(np.float32)
+    log = read(ulog({(LOCAL, 0): local(x=x, xy_reset_counter=counter, delta_xy=delta)}), tmp_path)
+    assert log.begins is not None
+    assert np.flatnonzero(log.begins).tolist() == [20]
+    (finding,) = log.findings
+    assert (finding.name, finding.measured, finding.unit) == ("position_reset", 5.0, "m")
+    assert assemble(tmp_path / "made.ulg", log).track.part.tolist() == [0] * 20 + [1] * 20
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_receiver_in_both_layouts(tmp_path: Path, newer: bool) -> None:
+    lat, fix = 47.0 + np.arange(N) * 1e-5, np.where(np.arange(N) < 5, 2, 3).astype(np.uint8)
+    if newer:
+        rows = structured(
+            timestamp=TIME,
+            latitude_deg=lat,
+            longitude_deg=np.full(N, 8.5),
+            altitude_msl_m=np.full(N, 488.5),
+            fix_type=fix,
+        )
+    else:
+        rows = structured(
+            timestamp=TIME,
+            lat=np.round(lat * 1e7).astype(np.int32),
+            lon=np.full(N, 85_000_000, np.int32),
+            alt=np.full(N, 488_500, np.int32),
+            fix_type=fix,
+        )
+    log = read(ulog({("vehicle_gps_position", 0): rows}), tmp_path)
+    assert log.lat_lon_alt is not None
+    assert log.usable is not None
+    assert log.lat_lon_alt[7] == pytest.approx([47.00007, 8.5, 488.5])
+    assert log.usable.sum() == N - 5
+
+
+def test_estimator_without_a_valid_local_position(tmp_path: Path) -> None:
+    place = structured(
+        timestamp=TIME, lat=47 + np.arange(N) * 1e-5, lon=np.full(N, 8.5), alt=np.full(N, 500, np.float32)
+    )
+    topics = {(LOCAL, 0): local(xy_valid=np.zeros(N, bool)), ("vehicle_global_position", 0): place}
+    log = read(ulog(topics), tmp_path)
+    assert log.dialect == "vehicle_global_position"
+    assert log.lat_lon_alt is not None
+    assert log.lat_lon_alt[1] == pytest.approx([47.00001, 8.5, 500])
+
+
+def test_the_instance_with_most_messages_is_read(tmp_path: Path) -> None:
+    few = b"".join(ulog_message(b"D", b"\x07\x00" + row.tobytes()) for row in local(x=np.full(N, 99, np.float32))[:5])
+    content = ulog({(LOCAL, 1): local()}) + ulog_message(b"A", b"\x00\x07\x00" + LOCAL.encode()) + few
+    log = read(content, tmp_path)
+    assert log.enu_m is not None
+    assert len(log.t_s) == N
+    assert log.enu_m[:, 1].max() == N - 1
+
+
+def test_time_counts_from_boot_also_beyond_signed_numbers(tmp_path: Path) -> None:
+    late = TIME.copy()
+    late[20] = 2**64 - 1
+    log = read(ulog({(LOCAL, 0): local(timestamp=late)}), tmp_path)
+    assert log.t_s[20] == -1e-6  # before boot: a stray, not 584,942 years
+    track = assemble(tmp_path / "made.ulg", log).track
+    assert len(track) == N - 1
+    assert track.t_s[-1] == pytest.approx(3.9)
+
+
+def test_dropouts_are_counted(tmp_path: Path) -> None:
+    log = read(ulog({(LOCAL, 0): local()}) + ulog_message(b"O", struct.pack("<H", 250)) * 2, tmp_path)
+    (finding,) = log.findings
+    assert (finding.name, finding.measured, finding.unit) == ("dropouts", 0.5, "s")
+
+
+def test_cut_log_gives_all_up_to_the_cut(tmp_path: Path) -> None:
+    log = read(ulog({(LOCAL, 0): local()})[:-30], tmp_path)
+    assert len(log.t_s) == N - 2
+    assert names(log) == ["truncated"]
+
+
+def test_damage_costs_what_it_hits(tmp_path: Path) -> None:
+    """Sizes broken in the middle: reading goes on at the next synchronisation."""
+    whole = ulog({(LOCAL, 0): local()}, sync=True)
+    at = len(whole) - 20 * (len(ulog_message(b"D", bytes(2 + local().dtype.itemsize))) + 11)
+    log = read(whole[:at] + b"\xff\xff" + whole[at + 2 :], tmp_path)
+    assert len(log.t_s) == N - 1
+    assert names(log) == ["damaged_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("content", "finding"),
+    [
+        (b"", "empty"),
+        (b"ULog", "not_ulog"),
+        (b"PK\x03\x04 something else", "not_ulog"),
+        (ulog({("vehicle_status", 0): structured(timestamp=TIME)}), "no_position"),
+        (ulog({(LOCAL, 0): local()})[:60], "no_position"),
+        (ulog({(LOCAL, 0): local(timestamp=TIME.astype(np.float64))}), "no_position"),
+        (b"ULog\x01\x12\x35\x01" + bytes(8) + ulog_message(b"B", bytes(8) + b"\x02" + bytes(31)), "unknown_ulog"),
+    ],
+)
+def test_refused(tmp_path: Path, content: bytes, finding: str) -> None:
+    with pytest.raises(RawDataError) as error:
+        read(content, tmp_path)
+    assert error.value.finding == finding
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        f"uint64_t timestamp;{LOCAL} itself;",
+        "uint64_t timestamp;a[65535] x;",
+        "".join(f"wide x{i};" for i in range(3000)),
+        "".join(f"wide[0] x{i};" for i in range(3000)),
+        "uint8_t[2] _padding0;",
+        "float[99999999999999999999] x;",
+        "float[-3] x;",
+        "float x;float x;",
+        "nothing",
+        "",
+    ],
+)
+def test_formats_that_are_traps(tmp_path: Path, fields: str) -> None:
+    content = b"ULog\x01\x12\x35\x01" + bytes(8)
+    content += ulog_message(b"F", b"a:b[65535] x;") + ulog_message(b"F", b"b:double[65535] x;")
+    content += ulog_message(b"F", ("wide:" + "".join(f"bool x{i};" for i in range(3000))).encode())
+    content += ulog_message(b"F", f"{LOCAL}:{fields}".encode()) + ulog_message(b"A", b"\0\0\0" + LOCAL.encode())
+    with pytest.raises(RawDataError) as error:
+        read(content + ulog_message(b"D", bytes(100)), tmp_path)
+    assert error.value.finding == "no_position"
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(RawDataError) as error:
+        PX4Ulog().read(tmp_path / "absent.ulg")
+    assert error.value.finding == "unreadable"
+
+
+def test_is_own(tmp_path: Path) -> None:
+    assert PX4Ulog().is_own(tmp_path, ulog({(LOCAL, 0): local()})[:4096])
+    assert not PX4Ulog().is_own(tmp_path, b"\xa3\x95\x80")
+
+
+def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    q = np.tile(np.float32([1, 0, 0, 0]), (N, 1))
+    content = ulog({(LOCAL, 0): local(), ("vehicle_attitude", 0): structured(timestamp=TIME, q=q)}, sync=True)
+    counts = survives(PX4Ulog(), content, tmp_path)
+    assert min(counts.values()) > 0
+    assert capfd.readouterr() == ("", "")

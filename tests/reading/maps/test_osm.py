@@ -1,0 +1,161 @@
+"""OpenStreetMap extracts: a small one written here, the real one, and broken ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import RawDataError
+from pipeline.reading.maps.feature import Box
+from pipeline.reading.maps.osm import height_of
+from tests.conftest import REAL_DATA
+from tests.reading.maps.opened import fault_of, names_of, read_file
+
+NODES = {1: (52.0, 4.0), 2: (52.0, 4.001), 3: (52.001, 4.001), 4: (52.001, 4.0)}
+
+
+def osm_text(ways: list[tuple[list[int], dict[str, str]]], points: list[dict[str, str]] | None = None) -> str:
+    def tags(of: dict[str, str]) -> str:
+        return "".join(f'<tag k="{k}" v="{v}"/>' for k, v in of.items())
+
+    lines = [f'<node id="{i}" version="1" lat="{lat}" lon="{lon}"/>' for i, (lat, lon) in NODES.items()]
+    for number, of in enumerate(points or []):
+        lines.append(f'<node id="{100 + number}" version="1" lat="52.5" lon="4.5">{tags(of)}</node>')
+    for number, (nodes, of) in enumerate(ways):
+        refs = "".join(f'<nd ref="{i}"/>' for i in nodes)
+        lines.append(f'<way id="{number + 1}" version="1">{refs}{tags(of)}</way>')
+    return f'<?xml version="1.0"?><osm version="0.6">{"".join(lines)}</osm>'
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "city.osm"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+RING = [1, 2, 3, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("tag", "metres"),
+    [
+        ("12", 12.0),
+        ("12.5", 12.5),
+        ("12 m", 12.0),
+        ("12m", 12.0),
+        (" 7 metres ", 7.0),
+        ("40'", 12.192),
+        ("40 ft", 12.192),
+        ("12'6\"", 3.81),
+        ("1000", 1000.0),
+    ],
+)
+def test_heights_in_the_documented_spellings(tag: str, metres: float) -> None:
+    assert height_of(tag) == pytest.approx(metres)
+
+
+@pytest.mark.parametrize(
+    "tag", [None, "", "high", "0", "-4", "12,5", "~12", "3 storeys", "1001", "12 km", "1e3", "12;15", "١٢"]
+)
+def test_other_heights_are_unknown(tag: str | None) -> None:
+    assert np.isnan(height_of(tag))
+
+
+def test_a_building_with_name_and_height(tmp_path: Path) -> None:
+    tags = {"building": "train_station", "name": "Hoofd, &quot;Centraal&quot;", "height": "12 m"}
+    (found,), findings = read_file(write(tmp_path, osm_text([(RING, tags)])))
+    assert (found.name, found.kind, found.height_m) == ('Hoofd, "Centraal"', "train station", 12.0)
+    assert found.solid
+    assert np.isnan(found.foot_m)
+    assert sorted(map(tuple, found.outlines[0].round(7).tolist())) == sorted(NODES.values())
+    assert findings.items == []
+
+
+def test_levels_are_no_height(tmp_path: Path) -> None:
+    (found,), _ = read_file(write(tmp_path, osm_text([(RING, {"building": "yes", "building:levels": "4"})])))
+    assert np.isnan(found.height_m)
+    assert found.kind == "building"
+    assert found.name is None
+
+
+def test_a_named_place_is_no_wall_and_a_street_is_no_place(tmp_path: Path) -> None:
+    points = [{"amenity": "cafe", "name": "Zoë's"}, {"place": "city", "name": "Delft"}]
+    ways = [([1, 2], {"highway": "residential", "name": "Main St"}), (RING, {"leisure": "park", "name": "Green"})]
+    found, _ = read_file(write(tmp_path, osm_text(ways, points)))
+    assert sorted((f.name, f.kind, f.solid) for f in found) == [("Green", "park", False), ("Zoë's", "cafe", False)]
+
+
+def test_only_what_lies_in_the_box_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, osm_text([(RING, {"building": "yes"})], [{"shop": "books", "name": "Far"}]))
+    found, _ = read_file(path, Box(52.0, 4.0, 0.01, 0.01))
+    assert [f.kind for f in found] == ["building"]
+
+
+def test_an_outline_without_its_nodes_is_left_out_and_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, osm_text([(RING, {"building": "yes"}), ([1, 2, 99, 1], {"building": "yes"})]))
+    found, findings = read_file(path)
+    assert len(found) == 1
+    (finding,) = findings.items
+    assert (finding.name, finding.severity, finding.measured) == ("broken_outlines", "note", 1.0)
+    assert "1 of 2" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "expected"),
+    [
+        ("a.osm.pbf", b"", "empty_file"),
+        ("a.osm.pbf", b"this is no protocol buffer at all", "unreadable_osm"),
+        ("a.osm", b"<osm version='0.6'><node id='1'", "unreadable_osm"),
+        ("a.osm", b'{"type": "FeatureCollection", "features": []}', "unreadable_osm"),
+    ],
+)
+def test_a_broken_extract_is_refused(tmp_path: Path, name: str, raw: bytes, expected: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(raw)
+    assert fault_of(path).finding == expected
+
+
+def real_extract() -> Path:
+    path = REAL_DATA / "city" / "test.osm.pbf"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds city/")
+    return path
+
+
+@pytest.mark.real_data
+def test_the_real_extract() -> None:
+    """2,219 outlines, 48 of them cut off at the edge; ten state levels, and none a height."""
+    found, findings = read_file(real_extract(), Box(60.53, 26.95, 0.1, 0.1))
+    walls = [f for f in found if f.solid]
+    assert len(walls) == 2219 - 48
+    assert all(np.isnan(f.height_m) for f in walls)
+    assert names_of(findings) == ["broken_outlines"]
+    assert findings.items[0].measured == 48.0
+    assert {"Otsolan Koulu", "Liikuntasali"} <= {f.name for f in walls}
+    assert "Malmingin päiväkoti" in {f.name for f in found if not f.solid}
+    corners = np.concatenate([outline for f in walls for outline in f.outlines])
+    assert corners.min(0) == pytest.approx([60.52, 26.93], abs=0.005)
+    assert corners.max(0) == pytest.approx([60.54, 26.97], abs=0.005)
+
+
+@pytest.mark.real_data
+def test_an_extract_cut_or_spoilt_anywhere_is_refused_or_read(tmp_path: Path) -> None:
+    raw = real_extract().read_bytes()
+    rng = np.random.default_rng(5)
+    path = tmp_path / "cut.osm.pbf"
+    outcomes = []
+    for trial in range(60):
+        at = int(rng.integers(1, len(raw)))
+        spoilt = raw[:at] + bytes([raw[at] ^ 255]) + raw[at + 1 :] if trial % 2 else raw[:at]
+        path.write_bytes(spoilt)
+        try:
+            found, _ = read_file(path, Box(60.53, 26.95, 0.01, 0.01))
+        except RawDataError as error:
+            outcomes.append(error.finding)
+        else:
+            outcomes.append("read")
+            assert all(np.isfinite(outline).all() for f in found for outline in f.outlines)
+    assert set(outcomes) <= {"unreadable_osm", "read"}
+    assert outcomes.count("unreadable_osm") > 30

@@ -1,0 +1,206 @@
+"""Stage observe on whole flights: times of the video, findings, and logs that no one of this project wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Source, Video
+from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.tracks.read import read_tracks
+from tests.conftest import REAL_DATA
+from tests.worlds.flight.observe.planted import Phase, fly, logged
+
+CONFIG = MotionConfig()
+CAMERA = Camera(horizontal_fov_deg=80, width=1280, height=720)
+TOWER = Landmark(name="Tower", center=(0, 100), radius_m=5, base_m=0, top_m=20)
+PHASES = [Phase(6), Phase(5, up=2), Phase(8, forward=6), Phase(4, yaw=30), Phase(8, forward=6), Phase(6)]
+
+
+def log() -> Track:
+    track, _ = fly(PHASES, [0.8] * 5)
+    return logged(track, 10, np.random.default_rng(0))
+
+
+def scene(**flight: object) -> Scene:
+    more = {key: flight.pop(key) for key in ("video", "findings") if key in flight}
+    return Scene.model_validate(
+        {
+            "id": "test/flight",
+            "dataset": "test",
+            "name": "flight",
+            "kind": "flight",
+            "source": Source(reader="test", reader_version=1, files=(), sha256=""),
+            "flight": Flight.model_validate({"log": "test", "origin": None, **flight}),
+            **more,
+        }
+    )
+
+
+def motion(given: Scene, track: Track | None = None) -> Motion:
+    out = observe_flight(given, FlightGeometry(log() if track is None else track), CONFIG)
+    assert out.flight is not None
+    assert out.flight.motion is not None
+    return out.flight.motion
+
+
+def video(seconds: float) -> Video:
+    return Video(path="video.mp4", fps=25, frames=round(25 * seconds))
+
+
+def test_lists_are_of_one_length_and_values_are_known_or_none():
+    found = motion(scene())
+    n = len(found.t_s)
+    assert n == 184  # from 0.2 to 36.8 s, 5 a second
+    assert {
+        len(v) for v in (found.enu_m, found.height_m, found.heading_deg, found.course_deg, found.pitch_deg, found.part)
+    } == {n}
+    assert found.views is None
+    assert [s.actions for s in found.segments] == [
+        ("hover",),
+        ("ascend",),
+        ("fly forward",),
+        ("turn right",),
+        ("fly forward",),
+        ("hover",),
+    ]
+    at = found.t_s.index(15.0)
+    assert found.course_deg[at] == pytest.approx(0, abs=0.5) or found.course_deg[at] == pytest.approx(360, abs=0.5)
+    assert found.course_deg[found.t_s.index(30.0)] == pytest.approx(120, abs=0.5)
+    assert found.heading_deg[found.t_s.index(30.0)] == pytest.approx(120, abs=0.5)
+    assert found.course_deg[found.t_s.index(2.0)] is None
+    assert found.height_m[at] == pytest.approx(10, abs=0.1)
+
+
+def test_times_count_from_the_start_of_the_video_and_end_with_it():
+    whole = motion(scene())
+    cut = motion(scene(video_offset_s=8.0, video=video(14)))
+    assert cut.t_s[0] == 0
+    assert cut.t_s[-1] == 14
+    assert [s.actions for s in cut.segments] == [("ascend",), ("fly forward",), ("turn right",)]
+    assert cut.segments[0].start_s == 0
+    assert cut.segments[1].start_s == pytest.approx(whole.segments[2].start_s - 8, abs=0.02)
+    assert cut.segments[-1].end_s == 14
+    assert cut.segments[0].climb_m == pytest.approx(2 * 3, abs=0.3)  # of 10 m, those in the video
+
+
+def test_a_log_shorter_than_its_video_is_said():
+    out = observe_flight(scene(video=video(50)), FlightGeometry(log()), CONFIG)
+    (finding,) = out.findings
+    assert (finding.name, finding.severity, finding.limit) == ("video_beyond_log", "doubt", 0.9)
+    assert finding.measured == pytest.approx(37 / 50, abs=0.01)
+    assert observe_flight(scene(video=video(36)), FlightGeometry(log()), CONFIG).findings == ()
+
+
+@pytest.mark.parametrize("offset", [-100.0, 100.0])
+def test_a_video_beside_its_log_shows_nothing(offset):
+    out = observe_flight(scene(video_offset_s=offset, video=video(20)), FlightGeometry(log()), CONFIG)
+    assert out.flight.motion.t_s == ()
+    assert out.flight.motion.segments == ()
+    assert [f.name for f in out.findings] == ["video_beyond_log"]
+
+
+def test_an_empty_track_has_an_empty_motion():
+    whole = log()
+    nothing = replace(whole, **{name: value[:0] for name, value in vars(whole).items() if value is not None})
+    assert motion(scene(), nothing).t_s == ()
+
+
+def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
+    mounted = CAMERA.model_copy(update={"pitch_deg": -45.0})
+    blind = replace(log(), gimbal_pitch_deg=np.full(len(log()), np.nan))
+    assert set(motion(scene(camera=mounted)).pitch_deg) == {-20}
+    assert set(motion(scene(camera=mounted), blind).pitch_deg) == {-45}
+    assert set(motion(scene(camera=CAMERA), blind).pitch_deg) == {None}
+    assert motion(scene(camera=CAMERA, landmarks=[TOWER]), blind).views is None
+    assert motion(scene(landmarks=[TOWER])).views is None
+
+
+def test_landmarks_are_seen_and_labelled():
+    other = Landmark(name="Tower", center=(0, -300), radius_m=5)
+    out = observe_flight(scene(camera=CAMERA, landmarks=[TOWER, other]), FlightGeometry(log()), CONFIG)
+    assert [landmark.label for landmark in out.flight.landmarks] == ["Tower", "Tower"]
+    (view,) = out.flight.motion.views
+    assert view.landmark == 0
+    # The upper edge of the picture is at 5.3 degrees, the tower's middle at 5.7 until the drone has climbed 0.8 m.
+    assert 6.2 <= view.intervals[0][0] <= 6.8
+    assert 19 < view.intervals[-1][1] < 23  # until the turn to the right
+    (finding,) = out.findings
+    assert (finding.name, finding.severity, finding.measured) == ("landmark_foot_unknown", "note", 1)
+
+
+def test_steps_that_the_reader_found_bound_what_is_claimed():
+    coarse = Finding(name="quantised", severity="doubt", subject="log", message="", measured=30.0, unit="m", remedy="")
+    said = {a for s in motion(scene(findings=[coarse])).segments for a in s.actions}
+    assert said == {"ascend", "turn right"}  # 48 m of flight are less than two steps, and hovers are not proved
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rate_hz": 0}, {"min_hover": 2}, {"turn": {"start": 3, "stop": 6, "least": 7.5}}, {"direction_margin_deg": 22.5}],
+)
+def test_a_wrong_configuration_is_refused(wrong):
+    with pytest.raises(ValidationError):
+        MotionConfig.model_validate(wrong)
+
+
+def test_a_scan_is_no_flight():
+    scan = scene().model_copy(update={"flight": None})
+    with pytest.raises(ValueError, match="no flight"):
+        observe_flight(scan, FlightGeometry(log()), CONFIG)
+
+
+def test_it_is_the_same_twice_and_survives_json():
+    out = observe_flight(scene(camera=CAMERA, landmarks=[TOWER]), FlightGeometry(log()), CONFIG)
+    assert out == observe_flight(scene(camera=CAMERA, landmarks=[TOWER]), FlightGeometry(log()), CONFIG)
+    assert Scene.model_validate_json(out.model_dump_json()) == out
+    assert re.search(r"-0\.0\b", out.model_dump_json()) is None
+
+
+@pytest.fixture
+def real_flights() -> Path:
+    folder = REAL_DATA / "flights"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
+    return folder
+
+
+def seen_in(file: Path) -> list[tuple[tuple[str, ...], float, float, float]]:
+    ((_, assembled),) = read_tracks(file, None)
+    found, fits = paths(assembled.track, CONFIG)
+    return [(s.actions, s.start_s, s.end_s, s.climb_m) for path in found for s in segments(path, fits, CONFIG)]
+
+
+@pytest.mark.real_data
+def test_the_hop_of_a_simulated_px4(real_flights):
+    found = seen_in(real_flights / "ulog/sample_px4_events.ulg")
+    assert [f[0] for f in found] == [("hover",), ("ascend",), ("descend",), ("hover",)]
+    assert found[1][1] == pytest.approx(19.3, abs=0.5)  # it leaves the ground at 19 s and is down at 27 s
+    assert found[1][3] == pytest.approx(2.1, abs=0.2)
+    assert found[2][2] == pytest.approx(26.2, abs=0.5)
+
+
+@pytest.mark.real_data
+def test_a_recording_of_airsim(real_flights):
+    found = seen_in(real_flights / "airsim/airsim_rec.txt")
+    assert found[0][0] == ("ascend",)
+    assert found[0][3] == pytest.approx(31, abs=1)
+    assert found[1][0][0] == "fly forward"
+    assert found[-2][0] == ("descend",)
+    assert found[-2][3] == pytest.approx(-36, abs=2)
+    assert found[-1][0] == ("hover",)
+
+
+@pytest.mark.real_data
+def test_a_dji_without_heading_is_said_to_climb_and_hover_alone(real_flights):
+    said = {a for actions, *_ in seen_in(real_flights / "dji_srt/mavic3_first_60s.srt") for a in actions}
+    assert said <= {"ascend", "descend", "hover"}
+    assert "descend" in said

@@ -1,0 +1,273 @@
+"""Movement segments: planted movements are found, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.signal import lfilter
+
+from pipeline.core.schema import Segment
+from pipeline.geometry.tracks import Track
+from pipeline.worlds.flight.observe.motion import MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases
+
+CONFIG = MotionConfig()
+SEEDS = range(20)
+
+
+def observed(track: Track, step_m: tuple[float, float] = (0.0, 0.0)) -> list[Segment]:
+    found, fits = paths(track, CONFIG, 0.0, step_m)
+    return [segment for path in found for segment in segments(path, fits, CONFIG, step_m)]
+
+
+def flight(seed: int, rate_hz: float, least_s: float = 3.0, **noise: float) -> tuple[Track, list[Planted]]:
+    rng = np.random.default_rng(seed)
+    phases = random_phases(rng, 12, least_s)
+    track, planted = fly(phases, list(rng.uniform(0.5, 1.0, len(phases) - 1)), rng.uniform(0, 360))
+    return logged(track, rate_hz, rng, **noise), planted
+
+
+def simple(phases: list[Phase], rate_hz: float = 10.0, **noise: float) -> list[Segment]:
+    track, _ = fly(phases, [0.8] * (len(phases) - 1), 30.0)
+    return observed(logged(track, rate_hz, np.random.default_rng(0), **noise))
+
+
+def actions(found: list[Segment]) -> list[tuple[str, ...]]:
+    return [segment.actions for segment in found]
+
+
+def overlap(a: Segment | Planted, b: Segment | Planted) -> float:
+    shared = min(a.end_s, b.end_s) - max(a.start_s, b.start_s)
+    return max(shared, 0.0) / (max(a.end_s, b.end_s) - min(a.start_s, b.start_s))
+
+
+@pytest.mark.parametrize(("rate_hz", "turn_limit"), [(1, 15.0), (5, 3.0), (10, 3.0), (50, 3.0)])
+def test_every_planted_movement_is_found_and_no_other(rate_hz, turn_limit):
+    for seed in SEEDS:
+        log, planted = flight(seed, rate_hz)
+        found = observed(log)
+        assert [frozenset(s.actions) for s in found] == [p.actions for p in planted], seed
+        for k, (segment, truth) in enumerate(zip(found, planted, strict=True)):
+            assert k == 0 or abs(segment.start_s - truth.start_s) <= 0.4, (seed, segment)
+            assert k == len(found) - 1 or abs(segment.end_s - truth.end_s) <= 0.4, (seed, segment)
+            assert abs(segment.turn_deg - truth.turn_deg) <= turn_limit, (seed, segment, truth)
+            assert rate_hz < 5 or abs(segment.climb_m - truth.climb_m) <= 0.2, (seed, segment, truth)
+
+
+@pytest.mark.parametrize(("rate_hz", "least_s"), [(1, 5.0), (2, 3.0), (5, 3.0), (10, 3.0), (50, 3.0)])
+def test_noise_and_lost_samples_hide_few_movements(rate_hz, least_s):
+    right = total = 0
+    for seed in SEEDS:
+        log, planted = flight(seed, rate_hz, least_s, over_ground_m=0.5, height_m=0.3, dropped=0.1)
+        found = observed(log)
+        right += sum(any(frozenset(s.actions) == p.actions and overlap(s, p) >= 0.5 for s in found) for p in planted)
+        total += len(found) + len(planted)
+    assert 2 * right / total >= 0.95
+
+
+def turned(track: Track, degrees: float) -> Track:
+    a = np.radians(degrees)
+    x, y, z = track.enu_m.T
+    enu = np.stack([x * np.cos(a) + y * np.sin(a), y * np.cos(a) - x * np.sin(a), z], axis=1)
+    return replace(track, enu_m=enu, heading_deg=(track.heading_deg + degrees) % 360)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.floats(0, 360))
+def test_turning_the_world_changes_nothing(seed, degrees):
+    log, _ = flight(seed, 10.0)
+    before, after = observed(log), observed(turned(log, degrees))
+    assert actions(after) == actions(before)
+    for a, b in zip(after, before, strict=True):
+        assert (a.start_s, a.end_s, a.turn_deg) == pytest.approx((b.start_s, b.end_s, b.turn_deg), abs=0.02)
+
+
+MIRROR = {"fly left": "fly right", "turn left": "turn right"}
+MIRROR |= {b: a for a, b in MIRROR.items()}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000))
+def test_a_mirror_swaps_left_and_right(seed):
+    log, _ = flight(seed, 10.0)
+    mirrored = replace(log, enu_m=log.enu_m * (-1, 1, 1), heading_deg=-log.heading_deg % 360)
+    swapped = [tuple(MIRROR.get(a, a) for a in names) for names in actions(observed(log))]
+    assert actions(observed(mirrored)) == swapped
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([0.5, 1.0, 3.0, 10.0, 30.0]),
+    st.floats(0, 3),
+    st.floats(0, 0.5),
+    st.booleans(),
+)
+def test_segments_are_in_order_apart_and_within_the_flight_whatever_the_noise(seed, rate_hz, noise, dropped, headed):
+    log, _ = flight(seed, rate_hz, over_ground_m=noise, height_m=noise, dropped=dropped)
+    if not headed:
+        log = replace(log, heading_deg=np.full(len(log), np.nan))
+    found = observed(log)
+    assert all(s.end_s > s.start_s and s.margin >= 1 for s in found)
+    assert all(a.end_s <= b.start_s for a, b in pairwise(found))
+    assert all(log.t_s[0] - 1e-3 <= s.start_s and s.end_s <= log.t_s[-1] + 1e-3 for s in found)
+    assert all(len(set(s.actions)) == len(s.actions) for s in found)
+    assert all(s.actions == ("hover",) or "hover" not in s.actions for s in found)
+    if not headed:
+        said = {a for s in found for a in s.actions}
+        assert said <= {"ascend", "descend", "hover", "gimbal up", "gimbal down"}
+        assert all(s.turn_deg is None for s in found)
+
+
+def test_without_a_heading_a_climb_is_one_however_it_goes_over_ground():
+    track, _ = fly([Phase(4), Phase(5, up=2), Phase(6, up=2, forward=5), Phase(6, forward=5), Phase(4)], [0.8] * 4)
+    found = observed(replace(track, heading_deg=np.full(len(track), np.nan)))
+    assert actions(found) == [("hover",), ("ascend",), ("hover",)]
+    assert found[1].climb_m == pytest.approx(22, abs=0.2)
+    assert found[1].distance_m == pytest.approx(30, abs=2.5)
+    assert found[2].start_s - found[1].end_s == pytest.approx(6, abs=0.3)  # it moves there, in no way that has a name
+
+
+def test_the_main_action_is_first():
+    found = simple([Phase(4), Phase(6, forward=6, up=2), Phase(4), Phase(6, up=3, forward=1.5, yaw=20), Phase(4)])
+    assert actions(found)[1] == ("fly forward", "ascend")
+    assert actions(found)[3] == ("ascend", "fly forward", "turn right")
+
+
+@pytest.mark.parametrize(("left", "said"), [(1.5, ("fly forward",)), (3.5, ("fly forward", "fly left"))])
+def test_drift_beside_forward_flight_is_not_spoken_of(left, said):
+    # The limit is tan 22.5 degrees of 6 m/s: 2.49 m/s
+    assert actions(simple([Phase(4), Phase(8, forward=6, left=left), Phase(4)]))[1] == said
+
+
+@pytest.mark.parametrize(
+    ("phase", "least"),
+    [
+        (Phase(20, forward=0.75), Phase(20, forward=0.85)),
+        (Phase(20, up=-0.45), Phase(20, up=-0.55)),
+        (Phase(20, yaw=5), Phase(20, yaw=7)),
+        (Phase(20, tilt=3.5), Phase(20, tilt=4.5)),
+        (Phase(0.8, up=1.1), Phase(1.2, up=1.1)),
+        (Phase(0.5, yaw=14), Phase(0.8, yaw=14)),
+    ],
+)
+def test_a_movement_begins_at_its_thresholds(phase, least):
+    def middle(p):
+        track, _ = fly([Phase(5), p, Phase(5)], [0.3, 0.3])
+        return [names for names in actions(observed(track)) if names != ("hover",)]
+
+    assert middle(phase) == []
+    assert [set(names) for names in middle(least)] == [least.actions]
+
+
+def test_a_rate_that_wavers_about_the_start_is_one_movement():
+    track, _ = fly([Phase(5), *(Phase(1, up=u) for u in (0.7, 0.4, 0.7, 0.4, 0.7)), Phase(5)], [0.3] * 6)
+    assert actions(observed(track)) == [("hover",), ("ascend",), ("hover",)]
+
+
+def test_slow_drift_is_neither_a_movement_nor_a_hover():
+    assert simple([Phase(30, forward=0.3)]) == []
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("rate_hz", [1, 10, 50])
+def test_noise_alone_is_no_movement(rate_hz, noise):
+    found = simple([Phase(60)], rate_hz, over_ground_m=noise, height_m=noise / 2, dropped=0.1)
+    assert {a for s in found for a in s.actions} <= {"hover"}
+
+
+def test_wandering_of_the_receiver_is_no_movement():
+    """Satellite positions drift: noise of 1 m that is forgotten over 30 s."""
+    track, _ = fly([Phase(120)], [])
+    log = logged(track, 10, np.random.default_rng(0), over_ground_m=0.02, height_m=0.02)
+    rng, keep = np.random.default_rng(1), np.exp(-0.1 / 30)
+    steps = rng.normal(size=(len(log), 3)) * np.sqrt(1 - keep**2)
+    drift = lfilter([1.0], [1.0, -keep], steps, axis=0)
+    found = observed(replace(log, enu_m=log.enu_m + drift * (1, 1, 0.3), height_m=log.height_m + 0.3 * drift[:, 2]))
+    assert {a for s in found for a in s.actions} <= {"hover"}
+
+
+def test_parts_are_never_joined():
+    track, _ = fly([Phase(6), Phase(12, forward=8), Phase(6)], [0.8, 0.8])
+    log = logged(track, 10, np.random.default_rng(0))
+    kept = (log.t_s < 10) | (log.t_s > 16)
+    arrays = {name: value[kept] for name, value in vars(log).items() if value is not None}
+    parts = replace(log, **arrays)
+    parts = replace(parts, part=(parts.t_s > 13).astype(np.intp))
+    found = observed(parts)
+    assert actions(found) == [("hover",), ("fly forward",), ("fly forward",), ("hover",)]
+    assert found[1].end_s <= 10
+    assert found[2].start_s >= 16
+    assert found[1].distance_m == pytest.approx((9.8 - 6) * 8, abs=0.5)
+
+
+def test_nothing_is_claimed_below_the_steps_of_the_log():
+    track, _ = fly([Phase(6), Phase(4, forward=3), Phase(20), Phase(20, forward=8), Phase(6)], [0.8] * 4, 90)
+    log = logged(track, 10, np.random.default_rng(0))
+    step = 11.1
+    coarse = replace(log, enu_m=np.column_stack([np.round(log.enu_m[:, :2] / step) * step, log.enu_m[:, 2]]))
+    found = observed(coarse, (step, 0.0))
+    assert actions(found) == [("fly forward",)]  # 160 m; 12 m are one step, and a hover may hide as much
+    assert found[0].start_s == pytest.approx(30, abs=2)
+
+
+def test_a_spike_of_the_receiver_is_no_movement():
+    track, _ = fly([Phase(30)], [])
+    log = logged(track, 5, np.random.default_rng(0), over_ground_m=0.1)
+    enu = log.enu_m.copy()
+    enu[70] += (40, -25, 0)
+    assert actions(observed(replace(log, enu_m=enu))) == [("hover",)]
+
+
+def test_values_that_the_log_now_and_then_lacks_are_bridged():
+    log, planted = flight(3, 10.0)
+    rng = np.random.default_rng(0)
+    lacking = {
+        name: np.where(rng.uniform(size=len(log)) < 0.04, np.nan, getattr(log, name))
+        for name in ("height_m", "heading_deg", "gimbal_pitch_deg")
+    }
+    enu = np.where(rng.uniform(size=(len(log), 1)) < 0.04, np.nan, log.enu_m)
+    assert [frozenset(s.actions) for s in observed(replace(log, enu_m=enu, **lacking))] == [p.actions for p in planted]
+
+
+def test_a_heading_that_is_long_unknown_is_unknown_in_its_part():
+    track, _ = fly([Phase(6), Phase(12, forward=8), Phase(6)], [0.8, 0.8])
+    log = logged(track, 10, np.random.default_rng(0))
+    hidden = {
+        seconds: np.where((log.t_s > 10) & (log.t_s < 10 + seconds), np.nan, log.heading_deg) for seconds in (1, 3)
+    }
+    assert ("fly forward",) in actions(observed(replace(log, heading_deg=hidden[1])))
+    assert actions(observed(replace(log, heading_deg=hidden[3]))) == [("hover",), ("hover",)]
+
+
+def test_a_log_without_heights_above_take_off_climbs_by_its_altitude():
+    log, planted = flight(3, 10.0)
+    found = observed(replace(log, height_m=np.full(len(log), np.nan)))
+    assert [frozenset(s.actions) for s in found] == [p.actions for p in planted]
+
+
+def test_a_turn_through_north_is_a_small_one():
+    track, _ = fly([Phase(5), Phase(3, yaw=-20), Phase(5)], [0.6, 0.6], heading_deg=20)
+    (turn,) = [s for s in observed(logged(track, 1, np.random.default_rng(3))) if s.actions != ("hover",)]
+    assert turn.actions == ("turn left",)
+    assert turn.turn_deg == pytest.approx(-60, abs=5)
+
+
+def test_margins_are_the_least_ratio():
+    found = simple([Phase(5), Phase(5, up=1), Phase(5)])
+    # 5 m of 1 m, 1 m/s of 0.5 m/s, 5 s of 0.5 s: the speed is nearest to its limit
+    assert found[1].margin == pytest.approx(2.0, abs=0.05)
+    assert found[0].margin == pytest.approx(5 / 2, abs=0.2)  # of the two seconds of a hover
+
+
+@pytest.mark.parametrize("samples", [0, 1, 2, 3])
+def test_a_log_of_few_samples_says_nothing(samples):
+    track, _ = fly([Phase(5, forward=5)], [])
+    arrays = {name: value[:samples] for name, value in vars(track).items() if value is not None}
+    assert observed(replace(track, **arrays)) == []

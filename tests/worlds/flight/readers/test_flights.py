@@ -1,0 +1,352 @@
+"""Flights in folders: what becomes of log, video, settings and maps, and what is refused with which words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.worlds.flight.readers.flights import flight_track
+from tests.reading.maps.test_cityjson import city
+from tests.worlds.flight.readers.tiny_flights import (
+    ALT,
+    EAST_M,
+    FPS,
+    LAT,
+    LON,
+    NORTH_M,
+    READER,
+    SECONDS,
+    fault_of,
+    finding,
+    names,
+    only_ref,
+    place,
+    point_feature,
+    read,
+    srt,
+    write_flight,
+    write_map,
+    write_video,
+)
+
+MAP = {"landmarks": "landmarks.geojson"}
+
+
+def test_a_whole_flight(tmp_path: Path) -> None:
+    settings = {
+        "dataset": "delft",
+        "goal": "City Hall",
+        "route": ["take off and climb", "fly to the  Water\nTower"],
+        "camera": {"horizontal_fov_deg": 84, "pitch_deg": -20},
+        "video_offset_s": 2.5,
+        **MAP,
+    }
+    folder = write_flight(tmp_path, settings, video_s=15)
+    write_map(folder / "landmarks.geojson", point_feature(place(100, 50), name="City Hall", kind="town hall"))
+    scene, flight, geometry = read(tmp_path)
+    assert (scene.id, scene.dataset, scene.name, scene.kind) == ("delft/one", "delft", "one", "flight")
+    assert scene.objects == ()
+    assert scene.source.files == ("one/flight.yaml", "one/landmarks.geojson", "one/log.srt", "one/video.mp4")
+    assert scene.video is not None
+    assert scene.video.model_dump() == {
+        "path": "one/video.mp4",
+        "fps": FPS,
+        "frames": 15 * FPS,
+        "width": 64,
+        "height": 48,
+        "turn_deg": 0,
+    }
+    assert flight.log == "dji_srt"
+    assert flight.goal == "City Hall"
+    assert flight.route == ("take off and climb", "fly to the Water Tower")
+    assert flight.video_offset_s == 2.5
+    assert flight.motion is None
+    assert flight.camera is not None
+    assert flight.camera.model_dump() == {"horizontal_fov_deg": 84.0, "width": 64, "height": 48, "pitch_deg": -20.0}
+    assert flight.origin is not None
+    assert flight.origin.model_dump() == pytest.approx({"lat_deg": LAT, "lon_deg": LON, "alt_m": ALT})
+    (landmark,) = flight.landmarks
+    assert (landmark.name, landmark.kind, landmark.label) == ("City Hall", "town hall", None)
+    assert landmark.center == pytest.approx((100.0, 50.0), abs=0.05)
+    assert (landmark.radius_m, landmark.outline, landmark.base_m, landmark.top_m) == (0.0, None, None, None)
+    track = geometry.track
+    assert track.t_s[-1] == pytest.approx(SECONDS)
+    assert track.enu_m[-1] == pytest.approx([2.0 * SECONDS, 0.0, SECONDS / 2], abs=0.05)
+    assert "log" in {f.subject for f in scene.findings}  # what the log's own reader found is kept
+
+
+def test_frames_of_the_video_are_given(tmp_path: Path) -> None:
+    write_flight(tmp_path, {}, video_s=2)
+    ref = only_ref(tmp_path)
+    footage = READER.footage(tmp_path, ref, READER.read(tmp_path, ref))
+    assert footage is not None
+    assert footage.fps == FPS
+    assert [frame.shape for frame in footage.frames()] == [(48, 64, 3)] * 2 * FPS
+
+
+def test_a_log_alone_will_do_and_what_is_missing_is_said(tmp_path: Path) -> None:
+    write_flight(tmp_path)
+    scene, flight, geometry = read(tmp_path)
+    assert scene.id == "flights/one"
+    assert {"no_flight_file", "missing_video"} <= names(scene)
+    assert finding(scene, "no_flight_file").severity == finding(scene, "missing_video").severity == "note"
+    assert scene.video is None
+    assert flight.camera is flight.goal is None
+    assert flight.landmarks == flight.route == ()
+    assert geometry.buildings.outlines == ()
+    assert READER.footage(tmp_path, only_ref(tmp_path), scene) is None
+
+
+def test_flights_are_listed_by_dataset_and_name(tmp_path: Path) -> None:
+    write_flight(tmp_path, {"dataset": "b"}, "x")
+    write_flight(tmp_path, {"dataset": "a"}, "y")
+    write_flight(tmp_path, None, "z")
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth" / "x.json").write_text("{}")
+    assert [ref.id for ref in READER.scenes(tmp_path).scenes] == ["a/y", "b/x", "flights/z"]
+
+
+def test_one_broken_flight_costs_itself_alone(tmp_path: Path) -> None:
+    write_flight(tmp_path, "camera: [", "bad")
+    write_flight(tmp_path, {}, "good")
+    listing = READER.scenes(tmp_path)
+    assert [ref.id for ref in listing.scenes] == ["flights/good"]
+    assert [(e.finding, e.scene) for e in listing.broken] == [("bad_yaml", "flights/bad")]
+
+
+@pytest.mark.parametrize("make", [lambda root: root / "none", lambda root: root])
+def test_a_root_without_flights_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    with pytest.raises(ConfigError, match="flight"):
+        READER.scenes(make(tmp_path))
+
+
+# --- time
+
+
+@pytest.mark.parametrize(
+    ("video_s", "offset_s", "expected"),
+    [
+        (20, 0.0, set()),
+        (17.6, 2.4, set()),
+        (12, 2.0, {"video_shorter_than_log"}),
+        (30, 0.0, {"log_shorter_than_video"}),
+        (20, -3.0, {"log_shorter_than_video", "video_shorter_than_log"}),
+    ],
+)
+def test_lengths_that_differ_are_said(tmp_path: Path, video_s: float, offset_s: float, expected: set[str]) -> None:
+    write_flight(tmp_path, {"video_offset_s": offset_s}, video_s=video_s)
+    scene, _, _ = read(tmp_path)
+    said = [f for f in scene.findings if f.name in {"video_shorter_than_log", "log_shorter_than_video"}]
+    assert {f.name for f in said} == expected
+    for one in said:
+        assert one.severity == "note"
+        assert f"{video_s:.1f} s" in one.message
+        assert "20.0 s" in one.message
+
+
+@pytest.mark.parametrize(("offset_s", "video_s"), [(20.0, 5), (1e6, 5), (-5.0, 5), (25.0, None)])
+def test_an_offset_beyond_the_log_is_a_fault(tmp_path: Path, offset_s: float, video_s: float | None) -> None:
+    write_flight(tmp_path, {"video_offset_s": offset_s}, video_s=video_s)
+    error = fault_of(tmp_path)
+    assert error.finding == "offset_beyond_log"
+    assert "20.0 s" in error.message
+
+
+# --- the camera
+
+
+def test_the_camera_without_a_picture_size_is_not_used(tmp_path: Path) -> None:
+    write_flight(tmp_path, {"camera": {"horizontal_fov_deg": 60}})
+    scene, flight, _ = read(tmp_path)
+    assert flight.camera is None
+    assert finding(scene, "no_picture_size").severity == "note"
+
+
+def test_a_camera_of_another_shape_than_the_video_is_doubted(tmp_path: Path) -> None:
+    camera = {"horizontal_fov_deg": 60, "width": 1280, "height": 720}
+    write_flight(tmp_path, {"camera": camera}, video_s=20)
+    scene, flight, _ = read(tmp_path)
+    assert flight.camera is not None
+    assert (flight.camera.width, flight.camera.height) == (1280, 720)
+    assert finding(scene, "picture_shape_differs").measured == pytest.approx(1280 * 48 / (720 * 64) - 1)
+
+
+# --- logs, videos, maps
+
+
+def spoil_no_log(folder: Path) -> None:
+    (folder / "log.srt").unlink()
+
+
+def spoil_two_logs(folder: Path) -> None:
+    (folder / "log.txt").write_text("x")
+
+
+def spoil_empty_log(folder: Path) -> None:
+    (folder / "log.srt").write_bytes(b"")
+
+
+def spoil_other_log(folder: Path) -> None:
+    (folder / "log.srt").write_text("no log at all")
+
+
+def spoil_short_log(folder: Path) -> None:
+    (folder / "log.srt").write_text(srt(seconds=0))
+
+
+def spoil_two_videos(folder: Path) -> None:
+    write_video(folder / "video.mp4", 1)
+    (folder / "video.mov").write_bytes(b"x")
+
+
+def spoil_video(folder: Path) -> None:
+    (folder / "video.mp4").write_bytes(b"this is no video")
+
+
+def spoil_empty_map(folder: Path) -> None:
+    (folder / "flight.yaml").write_text("landmarks: m.geojson")
+    (folder / "m.geojson").write_bytes(b"")
+
+
+def spoil_cut_map(folder: Path) -> None:
+    (folder / "flight.yaml").write_text("buildings: m.osm.pbf")
+    (folder / "m.osm.pbf").write_bytes(b"\x00\x00\x00\x0e\x0a\x09OSMHeader")
+
+
+def spoil_city(folder: Path) -> None:
+    (folder / "flight.yaml").write_text("buildings: m.json")
+    (folder / "m.json").write_text(json.dumps(city(metadata={})))
+
+
+SPOILT: dict[str, tuple[Callable[[Path], None], str]] = {
+    "no log": (spoil_no_log, "missing_log"),
+    "two logs": (spoil_two_logs, "several_logs"),
+    "empty log": (spoil_empty_log, "empty_file"),
+    "no log by content": (spoil_other_log, "unknown_format"),
+    "one position": (spoil_short_log, "single_position"),
+    "two videos": (spoil_two_videos, "several_videos"),
+    "no video by content": (spoil_video, "unreadable_video"),
+    "empty map": (spoil_empty_map, "empty_file"),
+    "cut map": (spoil_cut_map, "unreadable_osm"),
+    "city nowhere": (spoil_city, "no_reference_system"),
+}
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_broken_files_are_refused(tmp_path: Path, case: str) -> None:
+    spoil, expected = SPOILT[case]
+    folder = write_flight(tmp_path, {})
+    spoil(folder)
+    error = fault_of(tmp_path)
+    assert error.finding == expected
+    assert folder == error.path or folder in error.path.parents
+    assert error.scene == "flights/one"
+
+
+def test_a_log_of_several_flights_is_refused_with_their_names(tmp_path: Path) -> None:
+    steps = {"action": [9, 0], "pos": [[0, 0, 3], [9, 0, 3]], "yaw": [0.0, 0.0]}
+    episodes = [{"image_path": name, "gpt_instruction": "Fly.", **steps} for name in ("first", "second")]
+    folder = write_flight(tmp_path, {"log": "both.json", "log_format": "openfly"})
+    (folder / "both.json").write_text(json.dumps(episodes))
+    error = fault_of(tmp_path)
+    assert error.finding == "several_flights"
+    assert "'first', 'second'" in error.message
+    assert "a log of its own" in error.remedy
+
+
+# --- a log of local positions
+
+
+def write_local(root: Path, settings: dict[str, Any]) -> Path:
+    """AirSim's log, NED: 30 m to the north of its zero, at a height of 2 m, and 20 m to the east from there."""
+    rows = ["TimeStamp\tPOS_X\tPOS_Y\tPOS_Z\tQ_W\tQ_X\tQ_Y\tQ_Z\tImageFile"]
+    rows += [f"{1_600_000_000_000 + 500 * k}\t30.0\t{k}.0\t-2.0\t1\t0\t0\t0\t" for k in range(21)]
+    folder = write_flight(root, {"log": "airsim_rec.txt", **settings})
+    (folder / "log.srt").unlink()
+    (folder / "airsim_rec.txt").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def test_a_local_log_is_placed_by_where_its_zero_lies(tmp_path: Path) -> None:
+    zero = {"lat_deg": LAT, "lon_deg": LON, "alt_m": 7.0}
+    folder = write_local(tmp_path, {"local_origin": zero, **MAP})
+    write_map(folder / "landmarks.geojson", point_feature(place(100, 30), name="Pier"))
+    _, flight, geometry = read(tmp_path)
+    assert flight.origin is not None
+    assert flight.origin.lat_deg == pytest.approx(LAT + 30 / NORTH_M, abs=1e-7)
+    assert flight.origin.lon_deg == pytest.approx(LON, abs=1e-7)
+    assert flight.origin.alt_m == pytest.approx(9.0, abs=0.01)
+    assert flight.landmarks[0].center == pytest.approx((100.0, 0.0), abs=0.05)
+    assert geometry.track.enu_m[-1] == pytest.approx([20.0, 0.0, 0.0], abs=0.01)
+    assert geometry.track.lat_lon_deg[-1] == pytest.approx([LAT + 30 / NORTH_M, LON + 20 / EAST_M], abs=1e-7)
+
+
+def test_a_zero_of_unknown_altitude_leaves_it_unknown(tmp_path: Path) -> None:
+    write_local(tmp_path, {"local_origin": {"lat_deg": LAT, "lon_deg": LON, "alt_m": None}})
+    _, flight, _ = read(tmp_path)
+    assert flight.origin is not None
+    assert flight.origin.alt_m is None
+
+
+def test_landmarks_of_a_log_that_lies_nowhere_are_not_used(tmp_path: Path) -> None:
+    folder = write_local(tmp_path, MAP)
+    write_map(folder / "landmarks.geojson", point_feature(place(100, 30), name="Pier"))
+    scene, flight, _ = read(tmp_path)
+    assert flight.origin is None
+    assert flight.landmarks == ()
+    found = finding(scene, "no_origin")
+    assert found.severity == "doubt"
+    assert "local_origin" in found.remedy
+
+
+def test_an_origin_for_a_log_that_has_one_is_not_used(tmp_path: Path) -> None:
+    write_flight(tmp_path, {"local_origin": {"lat_deg": 1.0, "lon_deg": 1.0, "alt_m": 0.0}})
+    scene, flight, _ = read(tmp_path)
+    assert flight.origin is not None
+    assert flight.origin.lat_deg == pytest.approx(LAT)
+    assert finding(scene, "local_origin_unused").severity == "note"
+
+
+# --- provenance
+
+
+def test_a_map_in_the_root_serves_several_flights_and_its_change_changes_their_stamps(tmp_path: Path) -> None:
+    write_flight(tmp_path, MAP, "a")
+    write_flight(tmp_path, MAP, "b")
+    write_flight(tmp_path, {}, "c")
+    write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Mill"))
+    before = READER.scenes(tmp_path).scenes
+    scene = READER.read(tmp_path, before[0])
+    assert scene.flight is not None
+    assert [m.name for m in scene.flight.landmarks] == ["Mill"]
+    assert "landmarks.geojson" in scene.source.files
+    write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Old Mill"))
+    after = READER.scenes(tmp_path).scenes
+    assert [x.stamp == y.stamp for x, y in zip(before, after, strict=True)] == [False, False, True]
+    assert READER.read(tmp_path, after[0]).source.sha256 != scene.source.sha256
+
+
+@pytest.mark.parametrize("name", ["log.srt", "video.mp4", "flight.yaml"])
+def test_the_digest_is_over_every_file(tmp_path: Path, name: str) -> None:
+    folder = write_flight(tmp_path, {"goal": "Mill"}, video_s=20)
+    before = read(tmp_path)[0]
+    assert read(tmp_path)[0] == before
+    change: dict[str, Callable[[], object]] = {
+        "log.srt": lambda: (folder / name).write_text(srt(speed_mps=3.0)),
+        "video.mp4": lambda: write_video(folder / name, 19),
+        "flight.yaml": lambda: (folder / name).write_text("goal: Tower"),
+    }
+    change[name]()
+    assert read(tmp_path)[0].source.sha256 != before.source.sha256
+
+
+def test_track_and_video_for_finding_the_offset(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, {}, video_s=2)
+    video, track = flight_track(tmp_path, only_ref(tmp_path))
+    assert video == folder / "video.mp4"
+    assert len(track) > 10

@@ -1,0 +1,195 @@
+"""Landmarks and buildings of a flight: where they stand, how high, and which are left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.schema import Scene
+from tests.conftest import REAL_DATA
+from tests.reading.maps.test_cityjson import city, rd_to_wgs84
+from tests.worlds.flight.readers.tiny_flights import (
+    ALT,
+    EAST_M,
+    LAT,
+    LON,
+    NORTH_M,
+    SECONDS,
+    box_feature,
+    finding,
+    names,
+    place,
+    point_feature,
+    read,
+    srt,
+    write_flight,
+    write_map,
+)
+
+MAP = {"landmarks": "landmarks.geojson"}
+
+
+def test_heights_stand_on_the_ground_of_take_off(tmp_path: Path) -> None:
+    """The log begins 10 m above take-off: ground is at -10 in the flight's frame."""
+    folder = write_flight(tmp_path, MAP)
+    write_map(
+        folder / "landmarks.geojson",
+        box_feature((50, 20), name="Hill House", height_m=30, base_m=2),
+        box_feature((80, 20), name="Tower", height_m=40),
+        box_feature((20, 40), 10.0, name="Park", kind="park"),
+        box_feature((20, 80), name="Well", base_m=-3),
+    )
+    scene, flight, geometry = read(tmp_path)
+    assert [(m.name, m.base_m, m.top_m) for m in flight.landmarks] == [
+        ("Hill House", pytest.approx(-8.0), pytest.approx(22.0)),
+        ("Tower", None, pytest.approx(30.0)),
+        ("Park", None, None),
+        ("Well", pytest.approx(-13.0), None),
+    ]
+    assumed = finding(scene, "ground_assumed_flat")
+    assert (assumed.severity, assumed.measured) == ("note", 1.0)
+    assert geometry.buildings.base_m == pytest.approx([-8.0, -10.0])
+    assert geometry.buildings.top_m == pytest.approx([22.0, 30.0])
+    square = np.array([[45, 15], [55, 15], [55, 25], [45, 25]])
+    assert geometry.buildings.outlines[0] == pytest.approx(square, abs=0.05)
+    assert flight.landmarks[0].center == pytest.approx((50, 20), abs=0.05)
+    assert flight.landmarks[0].radius_m == pytest.approx(np.sqrt(50), abs=0.01)
+    assert np.array(flight.landmarks[2].outline) == pytest.approx(
+        np.array([[10, 30], [30, 30], [30, 50], [10, 50]]), abs=0.05
+    )
+
+
+def test_the_nameless_hide_and_the_names_may_repeat(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, MAP)
+    write_map(
+        folder / "landmarks.geojson",
+        box_feature((50, 20), height_m=30),
+        box_feature((80, 20), name="Kiosk"),
+        box_feature((90, 20), name="Kiosk"),
+    )
+    scene, flight, geometry = read(tmp_path)
+    assert [m.name for m in flight.landmarks] == ["Kiosk", "Kiosk"]
+    assert finding(scene, "nameless_landmarks").measured == 1.0
+    assert geometry.buildings.top_m == pytest.approx([20.0])
+
+
+NAMES = ['"De Waag"', "Sint-Jan, Oude", "Rue\nNeuve", "東京タワー", "قلعة", "A. Yes"]
+
+
+def test_names_survive_the_whole_way(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, MAP)
+    write_map(folder / "landmarks.geojson", *(point_feature(place(10 * i, 5), name=n) for i, n in enumerate(NAMES)))
+    scene, flight, _ = read(tmp_path)
+    assert [m.name for m in flight.landmarks] == NAMES
+    assert Scene.model_validate_json(scene.model_dump_json()) == scene
+
+
+def test_landmarks_beyond_50_km_are_refused_counted_and_named(tmp_path: Path) -> None:
+    """The antipode lies at 0, 0 in east and north; swapped coordinates are the usual mistake."""
+    folder = write_flight(tmp_path, MAP)
+    swapped, antipode = [LAT, LON], [LON - 180.0, -LAT]
+    near, far = place(0, 49_900), place(0, 50_200)
+    write_map(
+        folder / "landmarks.geojson",
+        *(
+            point_feature(position, name=name)
+            for name, position in (("Swapped", swapped), ("Antipode", antipode), ("Near", near), ("Far", far))
+        ),
+    )
+    scene, flight, _ = read(tmp_path)
+    assert [m.name for m in flight.landmarks] == ["Near"]
+    found = finding(scene, "landmark_too_far")
+    assert found.severity == "doubt"
+    assert found.limit == 50.0
+    assert found.measured == pytest.approx(12_730, rel=0.01)  # the diameter of the earth
+    assert "3 of 4" in found.message
+    assert all(name in found.message for name in ("'Swapped'", "'Antipode'", "'Far'"))
+
+
+def test_buildings_beyond_a_kilometre_of_the_track_are_left_out(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, {**MAP, "buildings": "walls.geojson"})
+    write_map(folder / "landmarks.geojson", point_feature(place(0, 5_000), name="Hill"))
+    write_map(
+        folder / "walls.geojson",
+        box_feature((1030, 0), height_m=9),  # the track ends at 40 m
+        box_feature((-1100, 0), height_m=8, name="no landmark: there is a file of those"),
+        box_feature((0, 900)),
+    )
+    scene, flight, geometry = read(tmp_path)
+    assert [m.name for m in flight.landmarks] == ["Hill"]
+    assert geometry.buildings.top_m == pytest.approx([-1.0, np.nan], nan_ok=True)
+    assert finding(scene, "heights_unknown").measured == 1.0
+    assert finding(scene, "nothing_near").subject == "landmarks.geojson"
+
+
+def test_names_of_the_buildings_serve_where_there_are_no_landmarks(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, {"buildings": "walls.geojson"})
+    write_map(folder / "walls.geojson", box_feature((30, 30), name="Mill", height_m=12))
+    _, flight, geometry = read(tmp_path)
+    assert [(m.name, m.top_m) for m in flight.landmarks] == [("Mill", pytest.approx(2.0))]
+    assert len(geometry.buildings.outlines) == 1
+
+
+def test_a_map_of_another_place_is_doubted(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, {"buildings": "walls.geojson"})
+    write_map(folder / "walls.geojson", box_feature((30_000, 0), height_m=12))
+    scene, _, _ = read(tmp_path)
+    assert finding(scene, "nothing_near").severity == "doubt"
+
+
+def cityjson_here(height_of_ground_m: float) -> dict[str, Any]:
+    """A block of 10 m x 20 m near the flight, in RD New, on some height above the sea."""
+    value = city()
+    value["transform"]["translate"] = [84_290.0, 446_240.0, height_of_ground_m]
+    return value
+
+
+def test_heights_above_the_sea_are_taken_from_the_flights_altitude(tmp_path: Path) -> None:
+    """Altitude 25 m at the origin; a building from 13 m to 21 m is from -12 m to -4 m in the flight's frame."""
+    folder = write_flight(tmp_path, {"buildings": "city.json"})
+    (folder / "city.json").write_text(json.dumps(cityjson_here(13.0)))
+    scene, flight, geometry = read(tmp_path)
+    assert geometry.buildings.base_m == pytest.approx([-12.0])
+    assert geometry.buildings.top_m == pytest.approx([-4.0])
+    lat, lon = rd_to_wgs84(84_295.0, 446_250.0)
+    assert flight.landmarks[0].center == pytest.approx(((lon - LON) * EAST_M, (lat - LAT) * NORTH_M), abs=2.0)
+    assert "ground_differs" not in names(scene)
+    (folder / "city.json").write_text(json.dumps(cityjson_here(36.5)))
+    assert finding(read(tmp_path)[0], "ground_differs").measured == pytest.approx(21.5)
+
+
+def test_without_an_altitude_a_city_stands_on_the_ground_of_take_off(tmp_path: Path) -> None:
+    log = srt()
+    for k in range(SECONDS * 2 + 1):
+        log = log.replace(f" abs_alt: {ALT + k / 4:.3f}", "")
+    folder = write_flight(tmp_path, {"buildings": "city.json"}, log=log)
+    (folder / "city.json").write_text(json.dumps(cityjson_here(13.0)))
+    scene, flight, geometry = read(tmp_path)
+    assert flight.origin is not None
+    assert flight.origin.alt_m is None
+    assert geometry.buildings.top_m - geometry.buildings.base_m == pytest.approx([8.0])
+    ground = geometry.track.enu_m[0, 2] - geometry.track.height_m[0]
+    assert geometry.buildings.base_m == pytest.approx([ground])
+    assert finding(scene, "ground_assumed_flat").measured == 1.0
+
+
+@pytest.mark.real_data
+def test_a_real_flight_over_a_real_extract(tmp_path: Path) -> None:
+    """PX4's simulated hop, over buildings that lie in another country."""
+    log, extract = REAL_DATA / "flights/ulog/sample_px4_events.ulg", REAL_DATA / "city/test.osm.pbf"
+    if not log.is_file() or not extract.is_file():
+        pytest.skip(f"{REAL_DATA} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/ and city/")
+    folder = tmp_path / "hop"
+    folder.mkdir()
+    (folder / "log.ulg").write_bytes(log.read_bytes())
+    (tmp_path / "city.osm.pbf").write_bytes(extract.read_bytes())
+    (folder / "flight.yaml").write_text("buildings: city.osm.pbf")
+    scene, flight, geometry = read(tmp_path)
+    assert flight.log == "px4_ulog"
+    assert flight.landmarks == ()
+    assert finding(scene, "nothing_near").severity == "doubt"
+    assert np.nanmax(geometry.track.height_m) == pytest.approx(2.2, abs=0.3)

@@ -1,0 +1,54 @@
+"""Scans that the tests of readers share: tiny ones, and the samples with their planted truth."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import RawDataError
+from pipeline.core.schema import Scene
+from pipeline.reading.reader import Reader, SceneRef
+from pipeline.worlds.registry import READERS
+from tests.worlds.indoor.readers.tiny_scans import WRITERS
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One sound tiny scan per layout; not to be changed."""
+    root = tmp_path_factory.mktemp("tiny")
+    for layout, write in WRITERS.items():
+        write(root / layout)
+    return root
+
+
+@pytest.fixture
+def copied(tiny: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """layout -> root of a copy of its tiny scan, to be spoilt."""
+
+    def copy(layout: str) -> Path:
+        return Path(shutil.copytree(tiny / layout, tmp_path / layout))
+
+    return copy
+
+
+def only_scene(reader: Reader, root: Path) -> SceneRef:
+    """The one scene below a root."""
+    listing = reader.scenes(root)
+    assert listing.broken == ()
+    (ref,) = listing.scenes
+    return ref
+
+
+def read_only(layout: str, root: Path) -> Scene:
+    """Reads the one scene below a root."""
+    return READERS[layout].read(root, only_scene(READERS[layout], root))
+
+
+def fault_of(layout: str, root: Path) -> RawDataError:
+    """The error that the one scene below a root costs."""
+    with pytest.raises(RawDataError) as caught:
+        read_only(layout, root)
+    return caught.value

@@ -1,0 +1,115 @@
+"""The readers find in the sample scans what was planted there.
+
+One scan of each way of being stored, and the camera's way cut short, to save time:
+`tests.benchmarks.vsi.test_planted_truth` builds from all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.schema import Scene, SceneObject
+from pipeline.worlds.indoor.observe.visibility import count_pixels
+from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
+from pipeline.worlds.indoor.samples.write import read_truth, write_samples
+from pipeline.worlds.registry import READERS
+from tests.worlds.indoor.readers.tiny_scans import NAMES
+
+VIEWS = 6
+# By dataset, way of storing, and whether the video is turned: the first plan of each kind.
+KINDS = {(plan.dataset, plan.stored, plan.sky != "Up"): plan for plan in reversed(PLANS)}
+CHOSEN = tuple(replace(plan, views=plan.views[:VIEWS]) for plan in PLANS if plan in KINDS.values())
+IDS = [f"{plan.dataset}/{plan.name}" for plan in CHOSEN]
+IMAGE = (160, 120)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("samples")
+    write_samples(folder, CHOSEN)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def truth(samples: Path) -> Truth:
+    return read_truth(samples)
+
+
+@pytest.fixture(scope="module")
+def scenes(samples: Path) -> dict[str, Scene]:
+    found = {}
+    for dataset in NAMES:
+        listing = READERS[dataset].scenes(samples / dataset)
+        assert listing.broken == ()
+        found |= {ref.id: READERS[dataset].read(samples / dataset, ref) for ref in listing.scenes}
+    return found
+
+
+def planted(item: SceneObject, truth: SceneTruth) -> ObjectTruth:
+    """The piece of the same label that is nearest to an object."""
+    same = [piece for piece in truth.objects if piece.label == item.raw_label]
+    return min(same, key=lambda piece: float(np.linalg.norm(np.subtract(piece.box.center, item.box.center))))
+
+
+def test_all_scenes_are_there(scenes: dict[str, Scene]) -> None:
+    assert list(scenes) == sorted(IDS, key=lambda name: (list(NAMES).index(name.split("/")[0]), name))
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_counts_and_boxes(scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+    scene, planted_scene = scenes[name], truth.scenes[name]
+    category = load_curation(scene.dataset).category
+    expected = Counter(category[p.label] for p in planted_scene.objects if p.label in category)
+    assert scene.counts == dict(expected)
+    pieces = [planted(item, planted_scene) for item in scene.objects]
+    assert len({piece.index for piece in pieces}) == len(pieces)  # each object another piece
+    for item, piece in zip(scene.objects, pieces, strict=True):
+        assert item.box.center == pytest.approx(piece.box.center, abs=0.01)
+        assert sorted(item.box.lengths) == pytest.approx(sorted(piece.box.lengths), abs=0.01)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_room_video_and_findings(scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+    scene, planted_scene = scenes[name], truth.scenes[name]
+    assert scene.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
+    assert scene.video is not None
+    assert scene.video.turn_deg == planted_scene.turn_deg
+    assert scene.video.frames == len(planted_scene.frame_time_s)
+    assert [f for f in scene.findings if f.severity != "note"] == []
+    assert {f.name for f in scene.findings} <= {"pose_not_finite", "unknown_label"}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_what_the_frames_show(samples: Path, scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+    scene, planted_scene = scenes[name], truth.scenes[name]
+    root, reader = samples / scene.dataset, READERS[scene.dataset]
+    ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)
+    geometry = reader.geometry(root, ref, scene)
+    assert geometry is not None
+    frames = geometry.frames
+    kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]
+    np.testing.assert_array_equal(frames.number, kept)
+    np.testing.assert_allclose(frames.time_s, np.array(planted_scene.frame_time_s)[kept], atol=0.002)
+    counts = count_pixels(geometry, len(scene.objects), np.arange(len(kept)), *IMAGE)
+    assert (counts.depth_agreement or 0) > 0.98
+    for number, item in enumerate(scene.objects):
+        piece = planted(item, planted_scene)
+        shown = dict(piece.pixels)
+        scale = IMAGE[0] * IMAGE[1] / planted_scene.image_pixels
+        wanted = np.array([shown.get(i, 0) for i in kept]) * scale
+        seen = counts.pixels[:, number]
+        assert np.abs(seen - wanted).max() <= 15 + 0.1 * wanted.max(), item.category
+        passes = np.flatnonzero(seen >= truth.seen_share * IMAGE[0] * IMAGE[1])
+        first = kept.index(piece.first_frame) if piece.first_frame is not None else None
+        assert (len(passes) == 0) == (first is None) or wanted.max() < 1.3 * truth.seen_share * IMAGE[0] * IMAGE[1]
+        if len(passes) and first is not None:
+            assert abs(int(passes[0]) - first) <= 1, item.category

@@ -1,0 +1,341 @@
+"""ScanNet: what a tiny scan by hand must give, in all its ways of being stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Scene
+from pipeline.geometry.boxes import stack
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.reader import Reader
+from pipeline.worlds.indoor.readers.scannet import ScanNet
+from pipeline.worlds.registry import configured
+from tests.worlds.indoor.readers.broken_scans import edit_json, export, info, zipped
+from tests.worlds.indoor.readers.conftest import only_scene, read_only
+from tests.worlds.indoor.readers.tiny_scans import ROOM, SCANNET, THINGS, make_room, poses, put, write_scannet
+
+ID = f"scannet/{SCANNET}"
+Copied = Callable[[str], Path]
+
+
+def geometry_of(root: Path, scene: Scene, reader: Reader | None = None) -> SceneGeometry:
+    chosen = reader or ScanNet()
+    geometry = chosen.geometry(root, only_scene(chosen, root), scene)
+    assert geometry is not None
+    return geometry
+
+
+def test_objects_are_fitted_in_the_world_frame(tiny: Path) -> None:
+    scene = read_only("scannet", tiny / "scannet")
+    assert scene.id == ID
+    assert [(o.category, o.instance, o.raw_label) for o in scene.objects] == [
+        ("chair", 0, "chair"),
+        ("chair", 1, "chair"),
+        ("sofa", 0, "couch"),
+        ("table", 0, "desk"),
+    ]
+    for item, thing in zip(scene.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
+        assert item.box.center == pytest.approx(thing.center, abs=1e-5)
+        assert item.box.lengths == pytest.approx(thing.lengths, abs=1e-5)
+        np.testing.assert_allclose(np.abs(np.array(item.box.axes) @ thing.axes.T), np.eye(3), atol=1e-4)
+    assert scene.counts == {"chair": 2, "sofa": 1, "table": 1}
+
+
+def test_room_and_video(tiny: Path) -> None:
+    scene = read_only("scannet", tiny / "scannet")
+    vertices = make_room().vertices
+    # The sofa stands out of the floor by 15 cm of its length, being turned: a strip of 0.8 m x 0.15 m and no more.
+    assert ROOM[0] * ROOM[1] <= (scene.room.area_m2 or 0) <= ROOM[0] * ROOM[1] + 0.8 * 0.2
+    assert scene.room.area_method == "alpha_shape alpha=5 all vertices"
+    assert scene.room.center == pytest.approx((vertices.min(0) + vertices.max(0)) / 2, abs=1e-5)
+    assert scene.room.floor
+    assert scene.room.floor[0][0] == scene.room.floor[0][-1]
+    video = scene.video
+    assert video is not None
+    assert video.path == f"scans/{SCANNET}/{SCANNET}.sens"
+    assert (video.fps, video.frames, video.width, video.height, video.turn_deg) == (10.0, 6, 48, 36, 0)
+
+
+def test_source_names_what_was_read(tiny: Path) -> None:
+    source = read_only("scannet", tiny / "scannet").source
+    suffixes = (".aggregation.json", ".sens", ".txt", "_vh_clean_2.0.010000.segs.json", "_vh_clean_2.ply")
+    assert source.files == tuple(f"scans/{SCANNET}/{SCANNET}{suffix}" for suffix in suffixes)
+    assert (source.reader, source.box_method) == ("scannet", "fitted: upright, least area on the floor plane")
+
+
+@pytest.mark.parametrize("changed", ["aggregation.json", "txt", "segs.json", "ply"])
+def test_the_digest_follows_every_file_and_nothing_else(copied: Copied, changed: str) -> None:
+    root = copied("scannet")
+    before = read_only("scannet", root).source.sha256
+    (root / "scans" / SCANNET / "notes.md").write_text("nothing")
+    assert read_only("scannet", root).source.sha256 == before
+    (path,) = root.rglob(f"*.{changed}")
+    path.write_bytes(path.read_bytes() + b" \n")
+    assert read_only("scannet", root).source.sha256 != before
+
+
+def test_frames_in_the_world_frame(tiny: Path) -> None:
+    root = tiny / "scannet"
+    geometry = geometry_of(root, read_only("scannet", root))
+    frames = geometry.frames
+    np.testing.assert_allclose(frames.world_T_camera, poses(6), atol=1e-5)
+    np.testing.assert_allclose(frames.time_s, np.arange(6) / 10)
+    np.testing.assert_array_equal(frames.number, np.arange(6))
+    np.testing.assert_array_equal(frames.intrinsics, np.tile([48.0, 48, 24, 18], (6, 1)))
+    assert frames.size == (48, 36)
+    color, depth = frames.color(4), frames.depth_m(4)
+    assert color is not None
+    assert depth is not None
+    assert color.mean() == pytest.approx(40, abs=2)
+    assert depth.shape == (24, 32)
+    assert depth[3, 3] == pytest.approx(1.04)
+    np.testing.assert_allclose(geometry.vertices, make_room().vertices, atol=1e-5)
+
+
+def test_vertices_know_their_object(tiny: Path) -> None:
+    root = tiny / "scannet"
+    scene = read_only("scannet", root)
+    geometry = geometry_of(root, scene)
+    order = np.array([3, 0, 1, 2, -1])  # of the things among the objects; the last one is the floor
+    np.testing.assert_array_equal(geometry.vertex_object, order[make_room().owner])
+    assert geometry.vertex_object.dtype == np.int32
+
+
+def test_an_object_that_a_fix_added_is_labelled_by_its_box(tiny: Path) -> None:
+    root = tiny / "scannet"
+    scene = read_only("scannet", root)
+    _, second, sofa, table = scene.objects
+    moved = second.model_copy(update={"box": second.box.model_copy(update={"lengths": (0.6, 0.6, 0.9)})})
+    fixed = scene.model_copy(update={"objects": (sofa, moved, table)})  # one gone, one corrected, another order
+    labels = geometry_of(root, fixed).vertex_object
+    owner = make_room().owner
+    assert (labels[owner == 3] == 0).all()
+    assert (labels[owner == 0] == 2).all()
+    assert (labels[owner == 1] == -1).all()
+    above = owner == 2
+    assert (labels[above & (make_room().vertices[:, 2] > 0.1)] == 1).all()
+    assert set(labels[owner == -1]) <= {-1}  # the floor under the corrected box is no chair
+
+
+def test_exported_folders_give_the_same_as_the_sens(copied: Copied, tiny: Path) -> None:
+    root = copied("scannet")
+    export(root / "scans" / SCANNET)
+    here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
+    assert here.objects == there.objects
+    assert here.video is not None
+    assert here.video.path == f"scans/{SCANNET}/color"
+    # Every third frame was exported, which makes ten of the thirty in a second; the video is what was exported.
+    assert (here.video.fps, here.video.frames) == (10.0, 6)
+    a, b = geometry_of(root, here).frames, geometry_of(tiny / "scannet", there).frames
+    np.testing.assert_allclose(a.world_T_camera, b.world_T_camera, atol=1e-5)
+    np.testing.assert_allclose(a.time_s, b.time_s)
+    np.testing.assert_array_equal(a.number, b.number)
+    np.testing.assert_array_equal(a.intrinsics, b.intrinsics)
+    first, second = a.depth_m(2), b.depth_m(2)
+    assert first is not None
+    assert second is not None
+    np.testing.assert_allclose(first, second)
+
+
+def test_exported_folders_stand_in_for_a_broken_sens(copied: Copied) -> None:
+    root = copied("scannet")
+    folder = root / "scans" / SCANNET
+    export(folder)
+    put(folder / f"{SCANNET}.sens", b"\x03\0\0\0")
+    scene = read_only("scannet", root)
+    assert scene.video is not None
+    assert scene.video.path.endswith("/color")
+    assert [f.name for f in scene.findings] == ["sens_version"]
+
+
+def test_intrinsics_come_from_the_facts_where_they_were_not_exported(copied: Copied) -> None:
+    root = copied("scannet")
+    folder = root / "scans" / SCANNET
+    export(folder)
+    shutil.rmtree(folder / "intrinsic")
+    geometry = geometry_of(root, read_only("scannet", root))
+    np.testing.assert_array_equal(geometry.frames.intrinsics[0], [48, 48, 24, 18])
+
+
+def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
+    root = copied("scannet")
+    reader = ScanNet()
+    ref = only_scene(reader, root)
+    footage = reader.footage(root, ref, reader.read(root, ref))
+    assert footage is not None
+    assert footage.fps == 10.0
+    brightness = [image.mean() for image in footage.frames()]
+    assert brightness == pytest.approx([20, 25, 30, 35, 40, 45], abs=2)
+
+
+def test_instance_images_speak_of_objects(tiny: Path) -> None:
+    root, reader = tiny / "scannet", ScanNet()
+    ref = only_scene(reader, root)
+    images = reader.object_images(root, ref, reader.read(root, ref))
+    assert images is not None
+    objects = images.objects(2)
+    assert objects is not None
+    # Columns: objectId 0, the desk; objectId 2, the second chair; objectId 4, the floor; nothing.
+    assert [objects[0, column] for column in (5, 15, 25, 40)] == [3, 1, -1, -1]
+    assert images.objects(77) is None
+
+
+def test_a_zip_is_read_without_trusting_it(copied: Copied, tmp_path: Path) -> None:
+    root, reader = copied("scannet"), ScanNet()
+    folder = root / "scans" / SCANNET
+    zipped("../../../evil.png", "instance-filt/000003.png", "instance-filt\\4.png", "instance-filt/1.png.exe")(folder)
+    before = sorted(p for p in tmp_path.rglob("*"))
+    scene = read_only("scannet", root)
+    note = next(f for f in scene.findings if f.name == "refused_zip_member")
+    assert note.measured == 4
+    assert "../../../evil.png" in note.message
+    images = reader.object_images(root, only_scene(reader, root), scene)
+    assert images is not None
+    assert sorted(images.labels.members) == list(range(6))
+    assert sorted(p for p in tmp_path.rglob("*")) == before  # nothing was extracted
+
+
+def test_a_zip_bomb_is_none(copied: Copied) -> None:
+    root, reader = copied("scannet"), ScanNet()
+    path = root / "scans" / SCANNET / f"{SCANNET}_2d-instance-filt.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("instance-filt/0.png", b"\0" * (20 * 2**20))
+    scene = read_only("scannet", root)
+    assert [f.name for f in scene.findings] == ["refused_zip_member"]
+    images = reader.object_images(root, only_scene(reader, root), scene)
+    assert images is not None
+    assert images.objects(0) is None
+
+
+def test_minimal_boxes_are_an_option(tiny: Path) -> None:
+    root = tiny / "scannet"
+    reader = configured("scannet", {"box_fit": "minimal"})
+    scene = reader.read(root, only_scene(reader, root))
+    assert scene.source.box_method == "fitted: Open3D minimal oriented bounding box"
+    assert sorted(scene.objects[3].box.lengths) == pytest.approx(sorted(THINGS[0].lengths), abs=1e-4)
+    labels = geometry_of(root, scene, reader).vertex_object
+    assert (labels >= 0).sum() == (make_room().owner >= 0).sum()
+    assert reader.settings() != ScanNet().settings()
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(ConfigError, match="gravity, minimal"):
+        configured("scannet", {"box_fit": "smallest"})
+
+
+def test_an_unaligned_level_scan_gives_the_same_sizes(copied: Copied, tiny: Path) -> None:
+    root = copied("scannet")
+    info(lambda text: text.replace("axisAlignment", "formerAlignment"))(root / "scans" / SCANNET)
+    here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
+    assert [f.name for f in here.findings] == ["missing_alignment"]
+    assert here.room.area_m2 == pytest.approx(there.room.area_m2)
+    for a, b in zip(here.objects, there.objects, strict=True):
+        assert a.box.lengths == pytest.approx(b.box.lengths, abs=1e-5)
+
+
+@pytest.mark.parametrize("top", ["", "scans"])
+def test_the_root_may_be_either_folder(tiny: Path, top: str) -> None:
+    root = tiny / "scannet" / top
+    ref = only_scene(ScanNet(), root)
+    assert ref.id == ID
+    assert ScanNet().read(root, ref).id == ID
+
+
+def test_scenes_are_sorted_and_split(tmp_path: Path) -> None:
+    names = ["scene0011_01", "scene0011_00", "scene0002_00"]
+    for name in names:
+        (tmp_path / "scans" / name).mkdir(parents=True)
+    assert [ref.id for ref in ScanNet().scenes(tmp_path).scenes] == [f"scannet/{n}" for n in sorted(names)]
+    put(tmp_path / "scannetv2_val.txt", "scene0011_00\nscene0568_00\n")
+    reader = configured("scannet", {"split": "val"})
+    assert [ref.id for ref in reader.scenes(tmp_path).scenes] == ["scannet/scene0011_00"]
+    with pytest.raises(ConfigError, match=r"scannetv2_train\.txt"):
+        ScanNet(split="train").scenes(tmp_path)
+    put(tmp_path / "scannetv2_val.txt", "scene0568_00\n")
+    with pytest.raises(ConfigError, match="none of the 3 scenes"):
+        reader.scenes(tmp_path)
+
+
+def test_roots_that_hold_nothing_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such folder"):
+        ScanNet().scenes(tmp_path / "none")
+    with pytest.raises(ConfigError, match="no scene of scannet"):
+        ScanNet().scenes(tmp_path)
+
+
+def test_two_folders_of_one_scan_are_told(tmp_path: Path) -> None:
+    write_scannet(tmp_path)
+    shutil.copytree(tmp_path / "scans" / SCANNET, tmp_path / SCANNET)
+    (error,) = ScanNet().scenes(tmp_path).broken
+    assert (error.finding, error.scene) == ("duplicate_scene", ID)
+
+
+def test_names_that_cannot_be_file_names_are_told(tmp_path: Path) -> None:
+    folder = write_scannet(tmp_path)
+    folder.rename(folder.with_name("scene 1"))
+    put(folder.with_name("scene 1") / "scene 1.sens", b"x")
+    (error,) = ScanNet().scenes(tmp_path).broken
+    assert error.finding == "unsafe_scene_name"
+
+
+def test_the_stamp_follows_names_sizes_and_times_alone(copied: Copied) -> None:
+    root = copied("scannet")
+    (path,) = root.rglob("*.sens")
+    stat = path.stat()
+
+    def stamp() -> str:
+        return only_scene(ScanNet(), root).stamp
+
+    before = stamp()
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-1] + b"\0")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert stamp() == before  # nothing big is read to find out whether anything changed
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    touched = stamp()
+    assert touched != before
+    path.write_bytes(raw + b"\0")
+    assert stamp() not in {before, touched}
+
+
+def test_reading_twice_gives_the_same_bytes(tiny: Path) -> None:
+    first, second = (read_only("scannet", tiny / "scannet").model_dump_json() for _ in range(2))
+    assert first == second
+
+
+def test_reading_decodes_no_picture(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.formats.images._decode", lambda *_: pytest.fail("a picture was decoded"))
+    assert read_only("scannet", tiny / "scannet").video is not None
+
+
+def test_labels_are_compared_without_case_and_blanks(copied: Copied) -> None:
+    root = copied("scannet")
+    edit_json("*.aggregation.json", lambda v: v["segGroups"][0].update(label=" Coffee  Table "))(
+        root / "scans" / SCANNET
+    )
+    scene = read_only("scannet", root)
+    assert [(o.category, o.raw_label) for o in scene.objects][-1] == ("table", " Coffee  Table ")
+
+
+def test_a_change_of_another_instance_keeps_the_boxes(copied: Copied, tiny: Path) -> None:
+    root = copied("scannet")
+    path = root / "scans" / SCANNET / f"{SCANNET}.aggregation.json"
+    value = json.loads(path.read_text())
+    value["segGroups"] = value["segGroups"][1:]
+    path.write_text(json.dumps(value))
+    here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
+    assert here.objects == there.objects[:3]
+    assert stack(
+        [o.box.center for o in here.objects], [o.box.lengths for o in here.objects], [o.box.axes for o in here.objects]
+    ).half.shape == (3, 3)
+    assert replace(ScanNet(), split="val") != ScanNet()

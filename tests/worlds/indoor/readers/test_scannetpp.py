@@ -1,0 +1,249 @@
+"""ScanNet++: what a tiny scene by hand must give, the ways of packing depth, and the axes of the poses."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.schema import Scene
+from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
+from pipeline.formats.videos import VideoPictures
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
+from pipeline.worlds.registry import configured
+from tests.worlds.indoor.readers.broken_scans import each_frame, edit_json, edit_raw, opengl, remove
+from tests.worlds.indoor.readers.conftest import only_scene, read_only
+from tests.worlds.indoor.readers.tiny_scans import (
+    SCANNETPP,
+    THINGS,
+    depth_mm,
+    encoded,
+    make_room,
+    movie,
+    picture,
+    poses,
+    put,
+    write_scannetpp,
+)
+
+Copied = Callable[[str], Path]
+
+
+def geometry_of(root: Path, scene: Scene) -> SceneGeometry:
+    geometry = ScanNetPP().geometry(root, only_scene(ScanNetPP(), root), scene)
+    assert geometry is not None
+    return geometry
+
+
+def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:
+    scene = read_only("scannetpp", tiny / "scannetpp")
+    assert scene.id == f"scannetpp/{SCANNETPP}"
+    assert [(o.category, o.raw_label) for o in scene.objects] == [
+        ("chair", "office chair"),
+        ("chair", "chair"),
+        ("sofa", "sofa"),
+        ("table", "table"),
+    ]
+    for item, thing in zip(scene.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
+        assert (item.box.center, item.box.lengths) == (thing.center, thing.lengths)
+        np.testing.assert_array_equal(np.array(item.box.axes), thing.axes)
+    assert scene.source.box_method == "annotated"
+
+
+def test_video_and_frames(tiny: Path) -> None:
+    root = tiny / "scannetpp"
+    scene = read_only("scannetpp", root)
+    video = scene.video
+    assert video is not None
+    assert video.path == f"data/{SCANNETPP}/iphone/rgb.mp4"
+    assert (video.fps, video.frames, video.width, video.height, video.turn_deg) == (10.0, 6, 48, 36, 0)
+    geometry = geometry_of(root, scene)
+    frames = geometry.frames
+    np.testing.assert_allclose(frames.world_T_camera, poses(6))
+    np.testing.assert_allclose(frames.time_s, np.arange(6) / 10)
+    np.testing.assert_array_equal(frames.number, np.arange(6))
+    assert frames.size == (48, 36)
+    for i in (5, 0, 3, 4, 1):
+        color, depth = frames.color(i), frames.depth_m(i)
+        assert color is not None
+        assert depth is not None
+        assert color.mean() == pytest.approx(20 + 5 * i, abs=3)
+        assert depth.shape == (192, 256)
+        assert depth[9, 9] == pytest.approx(1 + 0.01 * i)
+        assert np.isnan(depth[0, 0])
+    order = np.array([3, 0, 1, 2, -1])
+    np.testing.assert_array_equal(geometry.vertex_object, order[make_room().owner])
+
+
+def test_axes_of_arkit_become_those_of_opencv(copied: Copied) -> None:
+    root = copied("scannetpp")
+    edit_json("pose_intrinsic_imu.json", each_frame(opengl))(root / "data" / SCANNETPP)
+    scene = read_only("scannetpp", root)
+    np.testing.assert_allclose(geometry_of(root, scene).frames.world_T_camera, poses(6), atol=1e-12)
+
+
+def test_frames_without_a_video(copied: Copied) -> None:
+    root = copied("scannetpp")
+    folder = root / "data" / SCANNETPP / "iphone"
+    (folder / "rgb.mp4").unlink()
+    (folder / "depth.bin").unlink()
+    for i in range(6):
+        put(folder / "rgb" / f"frame_{i:06d}.jpg", encoded(picture(i, (96, 72)), "JPEG"))
+        put(folder / "depth" / f"frame_{i:06d}.png", encoded(depth_mm(i), "PNG"))
+    scene = read_only("scannetpp", root)
+    video = scene.video
+    assert video is not None
+    assert (video.path, video.fps, video.frames) == (f"data/{SCANNETPP}/iphone/rgb", 10.0, 6)
+    assert (video.width, video.height) == (96, 72)
+    frames = geometry_of(root, scene).frames
+    np.testing.assert_allclose(frames.time_s, np.arange(6) / 10)
+    color, depth = frames.color(2), frames.depth_m(2)
+    assert color is not None
+    assert depth is not None
+    assert color.shape == (72, 96, 3)
+    assert depth[4, 4] == pytest.approx(1.02)
+    footage = ScanNetPP().footage(root, only_scene(ScanNetPP(), root), scene)
+    assert footage is not None
+    assert (footage.fps, sum(1 for _ in footage.frames())) == (10.0, 6)
+
+
+def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:
+    root = copied("scannetpp")
+    remove("rgb.mp4")(root / "data" / SCANNETPP)
+    scene = read_only("scannetpp", root)
+    assert scene.video is not None
+    assert (scene.video.width, scene.video.height) == (48, 36)
+    assert geometry_of(root, scene).frames.color(0) is None
+    assert ScanNetPP().footage(root, only_scene(ScanNetPP(), root), scene) is None
+
+
+def test_footage_is_the_video(tiny: Path) -> None:
+    root = tiny / "scannetpp"
+    footage = ScanNetPP().footage(root, only_scene(ScanNetPP(), root), read_only("scannetpp", root))
+    assert footage is not None
+    assert [image.mean() for image in footage.frames()] == pytest.approx([20, 25, 30, 35, 40, 45], abs=3)
+
+
+def test_footage_that_breaks_off_is_told(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = copied("scannetpp")
+    ref = only_scene(ScanNetPP(), root)
+    footage = ScanNetPP().footage(root, ref, ScanNetPP().read(root, ref))
+    assert footage is not None
+    edit_raw("rgb.mp4", lambda raw: raw[:300])(root / "data" / SCANNETPP)
+    with pytest.raises(RawDataError, match="unreadable_video"):
+        list(footage.frames())
+
+
+@pytest.mark.parametrize("top", ["", "data"])
+def test_the_root_may_be_either_folder(tiny: Path, top: str) -> None:
+    root = tiny / "scannetpp" / top
+    assert ScanNetPP().read(root, only_scene(ScanNetPP(), root)).name == SCANNETPP
+
+
+def test_splits(tmp_path: Path) -> None:
+    write_scannetpp(tmp_path)
+    write_scannetpp(tmp_path, name="1111111111")
+    put(tmp_path / "splits" / "nvs_sem_val.txt", f"{SCANNETPP}\n")
+    assert [r.id for r in ScanNetPP().scenes(tmp_path).scenes] == [f"scannetpp/{SCANNETPP}", "scannetpp/1111111111"]
+    assert [r.id for r in configured("scannetpp", {"split": "val"}).scenes(tmp_path).scenes] == [
+        f"scannetpp/{SCANNETPP}"
+    ]
+    with pytest.raises(ConfigError, match=r"nvs_sem_train\.txt"):
+        ScanNetPP(split="train").scenes(tmp_path)
+
+
+def test_a_box_without_vertices_stays_in_doubt(copied: Copied) -> None:
+    root = copied("scannetpp")
+    edit_json("segments_anno.json", lambda v: v["segGroups"][1].update(segments=[]))(root / "data" / SCANNETPP)
+    scene = read_only("scannetpp", root)
+    assert scene.counts["chair"] == 2
+    assert [(f.name, f.severity, f.subject) for f in scene.findings] == [("segment_out_of_range", "doubt", "chair")]
+    labels = geometry_of(root, scene).vertex_object
+    assert (labels[make_room().owner == 1] == 0).mean() > 0.8  # by its box instead
+
+
+# depth.bin
+
+
+def images(count: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return (rng.integers(0, 5000, (count, HEIGHT, WIDTH)) / 1000).astype(np.float32)
+
+
+def deflated(raw: bytes, wbits: int = -zlib.MAX_WBITS) -> bytes:
+    packer = zlib.compressobj(level=1, wbits=wbits)
+    return packer.compress(raw) + packer.flush()
+
+
+def with_size(raw: bytes) -> bytes:
+    return struct.pack("<I", len(raw)) + raw
+
+
+def lz4(image: np.ndarray) -> bytes:
+    raw = np.rint(image * 1000).astype("<u2").tobytes()
+    return bytes(pa.compress(raw, codec="lz4_raw", asbytes=True))
+
+
+PACKINGS: dict[str, Callable[[np.ndarray], bytes]] = {
+    "one bare stream": lambda depth: deflated(depth.tobytes()),
+    "one zlib stream": lambda depth: deflated(depth.tobytes(), zlib.MAX_WBITS),
+    "lz4 one by one": lambda depth: b"".join(with_size(lz4(image)) for image in depth),
+    "deflate one by one": lambda depth: b"".join(with_size(deflated(image.tobytes())) for image in depth),
+}
+
+
+@pytest.mark.parametrize("packing", sorted(PACKINGS))
+def test_depth_in_any_order(tmp_path: Path, packing: str) -> None:
+    depth = images(8)
+    put(tmp_path / "depth.bin", PACKINGS[packing](depth))
+    stream = open_depth(tmp_path / "depth.bin")
+    for i in (0, 1, 5, 2, 7, 7, 0):
+        found = stream(i)
+        assert found is not None
+        np.testing.assert_allclose(found, np.where(depth[i] > 0, depth[i], np.nan), atol=1e-6)
+    assert stream(8) is None
+    assert stream(3) is not None
+
+
+@pytest.mark.parametrize("packing", sorted(PACKINGS))
+def test_a_cut_file_gives_the_images_before_the_break(tmp_path: Path, packing: str) -> None:
+    whole = PACKINGS[packing](images(6))
+    put(tmp_path / "depth.bin", whole[: len(whole) // 2])
+    stream = open_depth(tmp_path / "depth.bin")
+    assert stream(0) is not None
+    assert stream(5) is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"\0\0", b"\xff" * 1000, deflated(b"\0" * (4 * PIXELS - 1)), with_size(b"abc")])
+def test_depth_that_is_none(tmp_path: Path, raw: bytes) -> None:
+    put(tmp_path / "depth.bin", raw)
+    assert open_depth(tmp_path / "depth.bin")(0) is None
+
+
+# videos
+
+
+def test_pictures_of_a_video_by_number(tmp_path: Path) -> None:
+    put(tmp_path / "a.mp4", movie(20))  # a key frame every five
+    pictures = VideoPictures(tmp_path / "a.mp4")
+    for number in (0, 1, 7, 19, 3, 3, 12):
+        image = pictures(number)
+        assert image is not None
+        assert image.mean() == pytest.approx(20 + 5 * number, abs=3)
+    assert pictures(20) is None
+    assert pictures(-1) is None
+    pictures.close()
+    assert pictures(4) is not None
+
+
+def test_a_copy_of_the_scene_elsewhere_reads_the_same(tiny: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny / "scannetpp", tmp_path / "moved")
+    assert read_only("scannetpp", tmp_path / "moved") == read_only("scannetpp", tiny / "scannetpp")
