@@ -51,7 +51,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.motion
 	$(BIN)/python -m tests.bench.urban
 
-schemas: $(READY) ## write meta_schemas/*.schema.json from pipeline/schema.py
+schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]

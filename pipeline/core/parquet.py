@@ -13,7 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.core.files import TEMPORARY, explained, write_all
+from pipeline.core import files
+from pipeline.core.files import TEMPORARY, explained
 
 ROW_GROUP: Final = 10_000
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
@@ -107,7 +108,7 @@ class TableFile:
     def write(self, raw: bytes) -> int:
         """Called by Arrow."""
         self._sum.update(raw)
-        write_all(self._handle, raw)
+        files.write_all(self._handle, raw)
         return len(raw)
 
     def flush(self) -> None:

@@ -72,7 +72,7 @@ def test_draws_depend_on_the_identity_alone() -> None:
 
 def test_another_process_with_another_hash_seed_draws_the_same() -> None:
     code = (
-        "from pipeline.rng import question_ids, rng_for;"
+        "from pipeline.core.identity import question_ids, rng_for;"
         "print(question_ids('s', 't', 'w', [('bed', 'lamp')]), rng_for('s', 3).integers(0, 10**6, 4).tolist())"
     )
     outputs = {

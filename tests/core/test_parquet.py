@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import pipeline.engine.store
+import pipeline.core.files
 from pipeline.core.errors import StoreError
 from pipeline.core.parquet import TableFile, read_table, table_bytes
 
@@ -51,7 +51,7 @@ def test_an_older_file_stays_until_the_new_one_is_published(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("writes", [0, 1, 3])
 def test_a_full_disk_is_told_and_leaves_nothing(writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, done = pipeline.store._write, []
+    real, done = pipeline.core.files.write_all, []
 
     def write(descriptor: int, raw: bytes) -> None:
         done.append(len(raw))
@@ -59,7 +59,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(writes: int, tmp_path: Path, mon
             raise OSError(28, "No space left on device")
         real(descriptor, raw)
 
-    monkeypatch.setattr(pipeline.store, "_write", write)
+    monkeypatch.setattr(pipeline.core.files, "write_all", write)
     with pytest.raises(StoreError, match="free some space"):
         _write_all(tmp_path / "t.parquet")
     assert list(tmp_path.iterdir()) == []

@@ -63,7 +63,7 @@ def edited(**changes: dict[str, Any]) -> dict[str, Any]:
     return {name: scene | changes.get(name, {}) for name, scene in SCENES.items()}
 
 
-def ran(outcome: pipeline.builder.Outcome) -> set[tuple[str, str, str]]:
+def ran(outcome: pipeline.engine.builder.Outcome) -> set[tuple[str, str, str]]:
     """Stage, unit and why of everything that was not reused."""
     return {(e.stage, e.unit, e.why) for e in outcome.manifest if e.why != "reused"}
 
@@ -193,10 +193,10 @@ def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, 
 
 def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(meta, out)
-    real = pipeline.builder.code_digest
-    monkeypatch.setattr(pipeline.builder, "code_digest", lambda parts: real(parts) + "!" * ("readers" in parts))
+    real = pipeline.engine.builder.code_digest
+    monkeypatch.setattr(pipeline.engine.builder, "code_digest", lambda parts: real(parts) + "!" * ("reading" in parts))
     reasons = whys(build(meta, out))
-    readers = {name for name, stage in RUN_STAGES.items() if "readers" in stage.code}
+    readers = {name for name, stage in RUN_STAGES.items() if "reading" in stage.code}
     assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-import pipeline.engine.store
+import pipeline.core.files
 from pipeline.engine.builder import Builder, run_here
 from pipeline.engine.stages import Done, Job, run_job
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
@@ -69,7 +69,7 @@ def _end_at(moment: str, number: int) -> None:
     """Arranges that this process kills itself at a moment of its n-th write, counted from 0."""
     if moment not in MOMENTS:
         return
-    real_write, real_replace, done = pipeline.store._write, Path.replace, 0
+    real_write, real_replace, done = pipeline.core.files.write_all, Path.replace, 0
 
     def write(descriptor: int, raw: bytes) -> None:
         if done == number and moment == MOMENTS[0]:
@@ -87,7 +87,7 @@ def _end_at(moment: str, number: int) -> None:
         done += 1
         return result
 
-    pipeline.store._write, Path.replace = write, replace  # type: ignore[assignment, method-assign]
+    pipeline.core.files.write_all, Path.replace = write, replace  # type: ignore[assignment, method-assign]
 
 
 # ---- the tests

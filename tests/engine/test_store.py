@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import pipeline.engine.store
+import pipeline.core.files
 from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
@@ -54,7 +54,7 @@ def lock_elsewhere(path: Path) -> Iterator[None]:
 
 def disk_full_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is written after so many files, half of the bytes arrive and then the disk is full."""
-    real, begun = pipeline.store._write, set[int]()
+    real, begun = pipeline.core.files.write_all, set[int]()
 
     def write(descriptor: int, raw: bytes) -> None:
         begun.add(os.fstat(descriptor).st_ino)
@@ -63,7 +63,7 @@ def disk_full_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(descriptor, raw)
 
-    monkeypatch.setattr(pipeline.store, "_write", write)
+    monkeypatch.setattr(pipeline.core.files, "write_all", write)
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import pipeline.engine.store
+import pipeline.core.files
 from flows import cli
 from pipeline.engine.builder import STAGES
 from pipeline.engine.json_schemas import json_schemas
@@ -36,10 +36,10 @@ from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_sc
 COMMAND = "from flows.cli import main; main()"
 FULL_DISK = """
 import errno, os
-import pipeline.store
+import pipeline.core.files
 def write(descriptor, raw):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-pipeline.store._write = write
+pipeline.core.files.write_all = write
 from flows.cli import main
 main()
 """
@@ -327,7 +327,7 @@ def test_a_full_disk_is_one_line(
     def write(descriptor: int, raw: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(pipeline.store, "_write", write)
+    monkeypatch.setattr(pipeline.core.files, "write_all", write)
     arguments = {
         "build": ["vsi", "--root", root, "--out", tmp_path / "out"],
         "audit": ["--meta", meta, "--questions", tmp_path / "empty.jsonl", "--out", tmp_path / "out" / "a.parquet"],

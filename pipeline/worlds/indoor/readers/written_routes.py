@@ -36,7 +36,7 @@ def read_routes(path: Path) -> tuple[dict[str, tuple[Route, ...]], list[RawDataE
             scene, route = _route(json.loads(line))
             routes[scene].append(route)
         except ValueError as error:
-            remedy = "see pipeline/readers/written_routes.py for the form of a line"
+            remedy = "see pipeline/worlds/indoor/readers/written_routes.py for the form of a line"
             broken.append(RawDataError(path, "bad_route", f"line {number}: {error}", remedy, f"(line {number})"))
     return {scene: tuple(members) for scene, members in routes.items()}, broken
 
