@@ -106,6 +106,10 @@ class Finding(Model):
     measured: float | None = None
     limit: float | None = None
     unit: str | None = None
+    stretches: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(
+        default=None,
+        description="start and end, seconds of a flight's log, of all that it is about; None: the whole scene",
+    )
     remedy: str
 
 
