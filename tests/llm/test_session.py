@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -124,6 +124,15 @@ def test_whatever_ends_the_block_closes_everything(error: type[BaseException], t
     session.close()  # twice is no harm
 
 
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Python's own handler: whoever starts the tests may ignore SIGINT (nohup, a shell's background job, many CIs)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_ctrl_c_while_waiting_ends_the_request(tmp_path: Path) -> None:
     opener = Opener()
     timer = threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
