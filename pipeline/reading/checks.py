@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import OrientedBox
 
 BOX_KEYS: Final = frozenset({"centroid", "axesLengths", "normalizedAxes", "min", "max"})
@@ -29,9 +29,9 @@ AXIS_ENTRY_MAX: Final = 2.0  # a unit axis has none above 1; beyond it the produ
 def check_keys(raw: dict[str, Any], expected: frozenset[str], what: str, findings: Findings) -> None:
     """Reports unknown and missing keys as faults."""
     for key in sorted(set(raw) - expected):
-        findings.fault("unknown_key", key, f"{what} has the unknown key {key!r}", "remove it or update the reader")
+        findings.add(fault("unknown_key", key, f"{what} has the unknown key {key!r}", "remove it or update the reader"))
     for key in sorted(expected - set(raw)):
-        findings.fault("missing_key", key, f"{what} has no {key!r}", "add it (null where it was not measured)")
+        findings.add(fault("missing_key", key, f"{what} has no {key!r}", "add it (null where it was not measured)"))
 
 
 def check_name(category: str, findings: Findings) -> bool:
@@ -40,21 +40,21 @@ def check_name(category: str, findings: Findings) -> bool:
         return True
     why = f"blanks, commas, brackets, control characters, the word 'the', or not 1 to {CATEGORY_MAX_CHARS} characters"
     message = f"the category {category!r} cannot stand in a question ({why})"
-    findings.fault("unusable_category", category, message, "rename the category")
+    findings.add(fault("unusable_category", category, message, "rename the category"))
     return False
 
 
 def finite_number(raw: object, what: str, findings: Findings) -> float | None:
     """A finite float, or None with a fault."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
-        findings.fault("wrong_type", what, f"{what} is {raw!r}, not a number")
+        findings.add(fault("wrong_type", what, f"{what} is {raw!r}, not a number"))
         return None
     try:
         value = float(raw)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        findings.fault("not_finite", what, f"{what} is {value}", "measure it again or write null")
+        findings.add(fault("not_finite", what, f"{what} is {value}", "measure it again or write null"))
         return None
     return value
 
@@ -63,7 +63,7 @@ def number_list(raw: object, length: int, what: str, findings: Findings) -> list
     """A list of ``length`` finite floats, or None with a fault."""
     if not isinstance(raw, list) or len(raw) != length:
         found = f"{len(raw)} entries" if isinstance(raw, list) else type(raw).__name__
-        findings.fault("wrong_shape", what, f"{what} needs {length} numbers, found {found}")
+        findings.add(fault("wrong_shape", what, f"{what} needs {length} numbers, found {found}"))
         return None
     values = [finite_number(v, f"{what}[{i}]", findings) for i, v in enumerate(raw)]
     return [v for v in values if v is not None] if None not in values else None
@@ -72,7 +72,7 @@ def number_list(raw: object, length: int, what: str, findings: Findings) -> list
 def check_box(raw: object, what: str, category: str, findings: Findings) -> OrientedBox | None:
     """One box; None where it is at fault."""
     if not isinstance(raw, dict):
-        findings.fault("wrong_type", category, f"box {what} is {type(raw).__name__}, not an object")
+        findings.add(fault("wrong_type", category, f"box {what} is {type(raw).__name__}, not an object"))
         return None
     check_keys(raw, BOX_KEYS if OPTIONAL_BOX_KEYS & set(raw) else BOX_KEYS - OPTIONAL_BOX_KEYS, f"box {what}", findings)
     center = number_list(raw.get("centroid"), 3, f"centroid of {what}", findings)
@@ -85,7 +85,7 @@ def check_box(raw: object, what: str, category: str, findings: Findings) -> Orie
         return None
     if max(map(abs, center)) > POSITION_MAX_M:
         message = f"{what} lies {max(map(abs, center)):.0f} from the origin"
-        findings.fault("implausible_position", category, message, "give metres in the scan's own frame")
+        findings.add(fault("implausible_position", category, message, "give metres in the scan's own frame"))
         return None
     _check_extent(raw, np.array(center), np.array(lengths), rows, (what, category), findings)
     a, b, c = (tuple(map(float, row)) for row in rows)
@@ -101,28 +101,32 @@ def check_repeats(category: str, boxes: list[OrientedBox], findings: Findings) -
     again = np.triu(distance < REPEAT_M, k=1)
     if again.any():
         pairs = [f"#{i} and #{j}" for i, j in zip(*np.nonzero(again), strict=True)]
-        findings.doubt(
-            "doubled_box",
-            category,
-            f"{category}: boxes {', '.join(pairs)} of {len(boxes)} are the same box",
-            "remove the doubled boxes and check the count",
-            (float(distance[again].max()), REPEAT_M, "m"),
+        findings.add(
+            doubt(
+                "doubled_box",
+                category,
+                f"{category}: boxes {', '.join(pairs)} of {len(boxes)} are the same box",
+                "remove the doubled boxes and check the count",
+                float(distance[again].max()),
+                REPEAT_M,
+                "m",
+            )
         )
 
 
 def _lengths_are_sound(lengths: list[float], what: str, category: str, findings: Findings) -> bool:
     shortest, longest = min(lengths), max(lengths)
     if shortest < 0:
-        findings.fault("negative_length", category, f"a side of {what} is {shortest} m", "fit the box again")
+        findings.add(fault("negative_length", category, f"a side of {what} is {shortest} m", "fit the box again"))
     elif shortest < DEGENERATE_M:
-        findings.fault("degenerate_box", category, f"a side of {what} is {shortest} m", "fit the box again")
+        findings.add(fault("degenerate_box", category, f"a side of {what} is {shortest} m", "fit the box again"))
     elif longest > LENGTH_MAX_M:
         message = f"a side of {what} is {longest:g} m, over {LENGTH_MAX_M:g}"
-        findings.fault("implausible_length", category, message, "are these millimetres? Give metres")
+        findings.add(fault("implausible_length", category, message, "are these millimetres? Give metres"))
     else:
         if shortest < THIN_M:
             message = f"a side of {what} is {shortest:g} m"
-            findings.doubt("thin_box", category, message, "check the annotation", (shortest, THIN_M, "m"))
+            findings.add(doubt("thin_box", category, message, "check the annotation", shortest, THIN_M, "m"))
         return True
     return False
 
@@ -132,7 +136,9 @@ def _axes_are_sound(rows: np.ndarray, what: str, category: str, findings: Findin
     error = largest if largest > AXIS_ENTRY_MAX else float(np.abs(rows @ rows.T - np.eye(3)).max())
     if error > ORTHONORMAL_TOLERANCE:
         message = f"the axes of {what} are off orthonormal by {error:.3g} (limit {ORTHONORMAL_TOLERANCE:g})"
-        findings.fault("axes_not_orthonormal", category, message, "give three unit axes at right angles, one per row")
+        findings.add(
+            fault("axes_not_orthonormal", category, message, "give three unit axes at right angles, one per row")
+        )
         return False
     return True
 
@@ -158,4 +164,4 @@ def _check_extent(
     if error > EXTENT_TOLERANCE_M:
         message = f"min and max of {what} differ from its box by {error:.3f} m"
         remedy = "were centre, sides or axes changed by hand? Nothing but this check uses min and max"
-        findings.note("extent_differs_from_box", category, message, remedy, (error, EXTENT_TOLERANCE_M, "m"))
+        findings.add(note("extent_differs_from_box", category, message, remedy, error, EXTENT_TOLERANCE_M, "m"))

@@ -143,7 +143,9 @@ def _table(path: Path, text: str, layout: _Layout, found: list[Finding]) -> _Tab
     body = text.split("\n", layout.lines)[-1] if text.count("\n") >= layout.lines else ""
     if not body.endswith("\n"):
         body = body[: body.rfind("\n") + 1]
-        found.append(note("cut", "the last line has no end and was left out", "if the file is cut, export it again"))
+        found.append(
+            note("cut", "log", "the last line has no end and was left out", "if the file is cut, export it again")
+        )
     rows: list[list[str]] = []
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):  # a stray quotation mark can swallow all that follows
         try:
@@ -158,7 +160,7 @@ def _table(path: Path, text: str, layout: _Layout, found: list[Finding]) -> _Tab
     broken = len(rows) - len(whole)
     if broken:
         message = f"{broken} of {len(rows)} lines have not {cells} cells, as the others, and were left out"
-        found.append(note("broken_lines", message, "none needed if the rest will do", broken, 0))
+        found.append(note("broken_lines", "log", message, "none needed if the rest will do", broken, 0))
     columns = {role: column for role, column in layout.columns.items() if column.number < cells}
     if "lat" not in columns or "lon" not in columns:
         message = f"its lines have {cells} cells, too few for the header"
@@ -175,7 +177,7 @@ def _log(table: _Table, found: list[Finding]) -> Log:
     if height is None and lengths["altitude"] is not None:
         height = lengths["altitude"]
         message = "the table does not say what its altitude is measured from; it is taken as height above take-off"
-        found.append(doubt("altitude_reference", message, "compare it with the height on the controller"))
+        found.append(doubt("altitude_reference", "log", message, "compare it with the height on the controller"))
     heading, pitch, roll = (table.numbers(role, _DEGREES) for role in ("heading", "pitch", "roll"))
     gimbal, satellites = table.numbers("gimbal_pitch", _DEGREES), table.numbers("satellites", {"": 1.0})
     attitude = None
@@ -200,7 +202,7 @@ def _log(table: _Table, found: list[Finding]) -> Log:
 def _lengths(table: _Table, role: str, found: list[Finding]) -> FloatArray | None:
     if role in table.cells and not table.layout.columns[role].unit:
         message = f"the column {table.layout.columns[role].title!r} has no unit and was left out"
-        found.append(doubt("no_unit", message, "export the flight with units in the header", subject=role))
+        found.append(doubt("no_unit", role, message, "export the flight with units in the header"))
         return None
     return table.numbers(role, _METRES)
 
@@ -247,4 +249,4 @@ def _filming(table: _Table, t_s: FloatArray) -> list[Finding]:
         return []
     start = float(t_s[begun[0]] - t_s[0])
     message = f"the drone began to film {len(begun)} times, first {start:.2f} s after the log begins"
-    return [note("filming", message, f"set video_offset_s: {start:.2f} in flight.yaml", start, None, "s")]
+    return [note("filming", "log", message, f"set video_offset_s: {start:.2f} in flight.yaml", start, None, "s")]

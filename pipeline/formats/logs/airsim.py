@@ -78,8 +78,8 @@ def _short_lines(broken: int, *, cut: bool) -> tuple[Finding, ...]:
     found: list[Finding] = []
     if broken:
         message = f"{broken} lines have another number of columns than the first, and were left out"
-        found.append(doubt("damaged_lines", message, "copy the recording again", broken, 0))
+        found.append(doubt("damaged_lines", "log", message, "copy the recording again", broken, 0))
     if cut:  # a number that lost its last digits looks like any other
         message = "the recording ends in the middle of a line, which was left out"
-        found.append(note("truncated", message, "if the flight goes on, copy the recording again"))
+        found.append(note("truncated", "log", message, "if the flight goes on, copy the recording again"))
     return tuple(found)

@@ -156,8 +156,8 @@ def read_text(text: str, wanted: Collection[str]) -> Messages:
     findings = []
     if broken:
         message = f"{broken} lines have another number of values than their format says, and were left out"
-        findings.append(doubt("damaged_lines", message, "copy the log from the drone again", broken, 0))
+        findings.append(doubt("damaged_lines", "log", message, "copy the log from the drone again", broken, 0))
     if rest.strip():  # a number that lost its last digits looks like any other
         message = "the log ends in the middle of a line, which was left out"
-        findings.append(note("truncated", message, "if the flight goes on, copy the log again"))
+        findings.append(note("truncated", "log", message, "if the flight goes on, copy the log again"))
     return Messages(tables, tuple(findings))

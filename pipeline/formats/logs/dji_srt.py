@@ -139,22 +139,24 @@ def _findings(
     if len(kinds) > 1:
         message = f"positions are written in {len(kinds)} ways: {', '.join(_NAMES[kind] for kind in kinds)}; a new "
         remedy = "if several flights were joined, give each its own file"
-        found.append(doubt("mixed_dialects", message + "part begins where another one does", remedy, len(kinds), 1))
+        found.append(
+            doubt("mixed_dialects", "log", message + "part begins where another one does", remedy, len(kinds), 1)
+        )
     for kind, order in orders.items():
         how = "latitude, longitude" if order.latitude_first else "longitude, latitude"
         message = f"{_NAMES[kind]} is read as ({how}), known by its {order.known_by}"
         usual = order.latitude_first == (kind == ALTITUDE) and (kind != PAIR or order.known_by != "form")
-        found.append((note if usual else doubt)("gps_order", message, "compare one position with a map"))
+        found.append((note if usual else doubt)("gps_order", "log", message, "compare one position with a map"))
     if "altitude" in heights:
         message = "the subtitles do not say what [altitude] is measured from; it is taken as height above take-off"
-        found.append(doubt("altitude_reference", message, "compare it with the height on the controller"))
+        found.append(doubt("altitude_reference", "log", message, "compare it with the height on the controller"))
     if from_camera:
         message = "the heading is that of the camera (gb_yaw), which follows the nose unless the gimbal was turned"
-        found.append(doubt("heading_of_gimbal", message, "none needed if the gimbal was in follow mode"))
+        found.append(doubt("heading_of_gimbal", "log", message, "none needed if the gimbal was in follow mode"))
     if t_s[0] > 0:
         message = f"the first subtitle stands at {t_s[0]:.3f} s of the video"
         remedy = f"set video_offset_s: {-t_s[0]:.3f} in flight.yaml"
-        found.append(note("starts_late", message, remedy, float(t_s[0]), 0.0, "s"))
+        found.append(note("starts_late", "log", message, remedy, float(t_s[0]), 0.0, "s"))
     return found + _pace(t_s, text)
 
 
@@ -172,7 +174,7 @@ def _pace(t_s: FloatArray, text: str) -> list[Finding]:
         return []
     message = f"{shown:.1f} s of video show {passed:.1f} s by the wall clock; speeds and durations are the video's"
     remedy = "leave slow motion and hyperlapse out"
-    return [doubt("pace", message, remedy, passed / shown, 1.0, "s/s")]
+    return [doubt("pace", "log", message, remedy, passed / shown, 1.0, "s/s")]
 
 
 def _wall(match: re.Match[str]) -> datetime | None:

@@ -83,10 +83,10 @@ def _log(tracks: Sequence[_Track], found: list[Finding]) -> Log:
     unpaired = sum(abs(len(track.texts["when"]) - len(track.texts["coord"])) for track in tracks)
     if unpaired:
         message = f"{unpaired} times or places have no partner; they were paired from the beginning of each track"
-        found.append(doubt("unpaired", message, "if the file is cut, export it again", unpaired, 0))
+        found.append(doubt("unpaired", "log", message, "if the file is cut, export it again", unpaired, 0))
     if above_ground.any():
         message = "altitudes are above the ground below (relativeToGround); they are taken as above take-off"
-        found.append(doubt("altitude_reference", message, "take no height from flights over slopes"))
+        found.append(doubt("altitude_reference", "log", message, "take no height from flights over slopes"))
     return Log(
         name="",
         dialect=", ".join(["gx:Track", *sorted(set(mode.tolist()))]),

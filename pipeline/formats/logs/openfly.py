@@ -60,7 +60,7 @@ class OpenFly:
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight of each good episode; the findings of the first one name the broken episodes."""
         good, broken = read_episodes(path)
-        found = tuple(note(one.finding, one.message, one.remedy, subject=str(one.scene)) for one in broken)
+        found = tuple(note(one.finding, str(one.scene), one.message, one.remedy) for one in broken)
         first, *others = [episode.log for episode in good]
         return (replace(first, findings=found), *others)
 

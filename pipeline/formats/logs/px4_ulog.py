@@ -144,7 +144,7 @@ def _resets(records: Records) -> tuple[BoolArray, tuple[Finding, ...]]:
     known = sizes[np.isfinite(sizes)]
     message = f"the estimator reset its position {int(begins.sum())} times; a new part begins at each"
     remedy = "none needed: parts are not joined"
-    return begins, (doubt("position_reset", message, remedy, known.max() if len(known) else None, RESET_M, "m"),)
+    return begins, (doubt("position_reset", "log", message, remedy, known.max() if len(known) else None, RESET_M, "m"),)
 
 
 def _global(name: str, topics: Topics) -> Log | None:
@@ -210,7 +210,7 @@ def _dropouts(lost: list[int]) -> tuple[Finding, ...]:
     if not lost:
         return ()
     message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
-    return (note("dropouts", message, "a faster card; gaps of the track are marked", sum(lost) / 1000, 0, "s"),)
+    return (note("dropouts", "log", message, "a faster card; gaps of the track are marked", sum(lost) / 1000, 0, "s"),)
 
 
 # In the order of preference: the estimator's in metres, the estimator's on WGS84 (logged more rarely), a receiver's.

@@ -92,11 +92,11 @@ def damage_findings(size: int, damages: Sequence[Damage]) -> tuple[Finding, ...]
         lost = sum(damage.stop - damage.start for damage in holes)
         message = f"{lost} bytes at {len(holes)} places, the first at byte {holes[0].start}, belong to no whole record"
         remedy = "copy the log from the drone again; a gap in the track shows where it matters"
-        found.append(doubt("damaged_bytes", message, remedy, lost, 0, "bytes"))
+        found.append(doubt("damaged_bytes", "log", message, remedy, lost, 0, "bytes"))
     if len(holes) < len(damages):
         left = size - damages[-1].start
         message = f"the log ends in the middle of a record; its {left} bytes were left out"
-        found.append(note("truncated", message, "if the flight goes on, copy the log again", left, 0, "bytes"))
+        found.append(note("truncated", "log", message, "if the flight goes on, copy the log again", left, 0, "bytes"))
     return tuple(found)
 
 

@@ -98,7 +98,7 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
             usable = fixed & ~homeless
             lost = int((fixed & homeless).sum())
             message = f"{lost} positions from before the home was set have no altitude above the sea and were refused"
-            findings += (note("no_home", message, "none needed", lost, 0),)
+            findings += (note("no_home", "log", message, "none needed", lost, 0),)
         heading = Series(t_s, np.where(fields["hdg"] == NO_HEADING, np.nan, fields["hdg"] / 1e2))
     attitude = _attitude(tables)
     return Log(
@@ -173,4 +173,4 @@ def _clock_doubt(table: Table) -> tuple[Finding, ...]:
         return ()
     message = f"the ground station's clock, which is used, and the drone's drift apart by up to {worst:.2f} s"
     remedy = "check the offset to the video at both ends of the flight"
-    return (doubt("clocks_apart", message, remedy, worst, CLOCKS_APART_S, "s"),)
+    return (doubt("clocks_apart", "log", message, remedy, worst, CLOCKS_APART_S, "s"),)

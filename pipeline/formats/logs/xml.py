@@ -40,7 +40,7 @@ def elements(path: Path, found: list[Finding]) -> Iterator[tuple[str, str, Eleme
         parser.close()
     except ParseError as error:
         message = f"the XML is broken ({error}); what follows was left out"
-        found.append(note("cut", message, "if the file is cut, export it again"))
+        found.append(note("cut", "log", message, "if the file is cut, export it again"))
 
 
 def _events(parser: XMLPullParser[Element]) -> Iterator[tuple[str, str, Element]]:

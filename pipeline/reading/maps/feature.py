@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt
 from pipeline.core.schema import Origin
 
 NAME_MAX_CHARS: Final = 200  # of the schema's names
@@ -100,7 +100,7 @@ class Tally:
         for reason, names in self._names.items():
             what, remedy = REASONS[reason]
             message = f"{file}: {len(names)} of {features} features {what}: {mentioned(names)}"
-            findings.doubt(reason, file, message, remedy, (float(len(names)), None, "features"))
+            findings.add(doubt(reason, file, message, remedy, float(len(names)), None, "features"))
 
 
 def mentioned(names: list[str]) -> str:

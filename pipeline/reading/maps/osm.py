@@ -14,7 +14,7 @@ import numpy as np
 import osmium
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, Box, Feature, Tally, named
 
@@ -65,7 +65,7 @@ def read_osm(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tup
     if ways > areas:
         message = f"{name}: {ways - areas} of {ways} building outlines lack nodes or cross themselves and were left out"
         remedy = "cut the extract with complete ways"
-        findings.note("broken_outlines", name, message, remedy, (float(ways - areas), None, "outlines"))
+        findings.add(note("broken_outlines", name, message, remedy, float(ways - areas), None, "outlines"))
     return tuple(features)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Flight, Landmark, Motion, Scene, Segment, View
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
@@ -116,18 +117,9 @@ def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Fi
     share = min(1.0, len(motion.t_s) / rate_hz / video_s)
     if share >= MIN_COVERAGE:
         return ()
-    return (
-        Finding(
-            name="video_beyond_log",
-            severity="doubt",
-            subject="video",
-            message=f"the log tells of {share:.0%} of the video's {video_s:.1f} s",
-            measured=round(share, _DECIMALS),
-            limit=MIN_COVERAGE,
-            unit="share",
-            remedy="check the offset between video and log; nothing is asked about the rest",
-        ),
-    )
+    message = f"the log tells of {share:.0%} of the video's {video_s:.1f} s"
+    remedy = "check the offset between video and log; nothing is asked about the rest"
+    return (doubt("video_beyond_log", "video", message, remedy, round(share, _DECIMALS), MIN_COVERAGE, "share"),)
 
 
 def _heights(landmarks: tuple[Landmark, ...]) -> tuple[Finding, ...]:
@@ -135,16 +127,9 @@ def _heights(landmarks: tuple[Landmark, ...]) -> tuple[Finding, ...]:
     unknown = sum(landmark.base_m is None for landmark in landmarks)
     if not unknown:
         return ()
-    return (
-        Finding(
-            name="landmark_foot_unknown",
-            severity="note",
-            subject="landmarks",
-            message=f"{unknown} of {len(landmarks)} landmarks have no known foot; they count as in view only where "
-            "they are in the picture for every height of the ground about take-off",
-            measured=float(unknown),
-            limit=0.0,
-            unit="landmarks",
-            remedy="give the heights of their feet, if the land is known",
-        ),
+    message = (
+        f"{unknown} of {len(landmarks)} landmarks have no known foot; they count as in view only where "
+        "they are in the picture for every height of the ground about take-off"
     )
+    remedy = "give the heights of their feet, if the land is known"
+    return (note("landmark_foot_unknown", "landmarks", message, remedy, float(unknown), 0.0, "landmarks"),)

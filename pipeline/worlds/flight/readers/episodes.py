@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Flight, Scene
 from pipeline.formats.logs.openfly import Episode, read_episodes
 from pipeline.formats.logs.openfly_actions import agreement
@@ -180,4 +180,4 @@ def _check_labels(episode: Episode, findings: Findings) -> None:
         listed = ", ".join(f"{label!r} {n} times" for label, n in wrong.items())
         message = f"{sum(wrong.values())} of {steps} actions are not what the positions show: {listed}"
         remedy = "none needed: answers come from the positions"
-        findings.note("actions_disagree", "actions", message, remedy, (float(sum(wrong.values())), 0.0, "actions"))
+        findings.add(note("actions_disagree", "actions", message, remedy, float(sum(wrong.values())), 0.0, "actions"))

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Camera, Flight, Origin, Scene, Video
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
@@ -144,7 +144,7 @@ def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
     settings = read_settings(files)
     if settings is None:
         message = f"there is no {FLIGHT_FILE}: no goal, route, camera or landmarks are known"
-        findings.note("no_flight_file", FLIGHT_FILE, message, f"write a {FLIGHT_FILE}", (None, None, None))
+        findings.add(note("no_flight_file", FLIGHT_FILE, message, f"write a {FLIGHT_FILE}"))
     return settings or FlightSettings()
 
 
@@ -193,7 +193,7 @@ def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled
         return assembled
     if assembled.origin is not None or log.enu_m is None:
         message = "the log has positions in WGS84; local_origin was not used"
-        findings.note("local_origin_unused", "local_origin", message, "leave it out", (None, None, None))
+        findings.add(note("local_origin_unused", "local_origin", message, "leave it out"))
         return assembled
     place = to_lat_lon_alt(log.enu_m, zero)
     if zero.alt_m is None:
@@ -209,7 +209,7 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
     video = None
     if path is None:
         remedy = f"put it there as {VIDEO_FILES}, to deliver it with the questions"
-        findings.note("missing_video", "video", f"the folder has no {VIDEO_FILES}", remedy, (None, None, None))
+        findings.add(note("missing_video", "video", f"the folder has no {VIDEO_FILES}", remedy))
     else:
         facts = movie_facts(files, path)
         with path.open("rb") as file:
@@ -234,11 +234,11 @@ def _compare_lengths(log_s: float, video_s: float, offset_s: float, findings: Fi
     if unseen > LENGTH_TOLERANCE_S:
         remedy = "none needed: what the video does not show is not asked about"
         measured = (unseen, LENGTH_TOLERANCE_S, "s")
-        findings.note("video_shorter_than_log", "video", f"{lengths}: its end is not seen", remedy, measured)
+        findings.add(note("video_shorter_than_log", "video", f"{lengths}: its end is not seen", remedy, *measured))
     if unlogged > LENGTH_TOLERANCE_S:
         remedy = "check video_offset_s; what the log does not cover is not asked about"
         measured = (unlogged, LENGTH_TOLERANCE_S, "s")
-        findings.note("log_shorter_than_video", "log", f"{lengths}: not all of it is logged", remedy, measured)
+        findings.add(note("log_shorter_than_video", "log", f"{lengths}: not all of it is logged", remedy, *measured))
 
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> Camera | None:
@@ -249,12 +249,12 @@ def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -
     size = (given.width or (video and video.width), given.height or (video and video.height))
     if not size[0] or not size[1]:
         message = "the size of the camera's pictures is not known: the camera was not used"
-        findings.note("no_picture_size", "camera", message, "give camera.width and camera.height", (None, None, None))
+        findings.add(note("no_picture_size", "camera", message, "give camera.width and camera.height"))
         return None
     if video is not None and video.width and video.height:
         off = abs(size[0] * video.height / (size[1] * video.width) - 1.0)
         if off > ASPECT_TOLERANCE:
             message = f"pictures of {size[0]}x{size[1]} are not shaped like the video's {video.width}x{video.height}"
             remedy = "give the size of the video's pictures and the field of view that they show"
-            findings.doubt("picture_shape_differs", "camera", message, remedy, (off, ASPECT_TOLERANCE, "share"))
+            findings.add(doubt("picture_shape_differs", "camera", message, remedy, off, ASPECT_TOLERANCE, "share"))
     return Camera(horizontal_fov_deg=given.horizontal_fov_deg, width=size[0], height=size[1], pitch_deg=given.pitch_deg)

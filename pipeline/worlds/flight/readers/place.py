@@ -9,7 +9,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Landmark, Origin
 from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.tracks import Buildings
@@ -68,7 +68,7 @@ def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, 
         message = f"{file}: {len(names)} of {len(far)} landmarks lie over 50 km from the flight: {mentioned(names)}"
         remedy = "GeoJSON has the longitude first; is this the file of this flight, and its log in the right place?"
         worst = float(placed.distance_m.max()) / 1000.0
-        findings.doubt("landmark_too_far", file, message, remedy, (worst, LANDMARK_MAX_M / 1000.0, "km"))
+        findings.add(doubt("landmark_too_far", file, message, remedy, worst, LANDMARK_MAX_M / 1000.0, "km"))
     return tuple(_landmark(placed, i) for i, f in enumerate(placed.features) if f.name is not None and not far[i])
 
 
@@ -87,19 +87,19 @@ def check_heights(placed: Placed, ground_m: float | None, findings: Findings) ->
     if unknown.any():
         message = f"{int(unknown.sum())} of {int(solid.sum())} buildings have no known height"
         remedy = "add heights to the map, so that it is known what they hide"
-        findings.note("heights_unknown", "buildings", message, remedy, (float(unknown.sum()), 0.0, "buildings"))
+        findings.add(note("heights_unknown", "buildings", message, remedy, float(unknown.sum()), 0.0, "buildings"))
     assumed = placed.assumed & np.isfinite(placed.top_m)
     if assumed.any():
         message = f"{int(assumed.sum())} things with a height, but of unknown foot, were put at the height of take-off"
         remedy = "give base_m, the height of the foot above the ground at take-off, where the land is not flat"
-        findings.note("ground_assumed_flat", "buildings", message, remedy, (float(assumed.sum()), 0.0, "things"))
+        findings.add(note("ground_assumed_flat", "buildings", message, remedy, float(assumed.sum()), 0.0, "things"))
     known = solid & ~placed.assumed
     if ground_m is not None and known.any():
         off = abs(float(np.median(placed.foot_m[known])) - ground_m)
         if off > GROUND_DIFFERENCE_M:
             message = f"most buildings stand {off:.0f} m above or below the ground at take-off"
             remedy = "compare the altitudes of log and map; those of some drones are off by this much"
-            findings.doubt("ground_differs", "buildings", message, remedy, (off, GROUND_DIFFERENCE_M, "m"))
+            findings.add(doubt("ground_differs", "buildings", message, remedy, off, GROUND_DIFFERENCE_M, "m"))
 
 
 def _who(feature: Feature, place: int) -> str:

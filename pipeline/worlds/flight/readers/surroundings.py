@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Landmark
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings, Track
 from pipeline.reading.files import SceneFiles
@@ -39,7 +39,7 @@ def read_surroundings(
         return Surroundings((), NO_BUILDINGS)
     if assembled.origin is None:
         message = f"{naming} was not used: the log has local positions alone, and where they lie is not known"
-        findings.doubt("no_origin", "landmarks", message, f"give local_origin in {FLIGHT_FILE}", (None, None, None))
+        findings.add(doubt("no_origin", "landmarks", message, f"give local_origin in {FLIGHT_FILE}"))
         return Surroundings((), NO_BUILDINGS)
     box = box_around(assembled.origin, assembled.track.enu_m, NEAR_M)
     features = _features(files, naming, box, naming == settings.buildings, findings)
@@ -53,7 +53,7 @@ def read_surroundings(
     if nameless and settings.landmarks is not None:
         message = f"{naming}: {nameless} of {len(features)} landmarks have no name and cannot be spoken of"
         measured = (float(nameless), 0.0, "landmarks")
-        findings.note("nameless_landmarks", naming, message, "give them names, to be asked about", measured)
+        findings.add(note("nameless_landmarks", naming, message, "give them names, to be asked about", *measured))
     placed = Placed((*features, *walls), assembled.origin, ground_m)
     check_heights(placed, ground_m, findings)
     return Surroundings(marks, buildings(placed))
@@ -65,7 +65,7 @@ def _features(files: SceneFiles, name: str, box: Box, walls: bool, findings: Fin
     if not any(box.holds(outline).any() for f in features for outline in f.outlines):
         message = f"{name}: of its {len(features)} features none lies within {NEAR_M:g} m of the flight"
         remedy = "is this the map of the place that the log is from?"
-        findings.doubt("nothing_near", name, message, remedy, (0.0, 1.0, "features"))
+        findings.add(doubt("nothing_near", name, message, remedy, 0.0, 1.0, "features"))
     return features
 
 

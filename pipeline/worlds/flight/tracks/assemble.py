@@ -39,11 +39,14 @@ SPEED_WINDOW_S: Final = (1.0, 10.0)
 _CLOCKS: Final[dict[Clock, Finding]] = {
     "local": note(
         "local_clock",
+        "log",
         "the times are local times of an unknown zone; seconds from the start hold unless the zone changed",
         "none needed",
     ),
-    "step": note("step_clock", "the times count steps, not seconds", "take no duration or speed from this log"),
-    "none": doubt("no_clock", "the log has no times; samples are counted", "take no duration or speed from this log"),
+    "step": note("step_clock", "log", "the times count steps, not seconds", "take no duration or speed from this log"),
+    "none": doubt(
+        "no_clock", "log", "the log has no times; samples are counted", "take no duration or speed from this log"
+    ),
 }
 
 
@@ -113,7 +116,9 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[_Fixes, boo
     if n_refused:
         say = doubt if n_refused > MANY * n else note
         message = f"{n_refused} of {n} positions ({n_refused / n:.1%}) were refused: {reasons}"
-        found.append(say("refused_fixes", message, "none needed if the rest will do", n_refused / n, MANY, "share"))
+        found.append(
+            say("refused_fixes", "log", message, "none needed if the rest will do", n_refused / n, MANY, "share")
+        )
     # A break before a refused sample is one before the next good one.
     broken = np.cumsum(straight.breaks, dtype=np.intp)
     if log.begins is not None:
@@ -125,7 +130,7 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[_Fixes, boo
     repeated = int(again.sum())
     if repeated:
         message = f"{repeated} positions bear the time of the one before and were left out"
-        found.append(note("repeated_times", message, "none needed", repeated, 0))
+        found.append(note("repeated_times", "log", message, "none needed", repeated, 0))
     fixes = _Fixes(index, t_s, run, broken, enu_m, place, level).take(keep & ~again)
     if not len(fixes.index):
         raise _no_fix(path, log, "none has an altitude")
@@ -136,7 +141,9 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[_Fixes, boo
             f"{int(gap.sum())} gaps of more than {GAP_S:g} s without a position, the longest {wait.max():.1f} s; "
             "a new part begins after each"
         )
-        found.append(note("gap", message, "none needed; no movement is seen in a gap", float(wait.max()), GAP_S, "s"))
+        found.append(
+            note("gap", "log", message, "none needed; no movement is seen in a gap", float(wait.max()), GAP_S, "s")
+        )
     part = np.concatenate([[0], np.cumsum(begins | gap)]).astype(np.intp)
     return replace(fixes, part=part), local
 
@@ -160,7 +167,7 @@ def _place(log: Log, index: IntArray, found: list[Finding]) -> tuple[FloatArray,
             return enu_m, place, enu_m[:, 2], True
         message = f"local and WGS84 positions part by {apart:.0f} m; the path is that of WGS84"
         remedy = "see whether the estimator was reset in flight"
-        found.append(doubt("positions_disagree", message, remedy, apart, DISAGREE_M, "m"))
+        found.append(doubt("positions_disagree", "log", message, remedy, apart, DISAGREE_M, "m"))
     level, above_sea = _levels(log, index, place[:, 2], found)
     if not above_sea:
         place[:, 2] = np.nan
@@ -187,11 +194,13 @@ def _levels(log: Log, index: IntArray, altitude: FloatArray, found: list[Finding
     missing = int((~np.isfinite(level)).sum())
     if missing == n:
         remedy = "take no height from this log"
-        found.append(doubt("no_altitude", "the log has no altitudes; the path is laid out flat", remedy))
+        found.append(doubt("no_altitude", "log", "the log has no altitudes; the path is laid out flat", remedy))
         return np.zeros(n), False
     if missing:
         message = f"{missing} of {n} positions have no altitude and were left out"
-        found.append(note("refused_altitudes", message, "none needed if the rest will do", missing / n, 0.0, "share"))
+        found.append(
+            note("refused_altitudes", "log", message, "none needed if the rest will do", missing / n, 0.0, "share")
+        )
     return level, above_sea
 
 
@@ -210,7 +219,9 @@ def _coarse(step_m: float) -> list[Finding]:
         return []
     say = doubt if step_m >= COARSE_M else note
     message = f"the coordinates come in steps of {step_m:.2g} m; no movement below that is claimed"
-    return [say("quantised", message, "use the drone's own flight log, if there is one", step_m, QUANTISED_M, "m")]
+    return [
+        say("quantised", "log", message, "use the drone's own flight log, if there is one", step_m, QUANTISED_M, "m")
+    ]
 
 
 def _without_repeats(fixes: _Fixes, step_m: float, found: list[Finding]) -> _Fixes:
@@ -219,7 +230,7 @@ def _without_repeats(fixes: _Fixes, step_m: float, found: list[Finding]) -> _Fix
     if share:
         rate = f"; the real rate is about {rate_hz:.1f} Hz" if np.isfinite(rate_hz) else ""
         message = f"{share:.1%} of the positions repeat the one before and were left out{rate}"
-        found.append(note("repeated_fixes", message, "none needed", share, 0.0, "share"))
+        found.append(note("repeated_fixes", "log", message, "none needed", share, 0.0, "share"))
     return fixes.take(keep)
 
 
@@ -228,14 +239,14 @@ def _without_strays(fixes: _Fixes, step_m: float, found: list[Finding]) -> _Fixe
     stray = strays(fixes.enu_m, fixes.t_s, fixes.part, step_m)
     if stray.any():
         message = f"{int(stray.sum())} positions alone far from those before and after, or far above, were left out"
-        found.append(note("stray_fixes", message, "none needed", int(stray.sum()), 0))
+        found.append(note("stray_fixes", "log", message, "none needed", int(stray.sum()), 0))
         fixes = fixes.take(~stray)
     leap = leaps(fixes.enu_m, fixes.t_s, fixes.part, step_m)
     if leap.any():
         jump = float(np.sqrt((np.diff(fixes.enu_m, axis=0)[leap] ** 2).sum(1)).max())
         message = f"the position leaps {int(leap.sum())} times, by up to {jump:.0f} m; a new part begins at each"
         remedy = "none needed; if a leap was flown, its samples are missing from the log"
-        found.append(doubt("reset", message, remedy, jump, None, "m"))
+        found.append(doubt("reset", "log", message, remedy, jump, None, "m"))
     begins = np.concatenate([[False], (np.diff(fixes.part) > 0) | leap | (np.diff(fixes.t_s) > GAP_S)])
     return replace(fixes, part=np.cumsum(begins).astype(np.intp))
 
@@ -258,7 +269,7 @@ def _heights(log: Log, fixes: _Fixes, local: bool, found: list[Finding]) -> Floa
     level = fixes.enu_m[:, 2] if local else fixes.lat_lon_alt[:, 2]
     message = "the log has no height above take-off; heights are above its first position"
     if np.isfinite(level).any():
-        found.append(note("height_from_first_fix", message, "none needed if the log begins on the ground"))
+        found.append(note("height_from_first_fix", "log", message, "none needed if the log begins on the ground"))
     return level - level[0]
 
 
@@ -280,8 +291,8 @@ def _speeds(fixes: _Fixes, step_m: float) -> FloatArray:
 def _unknown(what: str, values: FloatArray, then: str) -> list[Finding]:
     share = float(np.isnan(values).mean())
     if share == 1.0:
-        return [note(f"no_{what}", f"the log has no {what}: {then}", "none needed")]
+        return [note(f"no_{what}", "log", f"the log has no {what}: {then}", "none needed")]
     if share:
         message = f"no {what} within 1 s of {share:.1%} of the positions"
-        return [note(f"{what}_gaps", message, "none needed", share, 0.0, "share")]
+        return [note(f"{what}_gaps", "log", message, "none needed", share, 0.0, "share")]
     return []

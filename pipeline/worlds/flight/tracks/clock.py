@@ -72,9 +72,11 @@ def _findings(n: int, n_timed: int, strays: int, step: FloatArray, back: BoolArr
     found = []
     if n - n_timed - strays:
         message = f"{n - n_timed - strays} of {n} samples have no time and were left out"
-        found.append(note("untimed", message, "none needed", n - n_timed - strays, 0))
+        found.append(note("untimed", "log", message, "none needed", n - n_timed - strays, 0))
     if strays:
-        found.append(note("stray_times", f"{strays} samples alone out of time were left out", "none needed", strays, 0))
+        found.append(
+            note("stray_times", "log", f"{strays} samples alone out of time were left out", "none needed", strays, 0)
+        )
     if back.any():
         worst = float(-step.min())
         message = (
@@ -82,7 +84,7 @@ def _findings(n: int, n_timed: int, strays: int, step: FloatArray, back: BoolArr
             "and time goes on from the end of the part before"
         )
         remedy = "if several flights were joined, give each its own file; check the offset to the video of later parts"
-        found.append(doubt("clock_jump", message, remedy, worst, 0.0, "s"))
+        found.append(doubt("clock_jump", "log", message, remedy, worst, 0.0, "s"))
     if leap.any():
         worst = float(step.max())
         message = (
@@ -90,5 +92,5 @@ def _findings(n: int, n_timed: int, strays: int, step: FloatArray, back: BoolArr
             "day; a new part begins at each, and time goes on from the end of the part before"
         )
         remedy = "check the offset to the video, or cut the log at the leap"
-        found.append(doubt("epoch_leap", message, remedy, worst, LEAP_S, "s"))
+        found.append(doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s"))
     return found

@@ -32,12 +32,12 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
             lost.append(error)
     if not found:
         raise lost[0] if lost else RawDataError(path, "no_flight", "the file holds no flight", "give another log")
-    left_out = [note("flight_left_out", f"{e.scene}: {e.finding}: {e.message}", e.remedy) for e in lost]
+    left_out = [note("flight_left_out", "log", f"{e.scene}: {e.finding}: {e.message}", e.remedy) for e in lost]
     found[0] = _with_findings(*found[0], left_out)
     if path.suffix.lower() in reader.suffixes:
         return tuple(found)
     message = f"read as {reader.name} by its content, though its name ends in {path.suffix or 'nothing'}"
-    suffix = note("unexpected_suffix", message, f"name it *{reader.suffixes[0]}")
+    suffix = note("unexpected_suffix", "log", message, f"name it *{reader.suffixes[0]}")
     return tuple(_with_findings(log, assembled, [suffix]) for log, assembled in found)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.formats.ply import Mesh
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.meshes import tilt_deg
@@ -43,7 +43,7 @@ def alignment(files: SceneFiles, info: dict[str, str], mesh: Mesh, findings: Fin
                 path, "missing_alignment", f"there is no axisAlignment, and {found} (limit {TILT_MAX_DEG:g})", remedy
             )
         message = f"there is no axisAlignment in {path.name}; the scan's own frame is used ({found})"
-        findings.note("missing_alignment", "axisAlignment", message, remedy, (tilt, TILT_MAX_DEG, "deg"))
+        findings.add(note("missing_alignment", "axisAlignment", message, remedy, tilt, TILT_MAX_DEG, "deg"))
         return np.eye(4)
     words = info["axisAlignment"].split()
     try:

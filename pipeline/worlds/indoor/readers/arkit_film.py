@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.reading.files import SceneFiles
@@ -84,7 +84,7 @@ def open_film(files: SceneFiles, findings: Findings) -> Film | None:
 
 def _no_frames(missing: str, findings: Findings) -> None:
     remedy = "fetch the frames: without them nothing is known of what the video shows"
-    findings.note("no_frames", "video", f"{missing} is not here", remedy, (0, 1, "frames"))
+    findings.add(note("no_frames", "video", f"{missing} is not here", remedy, 0, 1, "frames"))
 
 
 def _picture_size(files: SceneFiles, folder: Path, pictures: list[tuple[float, Path]]) -> tuple[int, int]:
@@ -162,7 +162,7 @@ def _trajectory(files: SceneFiles, path: Path, findings: Findings) -> tuple[Floa
         remedy = "fetch the file again; is it a lowres_wide.traj? Frames near these lines are left out"
         if not rows:
             raise files.fault(path, "bad_trajectory_line", message, remedy)
-        findings.note("bad_trajectory_line", "video", message, remedy, (len(bad), 0, "lines"))
+        findings.add(note("bad_trajectory_line", "video", message, remedy, len(bad), 0, "lines"))
     table = np.array(rows, dtype=np.float64).reshape(-1, 7)
     table = table[np.unique(table[:, 0], return_index=True)[1]]
     return table[:, 0], invert(from_axis_angle(table[:, 1:4], table[:, 4:7]))
@@ -226,4 +226,4 @@ def _compare_length(where: str, video_s: float, frames_s: float, findings: Findi
     if abs(video_s - frames_s) > CLOCK_TOLERANCE_S:
         message = f"{where} lasts {video_s:.2f} s, its frames {frames_s:.2f} s"
         remedy = "times are those of the frames; is the video cut, or of another scan?"
-        findings.note("clock_differs", "video", message, remedy, (abs(video_s - frames_s), CLOCK_TOLERANCE_S, "s"))
+        findings.add(note("clock_differs", "video", message, remedy, abs(video_s - frames_s), CLOCK_TOLERANCE_S, "s"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, fault
 from pipeline.core.schema import Scene, Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
@@ -140,7 +140,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
     for place, entry in enumerate(entries):
         label = entry.get("label") if isinstance(entry, dict) else None
         if not isinstance(label, str) or not label.strip():
-            findings.fault("wrong_type", f"data[{place}]", f"the label of data[{place}] is {label!r}")
+            findings.add(fault("wrong_type", f"data[{place}]", f"the label of data[{place}] is {label!r}"))
         labels.append(str(label))
     files.raise_faults(path, findings)
     mesh = load_mesh(files, files.folder / MESH.format(files.name), "fetch the scan's _3dod_mesh.ply")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
@@ -138,7 +138,7 @@ def check_frames(files: SceneFiles, path: Path, frames: Frames, vertices: FloatA
     for reason, count in sorted(frames.skipped.items()):
         message = f"{files.relative(path)}: {count} of {total} frames are left out: {reason}"
         remedy = "none is needed unless many are lost; else fetch the file again"
-        findings.note(reason, "frames", message, remedy, (count, None, "frames"))
+        findings.add(note(reason, "frames", message, remedy, count, None, "frames"))
     low, high = vertices.min(axis=0) - OFF_MESH_M, vertices.max(axis=0) + OFF_MESH_M
     position = frames.world_T_camera[:, :3, 3]
     outside = float(((position < low) | (position > high)).any(axis=1).mean())
@@ -158,7 +158,7 @@ def check_upright(where: str, frames: Frames, findings: Findings) -> None:
     if turn is not None and turn[0] != 0:
         message = f"{where}: {turn[1]:.0%} of the frames are upright only after a turn of {turn[0]} degrees clockwise"
         remedy = "look at the video; its frames are delivered as they are"
-        findings.note("video_not_upright", "video", message, remedy, (turn[0], 0, "deg"))
+        findings.add(note("video_not_upright", "video", message, remedy, turn[0], 0, "deg"))
 
 
 def frame_rate(time_s: FloatArray) -> float | None:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.formats.images import decode_numbers
 from pipeline.reading.files import SceneFiles
 
@@ -113,9 +113,9 @@ def check_labels(files: SceneFiles, path: Path, findings: Findings) -> None:
     try:
         labels = open_labels(path)
     except LabelZipError as error:
-        findings.note("unreadable_zip", "label images", f"{where}: {error}", remedy, (None, None, None))
+        findings.add(note("unreadable_zip", "label images", f"{where}: {error}", remedy))
         return
     if labels.refused:
         shown = "; ".join(labels.refused[:3])
         message = f"{where}: {len(labels.refused)} members are not read: {shown}"
-        findings.note("refused_zip_member", "label images", message, remedy, (len(labels.refused), 0, "members"))
+        findings.add(note("refused_zip_member", "label images", message, remedy, len(labels.refused), 0, "members"))

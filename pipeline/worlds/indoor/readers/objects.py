@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import OrientedBox, SceneObject
 from pipeline.reading.checks import check_repeats
 from pipeline.worlds.indoor.readers.categories import Curation, normal
@@ -53,7 +53,7 @@ def curated(labels: Iterable[str], curation: Curation, findings: Findings) -> li
         category = curation.doubtful[label]
         message = f"{count} annotated as {label!r} may or may not count as {category}, or stand for several"
         remedy = f"settle it in meta_schemas/categories/{curation.dataset}.yaml, or give the count as a fix"
-        findings.doubt("doubtful_label", category, message, remedy, (count, 0, "objects"))
+        findings.add(doubt("doubtful_label", category, message, remedy, count, 0, "objects"))
     unknown = Counter(label for label in listed if not curation.knows(label))
     if unknown:
         names = [f"{label!r} ({count})" for label, count in sorted(unknown.items())]
@@ -62,7 +62,7 @@ def curated(labels: Iterable[str], curation: Curation, findings: Findings) -> li
         remedy = (
             f"add them to meta_schemas/categories/{curation.dataset}.yaml, under left_out if nothing is to be asked"
         )
-        findings.note("unknown_label", "labels", message, remedy, (sum(unknown.values()), 0, "objects"))
+        findings.add(note("unknown_label", "labels", message, remedy, sum(unknown.values()), 0, "objects"))
     return [curation.category.get(normal(label)) for label in listed]
 
 
@@ -99,7 +99,7 @@ def check_against_own(item: Instance, vertices: FloatArray, findings: Findings) 
             f"the box of {item.label} {item.number} holds {share:.0%} of the instance's {len(item.vertices)} vertices"
         )
         remedy = "look at the box in the mesh and correct it, or fetch mesh and annotation of one release"
-        findings.doubt("box_misses_mesh", item.category, message, remedy, (share, INSIDE_MIN, "share"))
+        findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, INSIDE_MIN, "share"))
 
 
 def check_against_mesh(item: Instance, vertices: FloatArray, findings: Findings) -> None:
@@ -116,7 +116,7 @@ def check_against_mesh(item: Instance, vertices: FloatArray, findings: Findings)
         )
         message += "of one of its sides"
         remedy = "look at the box in the mesh and correct it, or fetch mesh and annotation of one release"
-        findings.doubt("box_misses_mesh", item.category, message, remedy, (share, SPANNED_MIN, "share"))
+        findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, SPANNED_MIN, "share"))
 
 
 def label_vertices(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Scene, Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
@@ -177,7 +177,7 @@ class ScanNet:
         if film is None:
             message = f"neither {SENS.format(files.name)} nor the exported folders color, depth and pose are here"
             remedy = "fetch the .sens: without frames nothing is known of what the video shows"
-            findings.note("no_frames", "video", message, remedy, (0, 1, "frames"))
+            findings.add(note("no_frames", "video", message, remedy, 0, 1, "frames"))
             return None
         table = film.table(scan.world_T_scan)
         frames = table.frames()
@@ -206,23 +206,23 @@ def _instances(
         if owned.lost[place]:
             message = f"{owned.lost[place]} of the {len(group.segments)} segments of {what} have no vertex"
             remedy = "fetch aggregation and segments of one release"
-            findings.doubt("segment_out_of_range", category, message, remedy, (owned.lost[place], 0, "segments"))
+            findings.add(doubt("segment_out_of_range", category, message, remedy, owned.lost[place], 0, "segments"))
         if len(mine) < MIN_VERTICES:
             message = f"{what} has {len(mine)} vertices: it gets no box and is not counted"
             remedy = "take the instance out, or mend its segments"
-            findings.doubt(
-                "instance_without_vertices", category, message, remedy, (len(mine), MIN_VERTICES, "vertices")
+            findings.add(
+                doubt("instance_without_vertices", category, message, remedy, len(mine), MIN_VERTICES, "vertices")
             )
             continue
         if owned.shared[place] > SHARED_MAX:
             message = f"{what} shares {owned.shared[place]:.0%} of its vertices with another instance"
             remedy = "is one thing annotated twice? Keep one"
-            findings.doubt("shared_vertices", category, message, remedy, (owned.shared[place], SHARED_MAX, "share"))
+            findings.add(doubt("shared_vertices", category, message, remedy, owned.shared[place], SHARED_MAX, "share"))
         box = BOX_FITS[box_fit](vertices[mine])
         flat = sum(side < DEGENERATE_M for side in box.lengths)
         if flat > 1:
             message = f"the {len(mine)} vertices of {what} lie on a line or in a point"
-            findings.doubt("degenerate_box", category, message, "mend its segments", (flat, 1, "sides of length 0"))
+            findings.add(doubt("degenerate_box", category, message, "mend its segments", flat, 1, "sides of length 0"))
         instances.append(Instance(group.number, group.label, category, box, mine))
     return tuple(instances)
 
@@ -239,5 +239,5 @@ def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film |
             if exported is None:
                 raise
             message = f"{files.relative(sens)}: {error.message}; the exported folders are read instead"
-            findings.note(error.finding, "video", message, error.remedy, (None, None, None))
+            findings.add(note(error.finding, "video", message, error.remedy))
     return None if exported is None else exported_film(files, exported, info)

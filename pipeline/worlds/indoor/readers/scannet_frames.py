@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.reading.files import SceneFiles
@@ -50,7 +50,7 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
     if len(sens) < sens.declared:
         message = f"{where}: the file breaks off after {len(sens)} of {sens.declared} frames"
         remedy = "fetch the file again; the frames before the break are used"
-        findings.note("truncated_sens", "video", message, remedy, (len(sens), sens.declared, "frames"))
+        findings.add(note("truncated_sens", "video", message, remedy, len(sens), sens.declared, "frames"))
     # What was read of it goes into the digest of the sources; the pictures are too many.
     files.add(where, sens.world_T_camera.tobytes() + sens.time_us.tobytes() + sens.table.tobytes())
     has_color = (sens.table[:, 1] > 0) & (sens.color_size[0] * sens.color_size[1] > 0)
@@ -62,7 +62,7 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
     rate = frame_rate(time_s)
     if rate is None:
         message = f"{where}: the times of the frames are missing or run backwards; {FPS:g} frames per second are taken"
-        findings.note("no_frame_times", "video", message, "none: ScanNet was filmed at this rate", (None, None, None))
+        findings.add(note("no_frame_times", "video", message, "none: ScanNet was filmed at this rate"))
         time_s = np.arange(len(sens)) / FPS
     number = np.arange(len(sens))
 

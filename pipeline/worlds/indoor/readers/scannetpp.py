@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Scene, Video
 from pipeline.formats.depth_stream import open_depth
 from pipeline.formats.images import color_file, depth_file, size_of
@@ -171,7 +171,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
                 f"{lost} of the {len(group.segments)} segments of {what} have no vertex; {len(mine)} vertices remain"
             )
             remedy = "fetch annotation and segments of one release"
-            findings.doubt("segment_out_of_range", category, message, remedy, (lost, 0, "segments"))
+            findings.add(doubt("segment_out_of_range", category, message, remedy, lost, 0, "segments"))
         if box is not None:
             instances.append(Instance(group.number, group.label, category, box, mine))
     files.raise_faults(path, findings)
@@ -184,7 +184,7 @@ def _film(files: SceneFiles, findings: Findings) -> _Film | None:
     if not path.is_file():
         message = f"{POSES} is not here"
         remedy = "fetch the folder iphone/: without frames nothing is known of what the video shows"
-        findings.note("no_frames", "video", message, remedy, (0, 1, "frames"))
+        findings.add(note("no_frames", "video", message, remedy, 0, 1, "frames"))
         return None
     entries = files.json(path)
     numbered = sorted((int(m[1]), v) for k, v in entries.items() if (m := _FRAME.fullmatch(k)))
@@ -266,7 +266,7 @@ def _opencv(path: Path, pose: FloatArray, findings: Findings) -> FloatArray:
     if mean <= OPENGL_UP:
         return pose
     message = f"the cameras' y axes point up ({mean:.2f} on the mean): taken as axes with y up and z backward"
-    findings.note("camera_axes_opengl", path.name, message, "none if the video is upright", (mean, OPENGL_UP, None))
+    findings.add(note("camera_axes_opengl", path.name, message, "none if the video is upright", mean, OPENGL_UP))
     return np.einsum("nij,jk->nik", pose, OPENCV_FROM_OPENGL)
 
 
@@ -283,7 +283,7 @@ def _compare_clock(
     if abs(stated - shown) > CLOCK_TOLERANCE_S:
         message = f"{POSES} lasts {stated:.2f} s, its frames {shown:.2f} s in the video of {fps:g} frames per second"
         remedy = "was the video encoded at another rate? Times are those of the video"
-        findings.note("clock_differs", "video", message, remedy, (abs(stated - shown), CLOCK_TOLERANCE_S, "s"))
+        findings.add(note("clock_differs", "video", message, remedy, abs(stated - shown), CLOCK_TOLERANCE_S, "s"))
 
 
 def _numbered(folder: Path) -> dict[int, Path]:

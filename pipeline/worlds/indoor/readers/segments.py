@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.core.arrays import IntArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, fault
 
 MAX_NUMBER: Final = 2**31 - 1  # of a group
 SHARED_MAX: Final = 0.2  # share of an instance's vertices that may belong to another one too
@@ -45,15 +45,19 @@ def segment_indices(raw: dict[str, Any], vertices: int, findings: Findings) -> I
     """The segment (V,) of each vertex; None with a fault."""
     values = raw.get("segIndices")
     if not isinstance(values, list):
-        findings.fault("missing_key", "segIndices", "there is no list 'segIndices'", "is this a segmentation file?")
+        findings.add(
+            fault("missing_key", "segIndices", "there is no list 'segIndices'", "is this a segmentation file?")
+        )
         return None
     indices = _whole_numbers(values)
     if indices is None:
-        findings.fault("wrong_type", "segIndices", "segIndices holds something else than whole numbers")
+        findings.add(fault("wrong_type", "segIndices", "segIndices holds something else than whole numbers"))
         return None
     if len(indices) != vertices:
         message = f"segIndices has {len(indices)} entries, the mesh {vertices} vertices"
-        findings.fault("segments_differ_from_mesh", "segIndices", message, "fetch mesh and segments of one release")
+        findings.add(
+            fault("segments_differ_from_mesh", "segIndices", message, "fetch mesh and segments of one release")
+        )
         return None
     return indices
 
@@ -62,31 +66,31 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
     """The groups of an aggregation in file order; whatever is wrong becomes a fault."""
     entries = raw.get("segGroups")
     if not isinstance(entries, list):
-        findings.fault("missing_key", "segGroups", "there is no list 'segGroups'", "is this an annotation file?")
+        findings.add(fault("missing_key", "segGroups", "there is no list 'segGroups'", "is this an annotation file?"))
         return []
     if not entries:
-        findings.fault("empty_annotation", "segGroups", "segGroups is empty", "annotate the scan, or leave it out")
+        findings.add(fault("empty_annotation", "segGroups", "segGroups is empty", "annotate the scan, or leave it out"))
     groups: list[Group] = []
     for place, entry in enumerate(entries):
         if not isinstance(entry, dict):
-            findings.fault("wrong_type", f"segGroups[{place}]", f"segGroups[{place}] is {type(entry).__name__}")
+            findings.add(fault("wrong_type", f"segGroups[{place}]", f"segGroups[{place}] is {type(entry).__name__}"))
             continue
         number, label = entry.get(id_key, entry.get("id")), entry.get("label")
         segments = _whole_numbers(entry.get("segments"))
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_NUMBER:
-            findings.fault("wrong_type", f"segGroups[{place}]", f"{id_key} of segGroups[{place}] is {number!r}")
+            findings.add(fault("wrong_type", f"segGroups[{place}]", f"{id_key} of segGroups[{place}] is {number!r}"))
         elif not isinstance(label, str) or not label.strip():
-            findings.fault("wrong_type", f"segGroups[{place}]", f"the label of segGroups[{place}] is {label!r}")
+            findings.add(fault("wrong_type", f"segGroups[{place}]", f"the label of segGroups[{place}] is {label!r}"))
         elif segments is None:
             message = f"segments of segGroups[{place}] ({label}) is no list of whole numbers"
-            findings.fault("wrong_type", label, message)
+            findings.add(fault("wrong_type", label, message))
         else:
             groups.append(Group(number, label, segments, entry))
     numbers = [g.number for g in groups]
     twice = sorted({n for n in numbers if numbers.count(n) > 1}) if len(set(numbers)) < len(numbers) else []
     if twice:
         message = f"{id_key} {', '.join(map(str, twice))} is given to more than one group"
-        findings.fault("duplicate_object_id", "segGroups", message, "number the groups apart")
+        findings.add(fault("duplicate_object_id", "segGroups", message, "number the groups apart"))
     return groups
 
 

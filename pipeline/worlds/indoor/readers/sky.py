@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, note
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.poses import Turn, upright_turn
@@ -32,7 +32,7 @@ def video_turn(files: SceneFiles, frames: Frames | None, findings: Findings) -> 
         known = f"sky_direction is {sky!r}" if sky else "metadata.csv does not name this video"
         message = f"{known}; a turn of {used} degrees is taken{' from the poses' if measured else ''}"
         remedy = "give as root the folder that holds metadata.csv, with Up, Left, Down or Right for this video"
-        findings.note("no_sky_direction", "video", message, remedy, (None, None, None))
+        findings.add(note("no_sky_direction", "video", message, remedy))
         return used
     if measured and measured[0] != stated:
         sure = measured[1] >= TURN_SHARE_MIN
@@ -42,7 +42,7 @@ def video_turn(files: SceneFiles, frames: Frames | None, findings: Findings) -> 
         )
         message += f"after {measured[0]} degrees; {used} are taken"
         remedy = "look at the video and correct metadata.csv"
-        findings.note("sky_direction_differs", "video", message, remedy, (measured[0], stated, "deg"))
+        findings.add(note("sky_direction_differs", "video", message, remedy, measured[0], stated, "deg"))
         return used
     return stated
 

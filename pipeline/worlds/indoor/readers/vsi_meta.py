@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.findings import Findings, printable
+from pipeline.core.findings import Findings, doubt, fault, printable
 from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
@@ -121,13 +121,15 @@ def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | No
     try:
         scene = json.loads(raw.decode("utf-8"), object_pairs_hook=findings.unique_keys, parse_int=whole_number)
     except UnicodeDecodeError as error:
-        findings.fault("not_utf8", ref.id, f"byte {error.start} of the scene is not UTF-8", "save the file as UTF-8")
+        findings.add(
+            fault("not_utf8", ref.id, f"byte {error.start} of the scene is not UTF-8", "save the file as UTF-8")
+        )
         return None
     except RecursionError:
-        findings.fault("too_deep", ref.id, "the scene is nested too deeply", "is this a meta_info file?")
+        findings.add(fault("too_deep", ref.id, "the scene is nested too deeply", "is this a meta_info file?"))
         return None
     if not isinstance(scene, dict):
-        findings.fault("wrong_type", ref.id, f"a scene is an object, not {type(scene).__name__}")
+        findings.add(fault("wrong_type", ref.id, f"a scene is an object, not {type(scene).__name__}"))
         return None
     return scene
 
@@ -137,7 +139,7 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
     check_keys(raw, SCENE_KEYS, "scene", findings)
     dataset, name = ref.id.split("/")
     if raw.get("dataset") != dataset:
-        findings.fault("bad_dataset", "dataset", f"dataset is {raw.get('dataset')!r}, not a plain name", "name it")
+        findings.add(fault("bad_dataset", "dataset", f"dataset is {raw.get('dataset')!r}, not a plain name", "name it"))
     counts = _counts(raw.get("object_counts", {}), findings)
     objects = _objects(raw.get("object_bbox", {}), findings)
     _compare_counts(counts, objects, findings)
@@ -160,18 +162,18 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
 
 def _counts(raw: object, findings: Findings) -> dict[str, int]:
     if not isinstance(raw, dict):
-        findings.fault("wrong_type", "object_counts", f"object_counts is {type(raw).__name__}, not an object")
+        findings.add(fault("wrong_type", "object_counts", f"object_counts is {type(raw).__name__}, not an object"))
         return {}
     counts = {}
     for category, count in sorted(raw.items()):
         check_name(category, findings)
         if isinstance(count, bool) or not isinstance(count, int):
-            findings.fault("wrong_type", category, f"the count of {category} is {count!r}, not a whole number")
+            findings.add(fault("wrong_type", category, f"the count of {category} is {count!r}, not a whole number"))
         elif count < 0:
-            findings.fault("negative_count", category, f"the count of {category} is {count}", "count again")
+            findings.add(fault("negative_count", category, f"the count of {category} is {count}", "count again"))
         elif count > COUNT_MAX:
             message = f"the count of {category} is {count}, over {COUNT_MAX}"
-            findings.fault("implausible_count", category, message, "count again")
+            findings.add(fault("implausible_count", category, message, "count again"))
         else:
             counts[category] = count
     return counts
@@ -179,13 +181,15 @@ def _counts(raw: object, findings: Findings) -> dict[str, int]:
 
 def _objects(raw: object, findings: Findings) -> list[SceneObject]:
     if not isinstance(raw, dict):
-        findings.fault("wrong_type", "object_bbox", f"object_bbox is {type(raw).__name__}, not an object")
+        findings.add(fault("wrong_type", "object_bbox", f"object_bbox is {type(raw).__name__}, not an object"))
         return []
     objects = []
     for category, boxes in sorted(raw.items()):
         named = check_name(category, findings)
         if not isinstance(boxes, list):
-            findings.fault("wrong_type", category, f"the boxes of {category} are {type(boxes).__name__}, not a list")
+            findings.add(
+                fault("wrong_type", category, f"the boxes of {category} are {type(boxes).__name__}, not a list")
+            )
             continue
         parsed: list[OrientedBox] = []
         for number, box in enumerate(boxes):
@@ -202,12 +206,16 @@ def _compare_counts(counts: dict[str, int], objects: list[SceneObject], findings
     for category in sorted({*counts, *boxed}):
         stated, found = counts.get(category, 0), boxed[category]
         if stated != found:
-            findings.doubt(
-                "count_differs_from_boxes",
-                category,
-                f"{category}: {stated} stated, {found} boxes",
-                "count in the video and correct the number or the boxes",
-                (found, stated, "objects"),
+            findings.add(
+                doubt(
+                    "count_differs_from_boxes",
+                    category,
+                    f"{category}: {stated} stated, {found} boxes",
+                    "count in the video and correct the number or the boxes",
+                    found,
+                    stated,
+                    "objects",
+                )
             )
 
 
@@ -216,13 +224,13 @@ def _room(raw: dict[str, Any], findings: Findings) -> Room:
     if raw.get("room_size") is not None:
         area = finite_number(raw["room_size"], "room_size", findings)
         if area is not None and area < 0:
-            findings.fault("negative_area", "room_size", f"room_size is {area} m2", "measure the room again")
+            findings.add(fault("negative_area", "room_size", f"room_size is {area} m2", "measure the room again"))
         elif area is not None and area > ROOM_MAX_M2:
             message = f"room_size is {area} m2, over {ROOM_MAX_M2:.0f}"
-            findings.fault("implausible_area", "room_size", message, "give square metres")
+            findings.add(fault("implausible_area", "room_size", message, "give square metres"))
         elif area == 0:
             message = "room_size is 0, which stands for a failed measurement: taken as not measured"
-            findings.doubt("room_area_zero", "room", message, "measure the room again or write null", (0, 0, "m2"))
+            findings.add(doubt("room_area_zero", "room", message, "measure the room again or write null", 0, 0, "m2"))
             area = None
     center = None
     if raw.get("room_center") is not None:
@@ -237,6 +245,6 @@ def _video(raw: object, findings: Findings) -> Video | None:
     if raw is None:
         return None
     if not isinstance(raw, str) or not raw.isprintable() or not PurePosixPath(raw).name.strip("."):
-        findings.fault("bad_video_path", "video_path", f"video_path is {raw!r}", "give the name of the video file")
+        findings.add(fault("bad_video_path", "video_path", f"video_path is {raw!r}", "give the name of the video file"))
         return None
     return Video(path=PurePosixPath(raw).name)

@@ -294,7 +294,7 @@ def pictures(pattern: str, which: slice) -> Spoil:
 def sky(word: str) -> Spoil:
     def spoil(folder: Path) -> None:
         put(
-            folder.parents[4] / "metadata.csv",
+            folder.parents[2] / "metadata.csv",
             f"video_id,visit_id,sky_direction,fold\n{folder.name},1,{word},Validation\n",
         )
 
