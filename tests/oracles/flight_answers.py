@@ -1,4 +1,4 @@
-"""Which options are right about a sample flight, worked out from its planted truth and the question's words alone.
+"""Which options are right about a flight, worked out from its planted truth and the question's words alone.
 
 Nothing of the pipeline's observers, rules or tasks is used. An option that is not right, but that a careful
 viewer might defend, is "arguable": a question that offers one has no single answer.
@@ -16,6 +16,7 @@ from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,
     landmarks_named,
+    oracle_covers,
     oracle_distance,
     oracle_intervals,
     oracle_next,
@@ -86,8 +87,9 @@ def filmed(truth: FlightTruth) -> list[OracleSegment]:
 
 
 def _stands(truth: FlightTruth, move: OracleSegment) -> bool:
-    """Whether the drone stands on the ground that it took off from: nothing is asked about that."""
-    up_m = oracle_pose(truth, (move.start_s + move.end_s) / 2).up_m - truth.poses.enu_m[0][2]
+    """Whether the drone stands on the ground, which is level: nothing is asked about that."""
+    ground_m = min(thing.solid.base_m for thing in truth.landmarks)
+    up_m = oracle_pose(truth, (move.start_s + move.end_s) / 2).up_m - ground_m
     return "hover" in move.actions and up_m < 0.5
 
 
@@ -234,9 +236,10 @@ def _course_holds(option: str, far: list[float], change: float, still: float) ->
 
 def _beside(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     place = called(truth, fields["landmark"])
-    within = {i for i in range(len(truth.landmarks)) if i != place and _inside(_middle(truth, i), truth, place)}
-    assert not any(_inside(_middle(truth, place), truth, i) for i in range(len(truth.landmarks)) if i != place)
-    return _nearest_of(truth, place, [i for i in range(len(truth.landmarks)) if i not in within])
+    others = [i for i in range(len(truth.landmarks)) if i != place]
+    within = {i for i in others if _inside(_middle(truth, i), truth, place)}
+    assert not any(_inside(_middle(truth, place), truth, i) for i in others if i not in within)
+    return _nearest_of(truth, place, [i for i in others if i not in within])
 
 
 def _nearest_of(truth: FlightTruth, place: int, others: Sequence[int]) -> Callable[[str], Verdict]:
@@ -350,16 +353,17 @@ def _association(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]
 def _map(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     """A map is right where some scale and shift bring all of its signs and its path within a cell of the truth."""
     legend = dict(entry.split(" = ") for entry in fields["legend"].split("; "))
-    move = next(m for m in filmed(truth) if m.distance_m > 1.0)
-    up = _compass(oracle_pose(truth, move.start_s)[:2], oracle_pose(truth, (move.start_s + move.end_s) / 2)[:2])
     length = truth.frames / truth.fps
+    flown = [oracle_pose(truth, t / 5)[:2] for t in range(int(length * 5) - 1)]
+    extent = math.dist(*([pick(p[k] for p in flown) for k in (0, 1)] for pick in (min, max)))
+    up = _compass(flown[0], next(p for p in flown if math.dist(flown[0], p) >= 0.1 * extent))
 
     def drawn(point: tuple[float, float]) -> tuple[float, float]:
         """To the right and up on the map, metres."""
         turn, (x, y) = math.radians(up), point
         return x * math.cos(turn) - y * math.sin(turn), x * math.sin(turn) + y * math.cos(turn)
 
-    path = [drawn(oracle_pose(truth, t / 5)[:2]) for t in range(int(length * 5) - 1)]
+    path = [drawn(p) for p in flown]
     spots = {sign: drawn(_middle(truth, called(truth, label))) for sign, label in legend.items()}
     spots |= {"S": path[0], "E": path[-1]}
 
@@ -374,9 +378,10 @@ def _map(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
             return scale * point[0] + shift[0], scale * point[1] + shift[1]
 
         off = max(_steps(placed(spots[s]), cells[s]) for s in cells)
-        flown = [placed(p) for p in path]
-        off_path = max(min(_steps(p, c) for c in track) for p in flown)
-        off_path = max(off_path, *(min(_steps(p, c) for p in flown) for c in track))
+        way = [placed(p) for p in path]
+        drawn_over = [*track, *cells.values()]  # a landmark's sign hides the path below it
+        off_path = max(min(_steps(p, c) for c in drawn_over) for p in way)
+        off_path = max(off_path, *(min(_steps(p, c) for p in way) for c in track))
         return _verdict(scale > 0 and off <= 0.85 and off_path <= 1.0, scale > 0 and off <= 1.0 and off_path <= 1.5)
 
     return option_of
@@ -409,23 +414,23 @@ def _gap(truth: FlightTruth, a: int, b: int) -> float:
 
 
 def _rim(truth: FlightTruth, landmark: int) -> list[tuple[float, float]]:
-    """Points along a footprint's sides, 24 of each; the middle of what is listed as a point."""
+    """Points along a footprint's sides, 96 at most; the middle of what is listed as a point."""
     thing = truth.landmarks[landmark]
     if thing.is_point:
         return [thing.solid.center]
     corners = thing.solid.corners
+    n = 96 // len(corners)
     return [
-        (ax + (bx - ax) * k / 24, ay + (by - ay) * k / 24)
+        (ax + (bx - ax) * k / n, ay + (by - ay) * k / n)
         for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1], strict=True)
-        for k in range(24)
+        for k in range(n)
     ]
 
 
 def _inside(point: tuple[float, float], truth: FlightTruth, landmark: int) -> bool:
-    """Whether a point lies in a footprint, which is upright in the frame of a city of streets to the north."""
+    """Whether a point lies in a footprint."""
     thing = truth.landmarks[landmark]
-    x, y = zip(*thing.solid.corners, strict=True)
-    return not thing.is_point and min(x) <= point[0] <= max(x) and min(y) <= point[1] <= max(y)
+    return not thing.is_point and oracle_covers(thing.solid, point)
 
 
 def _compass(a: Sequence[float], b: Sequence[float]) -> float:

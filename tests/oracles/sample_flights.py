@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.worlds.flight.samples.truth import FlightTruth
+from pipeline.worlds.flight.samples.truth import FlightTruth, Solid
 
 SEEN_PIXELS = 20  # of a picture of 384 x 216
 SAME_SHARE = 0.2  # a change of distance below this share is none
@@ -138,11 +138,14 @@ def oracle_distance(
     here = (pose.east_m, pose.north_m)
     if to == "center" or thing.is_point:
         return math.dist(here, thing.solid.center)
-    corners = thing.solid.corners
-    sides = list(zip(corners, corners[1:] + corners[:1], strict=True))
-    if all(_left_of(here, a, b) >= 0 for a, b in sides):  # the corners run counter-clockwise
+    if oracle_covers(thing.solid, here):
         return 0.0
-    return min(_from_side(here, a, b) for a, b in sides)
+    return min(_from_side(here, a, b) for a, b in _sides(thing.solid))
+
+
+def oracle_covers(solid: Solid, point: Sequence[float]) -> bool:
+    """Whether a point lies in a footprint, which bulges everywhere and whose corners run counter-clockwise."""
+    return all(_left_of(point, a, b) >= 0 for a, b in _sides(solid))
 
 
 def oracle_nearest(truth: FlightTruth, t: float) -> list[OracleNear]:
@@ -228,6 +231,10 @@ def oracle_third(truth: FlightTruth, t: float, landmark: int) -> Literal["left",
 def _wrapped(angle_deg: float) -> float:
     """An angle in [-180, 180)."""
     return (angle_deg + 180.0) % 360.0 - 180.0
+
+
+def _sides(solid: Solid) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
+    return list(zip(solid.corners, solid.corners[1:] + solid.corners[:1], strict=True))
 
 
 def _left_of(point: Sequence[float], a: Sequence[float], b: Sequence[float]) -> float:

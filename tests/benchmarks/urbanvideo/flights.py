@@ -12,6 +12,7 @@ from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Segment, Source, Video, View
+from pipeline.core.templates import load_template
 from pipeline.worlds.flight.view import FlightView
 
 RATE_HZ = 5
@@ -143,6 +144,15 @@ def row(scene: Scene, task: str, *operands: str, **limits: Any) -> dict[str, Any
     found = [r for r in rows(scene, task, **limits) if r["operands"] == list(operands)]
     assert len(found) == 1, [r["operands"] for r in rows(scene, task, **limits)]
     return found[0]
+
+
+def words_of(found: Mapping[str, Any]) -> dict[str, str]:
+    """What the words of a candidate's question ask about: its text, read again."""
+    task = URBAN_TASKS[found["task"]]
+    template = load_template(task.template)
+    fields = template.parse(template.render(task.fields(tuple(found["operands"]), None)))
+    assert fields is not None
+    return {name: value for name, value in fields.items() if isinstance(value, str)}
 
 
 def refusal(found: Mapping[str, Any]) -> tuple[str | None, float | None, float | None]:
