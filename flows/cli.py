@@ -20,13 +20,13 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.core.schema import Scene
 from pipeline.engine.builder import STAGES, Builder
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.stages import SCENE_STAGES, code_digest, quarantine_of
 from pipeline.reading.doctor import inspect
 from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.registry import READERS, configured
@@ -233,7 +233,7 @@ def _keys(config: BuildConfig) -> dict[str, str]:
     return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
 
 
-def _read_scenes(meta: Path) -> list[Scene]:
+def _read_scenes(meta: Path) -> list[IndoorScene]:
     """All sound scenes of a metadata folder; the others are listed on the terminal."""
     reader = READERS["vsi_meta"]
     listing = reader.scenes(meta)

@@ -15,10 +15,11 @@ from hypothesis import settings
 from pipeline.benchmarks.vsi.audit import Published, read_questions
 from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.schema import Finding, OrientedBox, Room, Scene, SceneObject, Source
+from pipeline.core.schema import Finding, OrientedBox, Source
 from pipeline.questions.candidates import candidates
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.samples.truth import Truth
 from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.indoor.view import SceneView
@@ -54,7 +55,7 @@ def real_vsi() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_scenes(real_vsi: Path) -> list[Scene]:
+def real_scenes(real_vsi: Path) -> list[IndoorScene]:
     """Every scene of the released metadata."""
     reader = READERS["vsi_meta"]
     listing = reader.scenes(real_vsi / "meta_info")
@@ -108,7 +109,7 @@ def make_scene(
     area: float | None = 20.0,
     findings: Sequence[Finding] = (),
     name: str = "room1",
-) -> Scene:
+) -> IndoorScene:
     """A scene of boxes (category, center, side lengths, yaw in degrees); counts are those of the boxes unless given."""
     placed: list[SceneObject] = []
     boxed: dict[str, int] = {}
@@ -116,14 +117,12 @@ def make_scene(
         instance = boxed.get(category, 0)
         boxed[category] = instance + 1
         placed.append(SceneObject(category=category, instance=instance, box=make_box(center, lengths, yaw_deg)))
-    return Scene(
+    return IndoorScene(
         id=f"made/{name}",
         dataset="made",
         name=name,
         source=Source(reader="made", reader_version=1, files=("made.json",), sha256="0" * 64),
-        objects=tuple(placed),
-        counts=boxed if counts is None else counts,
-        room=Room(area_m2=area),
+        facts=Scan(objects=tuple(placed), counts=boxed if counts is None else counts, room=Room(area_m2=area)),
         findings=tuple(findings),
     )
 
@@ -159,10 +158,10 @@ def _triple(values: np.ndarray) -> Vec3:
     return x, y, z
 
 
-def through_reader(scene: Scene, folder: Path) -> Scene:
+def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:
     """The scene written as released metadata and read again, with whatever the reader finds in it."""
     boxes: dict[str, list[dict[str, Any]]] = {}
-    for item in scene.objects:
+    for item in scene.facts.objects:
         box = {
             "centroid": item.box.center,
             "axesLengths": item.box.lengths,
@@ -175,9 +174,9 @@ def through_reader(scene: Scene, folder: Path) -> Scene:
     raw = {
         "dataset": scene.dataset,
         "video_path": None,
-        "room_size": scene.room.area_m2,
+        "room_size": scene.facts.room.area_m2,
         "room_center": None,
-        "object_counts": scene.counts,
+        "object_counts": scene.facts.counts,
         "object_bbox": boxes,
     }
     (folder / "made.json").write_text(json.dumps({scene.name: raw}), encoding="utf-8")
@@ -186,13 +185,13 @@ def through_reader(scene: Scene, folder: Path) -> Scene:
     return reader.read(folder, ref)
 
 
-def rows_of(scene: Scene, task: str, rules: Rules | str = "strict") -> list[dict[str, Any]]:
+def rows_of(scene: IndoorScene, task: str, rules: Rules | str = "strict") -> list[dict[str, Any]]:
     """Every candidate row of one task."""
     chosen = PROFILES[rules] if isinstance(rules, str) else rules
     return candidates(SceneView(scene, chosen), [TASKS[task]]).to_pylist()
 
 
-def row_of(scene: Scene, task: str, operands: Sequence[str], rules: Rules | str = "strict") -> dict[str, Any]:
+def row_of(scene: IndoorScene, task: str, operands: Sequence[str], rules: Rules | str = "strict") -> dict[str, Any]:
     """The candidate row of these operands, which must be there once."""
     found = [r for r in rows_of(scene, task, rules) if r["operands"] == list(operands)]
     assert len(found) == 1, f"{len(found)} candidates {operands}"

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.schema import Scene
+from pipeline.core.schema import AnyScene
 from pipeline.core.tables import QUESTIONS, asked_in
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.store import Result, Store
 from pipeline.export.release import Blind, release_is_whole, write_release
+from pipeline.worlds.registry import SCENE
 
 if TYPE_CHECKING:
     from pipeline.blind.items import Item
@@ -161,12 +162,12 @@ def _export(work: Work) -> bytes:
     return write_release(work.out / RELEASE, work.tables(SELECTED), scenes, _export_settings(work.config), blind)
 
 
-def _without_motion(raw: bytes) -> Scene:
+def _without_motion(raw: bytes) -> AnyScene:
     """A scene without what its flight did second by second: of a thousand flights that would be gigabytes."""
     fields = json.loads(raw)
-    if fields.get("flight"):
-        fields["flight"]["motion"] = None
-    return Scene.model_validate(fields)
+    if "motion" in fields["facts"]:
+        fields["facts"]["motion"] = None
+    return SCENE.validate_python(fields)
 
 
 def _asked(work: Work) -> pa.Table:

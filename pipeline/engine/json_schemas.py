@@ -8,12 +8,13 @@ from pydantic import BaseModel
 
 from pipeline.core.schema import MODELS
 from pipeline.engine.config import BuildConfig
+from pipeline.worlds.registry import SCENE
 
 
 def json_schemas() -> dict[str, str]:
     """File name -> JSON text, for every model that crosses a border."""
     models: dict[str, type[BaseModel]] = {**MODELS, "build": BuildConfig}
+    schemas = {"scene": SCENE.json_schema()} | {name: model.model_json_schema() for name, model in models.items()}
     return {
-        f"{name}.schema.json": json.dumps(model.model_json_schema(), indent=2, sort_keys=True) + "\n"
-        for name, model in models.items()
+        f"{name}.schema.json": json.dumps(schema, indent=2, sort_keys=True) + "\n" for name, schema in schemas.items()
     }

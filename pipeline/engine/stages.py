@@ -27,23 +27,20 @@ from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.schema import Quarantine, Route, Scene
+from pipeline.core.schema import Quarantine
 from pipeline.core.templates import load_template
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.store import Result, Store
 from pipeline.film.video import DEFAULT_FRAMES_PER_SECOND, FRAMES_PER_SECOND, at_pace, encode
-from pipeline.geometry.tracks import FlightGeometry
 from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.reading.reader import Reader, SceneRef
-from pipeline.worlds.flight.observe.flight import observe_flight
-from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView
-from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
+from pipeline.worlds.indoor.facts import Route
 from pipeline.worlds.indoor.view import SceneView
-from pipeline.worlds.registry import configured
+from pipeline.worlds.registry import WORLDS, configured, read_scene
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 STORE: Final = "store"  # folders of a build
@@ -113,14 +110,16 @@ class Stage:
 
 def _unify(job: Job, before: bytes) -> bytes:
     reader, raw = _source(job)
-    scene = reader.read(raw.root, raw.ref).model_copy(update={"routes": raw.routes})
+    scene = reader.read(raw.root, raw.ref)
+    if raw.routes:
+        scene = scene.with_facts(routes=raw.routes)
     return scene.model_dump_json(indent=1).encode()
 
 
 def _film(job: Job, before: bytes) -> bytes:
     """Writes the standardised video beside the store; the result says what was written."""
     reader, raw = _source(job)
-    scene = Scene.model_validate_json(before)
+    scene = read_scene(before)
     footage = reader.footage(raw.root, raw.ref, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
@@ -142,31 +141,22 @@ def _film_is_whole(result: bytes, folder: Path) -> bool:
 
 def _observe(job: Job, before: bytes) -> bytes:
     reader, raw = _source(job)
-    scene = Scene.model_validate_json(before)
+    scene = read_scene(before)
     geometry = reader.geometry(raw.root, raw.ref, scene)
     if geometry is None:
         return before
-    if isinstance(geometry, FlightGeometry):
-        motion = MotionConfig.model_validate(job.settings["motion"])
-        return observe_flight(scene, geometry, motion).model_dump_json(indent=1).encode()
-    config = ObserveConfig.model_validate(job.settings["observe"])
-    observed = observe(scene, geometry, config)
-    share = observed.observation.unscanned_share if observed.observation else None
-    if share is not None and share > config.unscanned_max:
-        raise RawDataError(
-            raw.root / raw.ref.files[0],
-            "incomplete_mesh",
-            f"{share:.1%} of the floor's area lies below the camera's path and is missing from the mesh "
-            f"(limit {config.unscanned_max:.1%})",
-            "the video shows what nobody annotated: leave the scene out, or raise observe.unscanned_max",
-            scene.id,
-        )
+    world = WORLDS[scene.facts.world]
+    config = world.config.model_validate(job.settings["motion" if world.name == "flight" else "observe"])
+    observed = world.observe(scene, geometry, config)
+    for fault in observed.findings:
+        if fault.severity == "fault":
+            raise RawDataError(raw.root / raw.ref.files[0], fault.name, fault.message, fault.remedy, scene.id)
     return observed.model_dump_json(indent=1).encode()
 
 
 def _generate(job: Job, before: bytes) -> bytes:
-    scene, names = Scene.model_validate_json(before), job.settings["tasks"]
-    if scene.flight:
+    scene, names = read_scene(before), job.settings["tasks"]
+    if scene.facts.world == "flight":
         flight = FlightView(scene, UrbanRules.model_validate(job.settings["flight_rules"]))
         return table_bytes(urban_candidates(flight, [URBAN_TASKS[name] for name in names if name in URBAN_TASKS]))
     view = SceneView(scene, Rules.model_validate(job.settings["rules"]))
@@ -178,7 +168,7 @@ def _author(job: Job, before: bytes) -> bytes:
     observed, film = job.beside
     if job.ask is None or observed is None:
         raise ValueError("this stage asks a model about a scene")
-    scene = Scene.model_validate_json(Store(job.folder / STORE).get(observed))
+    scene = read_scene(Store(job.folder / STORE).get(observed))
     tasks = [task for name in job.settings["tasks"] if (task := URBAN_TASKS.get(name)) and task.model_assisted]
     filmed = json.loads(Store(job.folder / STORE).get(film))["video"] if film else None
     shown = job.folder / filmed if filmed and job.settings["sees_video"] else None

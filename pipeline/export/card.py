@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import Scene
+from pipeline.core.schema import AnyScene
 from pipeline.export.blind_section import blind_section
 
 _OTHER_PARTS = {
@@ -42,7 +42,7 @@ class Part:
 
 
 def dataset_card(
-    parts: Sequence[Part], summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]
+    parts: Sequence[Part], summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any]
 ) -> str:
     """README.md of a release.
 
@@ -104,7 +104,7 @@ def _feature(field: pa.Field) -> dict[str, Any]:
     return {"name": field.name, "dtype": _DTYPES[str(field.type)]}
 
 
-def _about(parts: Sequence[Part], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
+def _about(parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
     folders = {(part.folder, "") for part in parts}
     if settings["export"]["layout"] == "urban":
         folders.add(("maps", ""))
@@ -169,7 +169,7 @@ def _counts(summary: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
-def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str, Any]) -> list[str]:
+def _limits(summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
     layout = settings["export"]["layout"]
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
@@ -188,11 +188,11 @@ def _limits(summary: dict[str, Any], scenes: Sequence[Scene], settings: dict[str
     return [*lines, ""]
 
 
-def _sight(scenes: Sequence[Scene]) -> list[str]:
+def _sight(scenes: Sequence[AnyScene]) -> list[str]:
     """How far it is known what the videos show."""
-    scans = [scene for scene in scenes if scene.kind == "scan"]
+    scans = [scene for scene in scenes if scene.facts.world == "indoor"]
     flights = len(scenes) - len(scans)
-    examined = sum(scene.observation is not None for scene in scans)
+    examined = sum(scene.facts.observation is not None for scene in scans)
     lines = []
     if scans:
         lines += [

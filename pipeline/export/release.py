@@ -18,7 +18,7 @@ from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
-from pipeline.core.schema import Scene
+from pipeline.core.schema import AnyScene
 from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
 from pipeline.export.card import Part, dataset_card
 from pipeline.export.maps import map_pictures
@@ -60,7 +60,7 @@ class Blind:
 
 
 def write_release(
-    folder: Path, selected: Iterable[pa.Table], scenes: Sequence[Scene], settings: dict[str, Any], blind: Blind
+    folder: Path, selected: Iterable[pa.Table], scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind
 ) -> bytes:
     """Writes all files of the release, atomically one by one, and gives the summary (`Released` as JSON).
 
@@ -145,7 +145,7 @@ def _name(configuration: str, split: str) -> str:
 
 
 def _tables(
-    asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any], blind: Blind
+    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
     split = settings["export"]["split"]
@@ -165,7 +165,7 @@ def _tables(
 def _summary(
     kept: pa.Table,
     reasons: Counter[tuple[str, str]],
-    scenes: Sequence[Scene],
+    scenes: Sequence[AnyScene],
     blind: Sequence[WithoutVideo],
 ) -> dict[str, Any]:
     rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()

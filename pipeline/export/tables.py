@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import SCHEMA_VERSION, Scene
+from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
 
 ANSWERED_BLIND: Final = "answered_blind"
@@ -115,7 +115,7 @@ LAYOUTS: Final[dict[str, Callable[[pa.Table, Collection[int]], pa.Table]]] = {"v
 
 
 def provenance_table(
-    asked: pa.Table, scenes: Sequence[Scene], settings: dict[str, Any], pruned: pa.Table | None = None
+    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], pruned: pa.Table | None = None
 ) -> pa.Table:
     """Everything that an answer came from, by id: operands, evidence, template, rules, source, result of pruning."""
     asked = asked.drop_columns(["text", "options", "ground_truth"])

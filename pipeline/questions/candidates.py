@@ -144,10 +144,10 @@ def _evidence(answers: Answers, kept: BoolArray) -> pa.Array:
 
 def _visible_in(view: SceneView, operands: IntArray, kept: BoolArray) -> pa.Array:
     """Frame budgets that show every object a question speaks of; null where the video was not examined."""
-    if view.scene.observation is None or operands.shape[1] == 0:
+    if view.scene.facts.observation is None or operands.shape[1] == 0:
         return pa.nulls(len(kept), pa.list_(pa.int32()))
     shown = (view.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
-    budgets = np.broadcast_to(np.array(view.scene.observation.budgets, dtype=np.int32), shown.shape)
+    budgets = np.broadcast_to(np.array(view.scene.facts.observation.budgets, dtype=np.int32), shown.shape)
     return _lists(pa.array(budgets[shown], pa.int32()), shown.sum(1), kept)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.core.errors import RawDataError
-from pipeline.core.schema import Scene
+from pipeline.core.schema import AnyScene
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.footage import Footage
@@ -58,17 +58,17 @@ class Reader(Protocol):
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
         ...
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> AnyScene:
         """One scene. Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used."""
         ...
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry | FlightGeometry | None:
+    def geometry(self, root: Path, ref: SceneRef, scene: AnyScene) -> SceneGeometry | FlightGeometry | None:
         """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
 
         Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it.
         """
         ...
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+    def footage(self, root: Path, ref: SceneRef, scene: AnyScene) -> Footage | None:
         """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
         ...

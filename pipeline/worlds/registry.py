@@ -1,23 +1,37 @@
-"""Readers of raw data, by name. One file per format; all give `Scene` in the shared schema."""
+"""The worlds, and the readers of all of them, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Final
+
+from pydantic import Field, TypeAdapter
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
-from pipeline.worlds.flight.readers.episodes import Episodes
-from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
-from pipeline.worlds.indoor.readers.scannet import ScanNet
-from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
-from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
+from pipeline.worlds.flight.world import FLIGHT
+from pipeline.worlds.indoor.world import INDOOR
+from pipeline.worlds.world import World
 
-READERS: Final[dict[str, Reader]] = {
-    reader.name: reader for reader in (VsiMeta(), ScanNet(), ScanNetPP(), ARKitScenes(), Flights(), Episodes())
-}
+_ALL: Final[tuple[World[Any], ...]] = (INDOOR, FLIGHT)
+WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
+READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}
+_FACTS: Final[Any] = reduce(or_, (world.facts for world in _ALL))
+SCENE: Final[TypeAdapter[AnyScene]] = TypeAdapter(Scene[Annotated[_FACTS, Field(discriminator="world")]])
+
+
+def world_of(reader: str) -> World[Any]:
+    """The world that a reader reads."""
+    return next(world for world in _ALL if any(own.name == reader for own in world.readers))
+
+
+def read_scene(raw: bytes) -> AnyScene:
+    """A scene from its JSON; the name of its world tells which facts it has."""
+    return SCENE.validate_json(raw)
 
 
 def configured(name: str, options: Mapping[str, str]) -> Reader:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.signal import savgol_filter
 
-from pipeline.core.schema import Camera, Landmark
 from pipeline.geometry.tracks import Buildings, Track
+from pipeline.worlds.flight.facts import Camera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.observe.views import views

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import trimesh
 
-from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.stages import Done, Job, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.samples.write import write_samples
 from tests.builds import UNASKED
@@ -26,7 +27,7 @@ Row = tuple[str, float, str, float | None, float | None]
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def furnished_room(seed: int = 0) -> tuple[Scene, SceneGeometry]:
+def furnished_room(seed: int = 0) -> tuple[IndoorScene, SceneGeometry]:
     """A room of 6 x 5 x 2.6 m with 40 pieces of furniture, filmed by a camera that turns round twice."""
     rng = np.random.default_rng(seed)
     meshes = [trimesh.creation.box(extents=(6, 5, 2.6)).subdivide_to_size(0.05)]
@@ -57,14 +58,12 @@ def furnished_room(seed: int = 0) -> tuple[Scene, SceneGeometry]:
         lambda _: depth,
     )
     box = OrientedBox(center=(0, 0, 0), lengths=(1, 1, 1), axes=AXES)
-    scene = Scene(
+    scene = IndoorScene(
         id="bench/room",
         dataset="bench",
         name="room",
         source=Source(reader="bench", reader_version=1, files=(), sha256=""),
-        objects=tuple(SceneObject(category=f"thing {i}", instance=0, box=box) for i in range(40)),
-        counts={},
-        room=Room(),
+        facts=Scan(objects=tuple(SceneObject(category=f"thing {i}", instance=0, box=box) for i in range(40))),
         video=Video(path="", frames=n),
     )
     return scene, SceneGeometry(vertices, faces, owner, frames)
@@ -79,10 +78,10 @@ def rows() -> list[Row]:
     start = time.perf_counter()
     observe(scene, geometry, ObserveConfig(budgets=()))
     without = time.perf_counter() - start
-    assert seen.observation is not None
+    assert seen.facts.observation is not None
     return [
         (f"observe, {len(geometry.vertices):,} vertices, 1,500 frames, with budgets", seconds, "s", 6.0, None),
-        (f"observe, {seen.observation.frames_examined} frames at 2 a second alone", without, "s", 6.0, None),
+        (f"observe, {seen.facts.observation.frames_examined} frames at 2 a second alone", without, "s", 6.0, None),
     ]
 
 

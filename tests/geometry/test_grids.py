@@ -113,7 +113,7 @@ def test_cloud_equals_open3d_crop_on_random_boxes() -> None:
 
 @pytest.mark.real_data
 def test_cloud_equals_open3d_crop_on_real_boxes(real_scenes: list[Scene]) -> None:
-    boxes = [o.box for scene in real_scenes for o in scene.objects if np.prod(o.box.lengths) < 0.2]
+    boxes = [o.box for scene in real_scenes for o in scene.facts.objects if np.prod(o.box.lengths) < 0.2]
     chosen = np.random.default_rng(9).choice(len(boxes), 60, replace=False)
     for box in (boxes[i] for i in chosen):
         assert_same_as_open3d(*(np.array(part) for part in (box.center, box.lengths, box.axes)))
@@ -122,7 +122,7 @@ def test_cloud_equals_open3d_crop_on_real_boxes(real_scenes: list[Scene]) -> Non
 @pytest.mark.real_data
 def test_crop_equals_open3d_on_large_real_boxes(real_scenes: list[Scene]) -> None:
     """The products are taken from the code here, since exact ones are slow; they are tested above."""
-    boxes = [o.box for scene in real_scenes for o in scene.objects if np.prod(o.box.lengths) >= 0.2]
+    boxes = [o.box for scene in real_scenes for o in scene.facts.objects if np.prod(o.box.lengths) >= 0.2]
     chosen = np.random.default_rng(10).choice(len(boxes), 80, replace=False)
     for box in (boxes[i] for i in chosen):
         center, lengths, axes = (np.array(part) for part in (box.center, box.lengths, box.axes))
@@ -202,7 +202,7 @@ def test_no_pairs() -> None:
 def test_sampled_distance_exceeds_the_exact_one_by_little_on_real_boxes(real_scenes: list[Scene]) -> None:
     excess = []
     for scene in real_scenes[::8]:
-        parts = [o.box for o in scene.objects][:12]
+        parts = [o.box for o in scene.facts.objects][:12]
         boxes = stack([b.center for b in parts], [b.lengths for b in parts], [b.axes for b in parts])
         first, second = np.triu_indices(len(parts), k=1)
         exact_m = closest_distance_m(boxes.take(first), boxes.take(second))

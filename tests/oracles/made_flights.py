@@ -6,7 +6,8 @@ import math
 from bisect import bisect_right
 from itertools import pairwise
 
-from pipeline.core.schema import Landmark, Motion, Origin, Scene, View
+from pipeline.core.schema import Origin
+from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion, View
 from pipeline.worlds.flight.samples.truth import (
     FlightTruth,
     PlantedLandmark,
@@ -20,12 +21,12 @@ CORNERS = 16  # of the polygon that stands for a round landmark: within 2% of it
 MANY_PIXELS, TALL = 1000, 100_000  # what is in view is well in view; the picture cuts nothing off above or below
 
 
-def truth_of_made(scene: Scene) -> FlightTruth:
+def truth_of_made(scene: FlightScene) -> FlightTruth:
     """The truth of a flight whose movements, poses and views are all known, whose route names every movement.
 
     Raises AssertionError for a flight without one of these.
     """
-    flight = scene.flight
+    flight = scene.facts
     assert flight is not None
     assert flight.camera is not None
     motion = flight.motion

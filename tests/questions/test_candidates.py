@@ -18,10 +18,10 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
-from pipeline.core.schema import Scene
 from pipeline.core.tables import CANDIDATES
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
 
@@ -53,22 +53,22 @@ HOLDS = {
 }
 
 
-def table_of(scene: Scene, rules: Rules, tasks: tuple[str, ...] = METADATA_TASKS) -> pa.Table:
+def table_of(scene: IndoorScene, rules: Rules, tasks: tuple[str, ...] = METADATA_TASKS) -> pa.Table:
     return candidates(SceneView(scene, rules), [TASKS[name] for name in tasks])
 
 
-def random_scene(seed: int, categories: int = 7, repeated: int = 2, area: float | None = 20.0) -> Scene:
+def random_scene(seed: int, categories: int = 7, repeated: int = 2, area: float | None = 20.0) -> IndoorScene:
     return make_scene(random_objects(seed, categories, repeated), area=area)
 
 
-def moved(scene: Scene, turn: np.ndarray, shift: np.ndarray) -> Scene:
+def moved(scene: IndoorScene, turn: np.ndarray, shift: np.ndarray) -> IndoorScene:
     """The scene turned (or mirrored) by a matrix (3, 3), then shifted."""
     objects = []
-    for item in scene.objects:
+    for item in scene.facts.objects:
         center, axes = np.array(item.box.center) @ turn.T + shift, np.array(item.box.axes) @ turn.T
         box = item.box.model_copy(update={"center": tuple(center.tolist()), "axes": tuple(map(tuple, axes.tolist()))})
         objects.append(item.model_copy(update={"box": box}))
-    return scene.model_copy(update={"objects": tuple(objects)})
+    return scene.with_facts(objects=tuple(objects))
 
 
 def verdicts(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -123,13 +123,11 @@ def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
         rng = np.random.default_rng(seed)
         scene = random_scene(seed, categories=6)
         # Stated once, and two or three boxes: `official` asks about the first one.
-        scene = scene.model_copy(update={"counts": scene.counts | {"thing a": 1}})
-        names = list(scene.counts)
-        again = scene.model_copy(
-            update={
-                "objects": tuple(scene.objects[i] for i in rng.permutation(len(scene.objects))),
-                "counts": {names[i]: scene.counts[names[i]] for i in rng.permutation(len(names))},
-            }
+        scene = scene.with_facts(counts=scene.facts.counts | {"thing a": 1})
+        names = list(scene.facts.counts)
+        again = scene.with_facts(
+            objects=tuple(scene.facts.objects[i] for i in rng.permutation(len(scene.facts.objects))),
+            counts={names[i]: scene.facts.counts[names[i]] for i in rng.permutation(len(names))},
         )
         here, there = (table_of(s, PROFILES[profile]) for s in (scene, again))
         assert here.equals(there)
@@ -144,7 +142,7 @@ def test_every_row_has_an_answer_or_a_reason_measured_beyond_its_limit(
     seed: int, rules: Rules, area: float | None
 ) -> None:
     scene = random_scene(seed, area=area)
-    scene = scene.model_copy(update={"counts": scene.counts | {"ghost": 1, "thing b": 1}})
+    scene = scene.with_facts(counts=scene.facts.counts | {"ghost": 1, "thing b": 1})
     for row in table_of(scene, rules).to_pylist():
         assert (row["answer"] is None) == (row["reason"] is not None)
         assert (row["evidence"] is None) == (row["answer"] is None)
@@ -188,8 +186,8 @@ def test_answers_follow_from_their_evidence(seed: int) -> None:
 @few
 def test_every_full_set_of_operands_is_there_once(rules: Rules, categories: int, repeated: int, seed: int) -> None:
     scene = random_scene(seed, categories, min(repeated, categories))
-    names = sorted(scene.counts)
-    unique = [n for n in names if scene.counts[n] == 1]
+    names = sorted(scene.facts.counts)
+    unique = [n for n in names if scene.facts.counts[n] == 1]
     expected = {
         "object_counting": [(n,) for n in names],
         "object_size_estimation": [(n,) for n in unique],
@@ -225,13 +223,11 @@ def test_ids_are_unique_and_come_from_the_operands_alone(seed: int, profile: str
 def test_correcting_an_answer_keeps_every_id(seed: int) -> None:
     """Another room area, and one object grown by 10 cm."""
     scene = random_scene(seed)
-    first = scene.objects[0]
+    first = scene.facts.objects[0]
     grown = first.box.model_copy(update={"lengths": tuple(length + 0.1 for length in first.box.lengths)})
-    corrected = scene.model_copy(
-        update={
-            "objects": (first.model_copy(update={"box": grown}), *scene.objects[1:]),
-            "room": scene.room.model_copy(update={"area_m2": 33.3}),
-        }
+    corrected = scene.with_facts(
+        objects=(first.model_copy(update={"box": grown}), *scene.facts.objects[1:]),
+        room=scene.facts.room.model_copy(update={"area_m2": 33.3}),
     )
     before, after = (table_of(s, STRICT) for s in (scene, corrected))
     assert before["id"].equals(after["id"])

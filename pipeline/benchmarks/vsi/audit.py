@@ -21,11 +21,12 @@ from pipeline.benchmarks.vsi.rules import Rules
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import question_ids
-from pipeline.core.schema import Rejection, Scene
+from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import Task
 from pipeline.questions.candidates import candidates, verdicts
 from pipeline.questions.choices import LETTERS
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import SceneView
 
 STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")
@@ -127,7 +128,7 @@ def _from_urban(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def audit(questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules) -> list[Finding]:
+def audit(questions: Sequence[Published], scenes: Iterable[IndoorScene], rules: Rules) -> list[Finding]:
     """One finding per question, in the given order."""
     known = _Scenes(scenes)
     groups: dict[str | None, list[int]] = defaultdict(list)
@@ -145,13 +146,13 @@ def audit(questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules)
 class _Scenes:
     """Scenes by id, and by name for questions that name no dataset."""
 
-    def __init__(self, scenes: Iterable[Scene]) -> None:
+    def __init__(self, scenes: Iterable[IndoorScene]) -> None:
         self.by_id = {scene.id: scene for scene in scenes}
-        self._by_name: dict[str, list[Scene]] = defaultdict(list)
+        self._by_name: dict[str, list[IndoorScene]] = defaultdict(list)
         for scene in self.by_id.values():
             self._by_name[scene.name].append(scene)
 
-    def of(self, question: Published) -> Scene | None:
+    def of(self, question: Published) -> IndoorScene | None:
         """The scene that a question is about; None where there is none, or more than one of its name."""
         if question.dataset is not None:
             return self.by_id.get(f"{question.dataset}/{question.scene_name}")
@@ -311,7 +312,7 @@ class Coverage:
 
 
 def coverage(
-    questions: Sequence[Published], scenes: Iterable[Scene], rules: Rules
+    questions: Sequence[Published], scenes: Iterable[IndoorScene], rules: Rules
 ) -> tuple[dict[str, Coverage], list[Miss]]:
     """Whether the enumerated candidates, before caps, contain the published questions of known tasks.
 
@@ -354,7 +355,7 @@ def _refusal(row: dict[str, Any]) -> Rejection:
     return Rejection(reason=row["reason"], measured=row["measured"], limit=row["limit"], unit=row["unit"])
 
 
-def _never_formed(operands: tuple[str, ...], scene: Scene | None, task: Task, rules: Rules) -> Rejection:
+def _never_formed(operands: tuple[str, ...], scene: IndoorScene | None, task: Task, rules: Rules) -> Rejection:
     if scene is None:
         return _because("scene_missing")
     view = SceneView(scene, rules)

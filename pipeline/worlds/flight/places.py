@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Landmark
 from pipeline.geometry.bearings import footprint_distance_m
+from pipeline.worlds.flight.facts import Landmark
 
 LEAST_M: Final = 1.0  # distances are compared as ratios: nearer than this, one is there
 _EXACT: Final = 32  # nearest places whose footprints are looked at in any case

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from pipeline.core.schema import Action
+from pipeline.worlds.flight.facts import Action
 
 Actions = frozenset[Action]  # all that happens at once
 Form = Literal["plain", "third", "ing"]

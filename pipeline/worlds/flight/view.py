@@ -9,8 +9,9 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.schema import Action, Motion, Rejection, Scene, Segment
+from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import turn_between_deg
+from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
 from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
 
@@ -59,12 +60,10 @@ class FlightView:
         places: landmarks that can be named, by name.
     """
 
-    def __init__(self, scene: Scene, rules: UrbanRules = DEFAULT_RULES) -> None:
-        if scene.flight is None:
-            raise ValueError(f"{scene.id} is no flight")
-        self.scene, self.rules, self.flight = scene, rules, scene.flight
-        self.observed = scene.flight.motion is not None
-        self.motion = motion = scene.flight.motion or _NO_MOTION
+    def __init__(self, scene: FlightScene, rules: UrbanRules = DEFAULT_RULES) -> None:
+        self.scene, self.rules, self.flight = scene, rules, scene.facts
+        self.observed = scene.facts.motion is not None
+        self.motion = motion = scene.facts.motion or _NO_MOTION
         t = np.array(motion.t_s, dtype=np.float64)
         video = scene.video
         length = video.frames / video.fps if video and video.frames and video.fps else None

@@ -9,9 +9,10 @@ import numpy as np
 
 from pipeline.benchmarks.vsi.rules import Rules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.schema import Finding, Rejection, Scene, SceneObject
+from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
+from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -28,17 +29,17 @@ class SceneView:
         first: (C,) index of each category's first box (meaningless where it has none).
     """
 
-    def __init__(self, scene: Scene, rules: Rules) -> None:
+    def __init__(self, scene: IndoorScene, rules: Rules) -> None:
         self.scene = scene
         self.rules = rules
-        names = sorted({*scene.counts, *(o.category for o in scene.objects)})
+        names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
         self.categories: StrArray = np.array(names, dtype=object)
         self.index = {name: i for i, name in enumerate(names)}
-        self.count = np.array([scene.counts.get(n, 0) for n in names], dtype=np.intp)
-        shown = [o for o in scene.objects if not (rules.refuse_unseen and is_unseen(o))]
+        self.count = np.array([scene.facts.counts.get(n, 0) for n in names], dtype=np.intp)
+        shown = [o for o in scene.facts.objects if not (rules.refuse_unseen and is_unseen(o))]
         objects = sorted(shown, key=lambda o: (o.category, o.instance))
         self.unseen = np.zeros(len(names), dtype=np.intp)
-        for item in scene.objects:
+        for item in scene.facts.objects:
             self.unseen[self.index[item.category]] += is_unseen(item)
         if rules.refuse_unseen:
             self.count = np.maximum(self.count - self.unseen, 0)
@@ -110,7 +111,7 @@ class SceneView:
     @cached_property
     def shown_in(self) -> BoolArray:
         """(C, B) whether each frame budget shows every object of the category; B = 0 where nothing was examined."""
-        observation = self.scene.observation
+        observation = self.scene.facts.observation
         if observation is None:
             return np.empty((len(self.categories), 0), dtype=bool)
         shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)

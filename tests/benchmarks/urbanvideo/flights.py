@@ -11,8 +11,9 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Segment, Source, Video, View
+from pipeline.core.schema import Finding, Source, Video
 from pipeline.core.templates import load_template
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, View
 from pipeline.worlds.flight.view import FlightView
 
 RATE_HZ = 5
@@ -106,15 +107,14 @@ def flight(
     findings: Sequence[Finding] = (),
     video_s: float | None = None,
     name: str = "one",
-) -> Scene:
-    return Scene(
+) -> FlightScene:
+    return FlightScene(
         id=f"made/{name}",
         dataset="made",
         name=name,
-        kind="flight",
         source=Source(reader="made", reader_version=1, files=("log.bin",), sha256="0" * 64),
         video=None if video_s is None else Video(path="video.mp4", fps=10.0, frames=round(10 * video_s)),
-        flight=Flight(
+        facts=Flight(
             log="made",
             origin=None,
             camera=Camera(horizontal_fov_deg=90.0, width=1280, height=720),
@@ -132,14 +132,14 @@ def finding(name: str, subject: str = "log", severity: str = "doubt") -> Finding
     return Finding.model_validate(given | {"limit": 0.0, "unit": "s"})
 
 
-def rows(scene: Scene, *tasks: str, **limits: Any) -> list[dict[str, Any]]:
+def rows(scene: FlightScene, *tasks: str, **limits: Any) -> list[dict[str, Any]]:
     """Candidates of the tasks (all if none is named), under the default rules but for ``limits``."""
     chosen = [URBAN_TASKS[task] for task in tasks or URBAN_TASKS]
     view = FlightView(scene, UrbanRules(**limits))
     return urban_candidates(view, chosen).to_pylist()
 
 
-def row(scene: Scene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:
+def row(scene: FlightScene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:
     """The candidate of these operands, which must be there once."""
     found = [r for r in rows(scene, task, **limits) if r["operands"] == list(operands)]
     assert len(found) == 1, [r["operands"] for r in rows(scene, task, **limits)]
@@ -177,7 +177,7 @@ _KINDS: tuple[tuple[str, float, float], ...] = (
 _ROUTE = {"fly forward": "Fly forward to the next stop", "turn left": "Turn left", "turn right": "Rotate to the right"}
 
 
-def random_flight(seed: int) -> Scene:
+def random_flight(seed: int) -> FlightScene:
     """A flight of 4 to 9 movements among 8 landmarks, with goal and route. No number lies on a limit by chance."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(_KINDS))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.core.schema import Landmark
+from pipeline.worlds.flight.facts import Landmark
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion, refusal, row, rows
 
 HOVER = [("hover", 10, 0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
-from pipeline.core.schema import Landmark
+from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.places import nameable
 from tests.benchmarks.urbanvideo.flights import mark
 

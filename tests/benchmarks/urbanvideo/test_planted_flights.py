@@ -13,11 +13,11 @@ import pytest
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.parquet import read_table
-from pipeline.core.schema import Motion, Scene, Segment
 from pipeline.core.templates import load_template
 from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
+from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
@@ -44,7 +44,7 @@ class Built:
     folder: Path
     truths: dict[str, FlightTruth]
     outcome: Outcome
-    scenes: dict[str, Scene]
+    scenes: dict[str, FlightScene]
     questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
 
 
@@ -55,7 +55,7 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     outcome = builder.build()
     results = {(e.stage, e.unit): builder.store.get(e.output) for e in outcome.manifest if e.output}
     scenes = {
-        unit.removeprefix(f"{DATASET}/"): Scene.model_validate_json(raw)
+        unit.removeprefix(f"{DATASET}/"): FlightScene.model_validate_json(raw)
         for (stage, unit), raw in results.items()
         if stage == "observe"
     }
@@ -86,7 +86,7 @@ def uncapped(flights: Path) -> BuildConfig:
 
 
 def motion_of(built: Built, flight: str) -> Motion:
-    observed = built.scenes[flight].flight
+    observed = built.scenes[flight].facts
     assert observed is not None
     assert observed.motion is not None
     return observed.motion
@@ -180,9 +180,9 @@ def test_without_a_heading_no_turn_or_direction_is_claimed(built: Built) -> None
 def test_landmarks_are_where_they_were_planted(built: Built) -> None:
     for name, scene in built.scenes.items():
         truth = built.truths[name]
-        assert scene.flight is not None
-        assert [mark.name for mark in scene.flight.landmarks] == [mark.name for mark in truth.landmarks]
-        for mark, thing in zip(scene.flight.landmarks, truth.landmarks, strict=True):
+        assert scene.facts is not None
+        assert [mark.name for mark in scene.facts.landmarks] == [mark.name for mark in truth.landmarks]
+        for mark, thing in zip(scene.facts.landmarks, truth.landmarks, strict=True):
             assert math.dist(mark.center, thing.solid.center) < 0.05, (name, mark.name)
             assert (mark.outline is None) == thing.is_point
             for corner in thing.solid.corners:
@@ -213,7 +213,7 @@ def test_what_was_not_shown_yet_is_not_asked_about(built: Built) -> None:
     """Where it is known what the video shows; the goal is given."""
     for question in built.questions:
         truth = truth_of(built, question)
-        flight = built.scenes[truth.id].flight
+        flight = built.scenes[truth.id].facts
         assert flight is not None
         labels = {str(mark.label) for mark in flight.landmarks} & {question["answer"], *question["operands"]}
         if motion_of(built, truth.id).views is None:

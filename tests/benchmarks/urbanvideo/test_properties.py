@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
-from pipeline.core.schema import Scene
+from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import random_flight, rows
 
 SEEDS = st.integers(0, 10_000)
 
 
-def changed(scene: Scene, place: Any, heading: Any, action: Any = lambda a: a) -> Scene:
+def changed(scene: FlightScene, place: Any, heading: Any, action: Any = lambda a: a) -> FlightScene:
     """The flight with every (east, north), heading, and action changed; route steps as their actions."""
-    flight = scene.flight
+    flight = scene.facts
     assert flight is not None
     assert flight.motion is not None
     motion = flight.motion
@@ -35,10 +35,10 @@ def changed(scene: Scene, place: Any, heading: Any, action: Any = lambda a: a) -
     )
     marks = tuple(m.model_copy(update={"center": place(*m.center)}) for m in flight.landmarks)
     update = {"motion": moved, "landmarks": marks, "route": tuple(map(action, flight.route))}
-    return scene.model_copy(update={"flight": flight.model_copy(update=update)})
+    return scene.with_facts(**update)
 
 
-def answers(scene: Scene, kept: tuple[str, ...] = ("operands", "answer", "wrong", "reason")) -> list[Any]:
+def answers(scene: FlightScene, kept: tuple[str, ...] = ("operands", "answer", "wrong", "reason")) -> list[Any]:
     return [(r["task"], *(r[k] for k in kept)) for r in rows(scene)]
 
 
@@ -78,7 +78,7 @@ def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:
 @settings(max_examples=8)
 def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None:
     scene = random_flight(seed)
-    flight = scene.flight
+    flight = scene.facts
     assert flight is not None
     assert flight.motion is not None
     assert flight.motion.views is not None
@@ -86,7 +86,7 @@ def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None
     views = [v.model_copy(update={"landmark": order.index(v.landmark)}) for v in flight.motion.views]
     motion = flight.motion.model_copy(update={"views": tuple(views[::-1])})
     update = {"landmarks": tuple(flight.landmarks[i] for i in order), "motion": motion}
-    other = scene.model_copy(update={"flight": flight.model_copy(update=update)})
+    other = scene.with_facts(**update)
     tasks = list(URBAN_TASKS.values())
     assert urban_candidates(FlightView(other), tasks).equals(urban_candidates(FlightView(scene), tasks))
 
@@ -116,7 +116,7 @@ def test_every_candidate_is_proved_or_refused(seed: int) -> None:
 def test_broken_flights_are_refused_and_never_fail(seed: int, damage: int) -> None:
     rng = np.random.default_rng(damage)
     scene = random_flight(seed)
-    flight = scene.flight
+    flight = scene.facts
     assert flight is not None
     motion = flight.motion
     assert motion is not None
@@ -145,7 +145,7 @@ def test_broken_flights_are_refused_and_never_fail(seed: int, damage: int) -> No
     broken = {"motion": motion.model_copy(update=update), "landmarks": tuple(marks[: int(rng.integers(0, 9))])}
     if rng.random() < 0.3:
         broken["camera"] = None
-    found = rows(scene.model_copy(update={"flight": flight.model_copy(update=broken)}))
+    found = rows(scene.with_facts(**broken))
     assert {r["task"] for r in found} == {name for name, task in URBAN_TASKS.items() if task.facts}
     for r in found:
         assert (r["reason"] is None) == (r["answer"] is not None)

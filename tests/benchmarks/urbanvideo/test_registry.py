@@ -10,9 +10,9 @@ import pytest
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
 from pipeline.benchmarks.urbanvideo.tasks.progress import actions_of
-from pipeline.core.schema import Scene
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
+from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import (
     finding,
@@ -37,7 +37,7 @@ VIEWS = {0: [(0, 20)], 1: [(0, 30)], 2: [(0, 10)]}
 ROUTE = ("Ascend to 50 m", "Fly to the crossing", "Turn left", "Move to the left")
 
 
-def whole(**more: object) -> Scene:
+def whole(**more: object) -> FlightScene:
     given = {"goal": "the mill", "route": ROUTE} | more
     return flight(motion(MOVES, views=VIEWS), PLACES, **given)  # type: ignore[arg-type]
 

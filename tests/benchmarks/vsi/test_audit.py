@@ -23,10 +23,10 @@ from pipeline.benchmarks.vsi.audit import (
 from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError
-from pipeline.core.schema import Scene
 from pipeline.core.tables import asked_in
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import DIRECTIONS, METADATA_TASKS, cube, make_doubt, make_scene, random_objects
 from tests.core.test_templates import PAPER, RELEASED
@@ -38,18 +38,18 @@ OFFICIAL, STRICT = PROFILES["official"], PROFILES["strict"]
 
 
 @pytest.fixture(scope="module")
-def official(real_scenes: list[Scene], real_questions: list[Published]) -> list[Finding]:
+def official(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Finding]:
     return audit(real_questions, real_scenes, OFFICIAL)
 
 
 @pytest.fixture(scope="module")
-def strict(real_scenes: list[Scene], real_questions: list[Published]) -> list[Finding]:
+def strict(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Finding]:
     return audit(real_questions, real_scenes, STRICT)
 
 
-def named_in(questions: list[Published], scenes: list[Scene]) -> dict[int | str, bool]:
+def named_in(questions: list[Published], scenes: list[IndoorScene]) -> dict[int | str, bool]:
     """Whether every category that a question names is in its scene's metadata, by plain search in the text."""
-    categories = {s.id: {*s.counts, *(o.category for o in s.objects)} for s in scenes}
+    categories = {s.id: {*s.facts.counts, *(o.category for o in s.facts.objects)} for s in scenes}
     found = {}
     for question in questions:
         operands = operands_of(question)
@@ -70,7 +70,7 @@ def test_official_gives_one_finding_per_question_in_order(
 @pytest.mark.real_data
 @pytest.mark.parametrize("task", [t for t in METADATA_TASKS if t != "object_abs_distance"])
 def test_official_reproduces_every_question_that_the_metadata_can_answer(
-    task: str, official: list[Finding], real_scenes: list[Scene]
+    task: str, official: list[Finding], real_scenes: list[IndoorScene]
 ) -> None:
     """Room, size, counting, relative distance, all three directions: all of them."""
     mine = [f for f in official if f.question.question_type == task]
@@ -105,7 +105,9 @@ def test_official_absolute_distance_has_one_miss(official: list[Finding]) -> Non
 
 
 @pytest.mark.real_data
-def test_official_not_askable_are_the_missing_categories(official: list[Finding], real_scenes: list[Scene]) -> None:
+def test_official_not_askable_are_the_missing_categories(
+    official: list[Finding], real_scenes: list[IndoorScene]
+) -> None:
     mine = [f for f in official if f.status == "not_askable"]
     assert len(mine) == 26
     assert {f.rejection.reason for f in mine if f.rejection} == {"category_missing"}
@@ -146,7 +148,7 @@ def test_strict_flags_what_only_a_one_sided_margin_let_pass(strict: list[Finding
 
 
 @pytest.mark.real_data
-def test_strict_flags_wrong_counts_and_doubled_boxes(strict: list[Finding], real_scenes: list[Scene]) -> None:
+def test_strict_flags_wrong_counts_and_doubled_boxes(strict: list[Finding], real_scenes: list[IndoorScene]) -> None:
     """By the metadata alone: the question names a category whose count differs or whose box is given twice."""
     doubts: dict[tuple[str, str], set[str]] = defaultdict(set)
     for scene in real_scenes:
@@ -181,7 +183,7 @@ def test_strict_keeps_the_released_answers_of_what_it_asks(strict: list[Finding]
 
 @pytest.mark.real_data
 def test_candidates_contain_every_answerable_question(
-    real_scenes: list[Scene], real_questions: list[Published]
+    real_scenes: list[IndoorScene], real_questions: list[Published]
 ) -> None:
     counts, misses = coverage(real_questions, real_scenes, OFFICIAL)
     assert all(c.published == c.contained + c.not_in_metadata for c in counts.values())
@@ -198,7 +200,7 @@ def test_candidates_contain_every_answerable_question(
 # Made-up questions about a made-up room: a stove at the origin, the sofa 2 m in front, the tv to its left.
 
 
-def room(**more: Any) -> Scene:
+def room(**more: Any) -> IndoorScene:
     things = [
         cube("stove", 0, 0),
         cube("sofa", 0, 2),
@@ -214,7 +216,7 @@ def published(task: str, ground_truth: str, options: tuple[str, ...] | None = No
     return replace(base, **more)
 
 
-def finding(question: Published, *scenes: Scene, profile: str = "strict") -> Finding:
+def finding(question: Published, *scenes: IndoorScene, profile: str = "strict") -> Finding:
     (found,) = audit([question], scenes or [room()], PROFILES[profile])
     return found
 
@@ -363,7 +365,7 @@ def test_not_askable(question: Published, expected: str, profile: str) -> None:
 
 
 def test_a_room_without_area_is_not_askable() -> None:
-    scene = room().model_copy(update={"room": room().room.model_copy(update={"area_m2": None})})
+    scene = room().with_facts(room=room().facts.room.model_copy(update={"area_m2": None}))
     assert reason(finding(published("room_size_estimation", "0.0"), scene)) == ("not_askable", "room_not_measured")
 
 
@@ -424,7 +426,7 @@ def test_a_route_may_pass_what_it_faces_and_nothing_else_twice(
 ) -> None:
     scene = room()
     floor = (((-5.0, -5.0), (6.0, -5.0), (6.0, 6.0), (-5.0, 6.0), (-5.0, -5.0)),)
-    scene = scene.model_copy(update={"room": scene.room.model_copy(update={"floor": floor})})
+    scene = scene.with_facts(room=scene.facts.room.model_copy(update={"floor": floor}))
     question = published(
         "route_planning", "A", ("A. Turn Left",), question=ROUTE.format(start, facing, destination, steps)
     )

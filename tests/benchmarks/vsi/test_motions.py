@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import STRICT
-from pipeline.core.schema import OrientedBox, Scene
+from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.questions.candidates import candidates
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.view import SceneView
 from pipeline.worlds.registry import READERS
@@ -24,7 +25,7 @@ ROUNDING = 1e-6
 
 
 @pytest.fixture(scope="module")
-def filmed(samples: Samples) -> tuple[Scene, SceneGeometry]:
+def filmed(samples: Samples) -> tuple[IndoorScene, SceneGeometry]:
     reader, root = READERS["arkitscenes"], samples.folder / "arkitscenes"
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == SCENE)
     scene = reader.read(root, ref)
@@ -33,7 +34,7 @@ def filmed(samples: Samples) -> tuple[Scene, SceneGeometry]:
     return observe(scene, geometry, ObserveConfig()), geometry
 
 
-def moved(scene: Scene, matrix: np.ndarray, shift: np.ndarray) -> Scene:
+def moved(scene: IndoorScene, matrix: np.ndarray, shift: np.ndarray) -> IndoorScene:
     """The scene with every point p at ``matrix @ p + shift``."""
 
     def box(old: OrientedBox) -> OrientedBox:
@@ -45,10 +46,10 @@ def moved(scene: Scene, matrix: np.ndarray, shift: np.ndarray) -> Scene:
 
     floor = tuple(
         tuple((float(x), float(y)) for x, y in np.array(ring) @ matrix[:2, :2].T + shift[:2])
-        for ring in scene.room.floor or ()
+        for ring in scene.facts.room.floor or ()
     )
-    objects = tuple(o.model_copy(update={"box": box(o.box)}) for o in scene.objects)
-    return scene.model_copy(update={"objects": objects, "room": scene.room.model_copy(update={"floor": floor})})
+    objects = tuple(o.model_copy(update={"box": box(o.box)}) for o in scene.facts.objects)
+    return scene.with_facts(objects=objects, room=scene.facts.room.model_copy(update={"floor": floor}))
 
 
 def turned(yaw_deg: float) -> np.ndarray:
@@ -56,7 +57,7 @@ def turned(yaw_deg: float) -> np.ndarray:
     return np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
 
 
-def rows(scene: Scene) -> dict[int, tuple[str | None, str | None, float | None, float | None]]:
+def rows(scene: IndoorScene) -> dict[int, tuple[str | None, str | None, float | None, float | None]]:
     table = candidates(SceneView(scene, STRICT), list(TASKS.values()))
     columns = (table[name].to_pylist() for name in ("id", "answer", "reason", "measured", "limit"))
     return {key: rest for key, *rest in zip(*columns, strict=True)}  # type: ignore[misc]
@@ -79,7 +80,9 @@ def differing(before: dict, after: dict, swap: dict[str, str]) -> list[int]:
 
 @given(st.floats(-180, 180), st.tuples(*[st.floats(-50, 50)] * 3))
 @settings(max_examples=8)
-def test_turned_and_moved(filmed: tuple[Scene, SceneGeometry], yaw: float, shift: tuple[float, float, float]) -> None:
+def test_turned_and_moved(
+    filmed: tuple[IndoorScene, SceneGeometry], yaw: float, shift: tuple[float, float, float]
+) -> None:
     scene, _ = filmed
     before, after = rows(scene), rows(moved(scene, turned(yaw), np.array(shift)))
     # Routes that leave the floor by less than a cell of its grid may come or go, and with them what continues them.
@@ -89,7 +92,7 @@ def test_turned_and_moved(filmed: tuple[Scene, SceneGeometry], yaw: float, shift
 
 @given(st.floats(-180, 180))
 @settings(max_examples=6)
-def test_mirrored(filmed: tuple[Scene, SceneGeometry], yaw: float) -> None:
+def test_mirrored(filmed: tuple[IndoorScene, SceneGeometry], yaw: float) -> None:
     scene, _ = filmed
     mirror = turned(yaw) @ np.diag([-1.0, 1.0, 1.0])
     before, after = rows(scene), rows(moved(scene, mirror, np.zeros(3)))
@@ -99,7 +102,7 @@ def test_mirrored(filmed: tuple[Scene, SceneGeometry], yaw: float) -> None:
 
 
 @pytest.mark.parametrize("yaw", [37.0, 180.0])
-def test_the_camera_sees_the_same_in_a_turned_scan(filmed: tuple[Scene, SceneGeometry], yaw: float) -> None:
+def test_the_camera_sees_the_same_in_a_turned_scan(filmed: tuple[IndoorScene, SceneGeometry], yaw: float) -> None:
     scene, geometry = filmed
     matrix, shift = turned(yaw), np.array([3.0, -2.0, 0.5])
     motion = np.eye(4)
@@ -108,7 +111,7 @@ def test_the_camera_sees_the_same_in_a_turned_scan(filmed: tuple[Scene, SceneGeo
     frames = type(f)(f.time_s, f.number, motion @ f.world_T_camera, f.intrinsics, f.size, f.skipped, f.depth_m, f.color)
     there = SceneGeometry(geometry.vertices @ matrix.T + shift, geometry.faces, geometry.vertex_object, frames)
     seen = observe(moved(scene, matrix, shift), there, ObserveConfig())
-    for one, other in zip(scene.objects, seen.objects, strict=True):
+    for one, other in zip(scene.facts.objects, seen.facts.objects, strict=True):
         assert one.visibility is not None
         assert other.visibility is not None
         assert one.visibility.first_seen_s == other.visibility.first_seen_s

@@ -11,11 +11,11 @@ import pytest
 
 from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.core.parquet import read_table
-from pipeline.core.schema import Scene
 from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from tests.builds import UNASKED
 from tests.conftest import Samples
@@ -28,7 +28,7 @@ EXAMINED_EVERY_S = 1 / 3  # the samples' own pace
 class Built:
     truth: Truth
     outcome: Outcome
-    scenes: dict[str, Scene]
+    scenes: dict[str, IndoorScene]
     questions: list[dict[str, Any]]
     candidates: list[dict[str, Any]]
 
@@ -48,17 +48,19 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
     builder = Builder(config, folder / "out")
     outcome = builder.build()
     results = {(e.stage, e.unit): builder.store.get(e.output) for e in outcome.manifest if e.output}
-    scenes = {unit: Scene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"}
+    scenes = {
+        unit: IndoorScene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"
+    }
     rows = [row for (stage, _), raw in results.items() if stage == "generate" for row in read_table(raw).to_pylist()]
     table = folder / "out" / "release" / "provenance" / "test-00000-of-00001.parquet"
     return Built(samples.truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows)
 
 
-def pairs(scene: Scene, truth: SceneTruth) -> list[tuple[int, int]]:
+def pairs(scene: IndoorScene, truth: SceneTruth) -> list[tuple[int, int]]:
     """(index in the scene, index in the truth) of every object, matched by label and centre."""
     planted = np.array([o.box.center for o in truth.objects])
     matched = []
-    for number, item in enumerate(scene.objects):
+    for number, item in enumerate(scene.facts.objects):
         distance = np.linalg.norm(planted - np.array(item.box.center), axis=1)
         wrong = np.array([o.label != item.raw_label for o in truth.objects])
         matched.append((number, int(np.where(wrong, np.inf, distance).argmin())))
@@ -77,10 +79,10 @@ def test_every_object_once_with_its_size(built: Built) -> None:
         matched = pairs(scene, truth)
         assert len({planted for _, planted in matched}) == len(matched)
         left_out = set(range(len(truth.objects))) - {planted for _, planted in matched}
-        curated = {item.raw_label for item in scene.objects}
+        curated = {item.raw_label for item in scene.facts.objects}
         assert not {truth.objects[i].label for i in left_out} & curated  # whole categories, never single objects
         for number, planted in matched:
-            found, box = scene.objects[number].box, truth.objects[planted].box
+            found, box = scene.facts.objects[number].box, truth.objects[planted].box
             assert sorted(found.lengths) == pytest.approx(sorted(box.lengths), abs=0.01), (name, box)
             assert found.center == pytest.approx(box.center, abs=0.01), (name, box)
 
@@ -88,15 +90,15 @@ def test_every_object_once_with_its_size(built: Built) -> None:
 def test_counts_are_exact(built: Built) -> None:
     for name, scene in built.scenes.items():
         planted = built.truth.scenes[name].counts
-        counted = Counter(item.raw_label for item in scene.objects)
+        counted = Counter(item.raw_label for item in scene.facts.objects)
         assert counted == {label: planted[label] for label in counted}
-        assert scene.counts == Counter(item.category for item in scene.objects)
+        assert scene.facts.counts == Counter(item.category for item in scene.facts.objects)
 
 
 def test_distances_are_within_a_centimetre(built: Built) -> None:
     for name, scene in built.scenes.items():
         truth = built.truth.scenes[name]
-        boxes = stack(*zip(*((o.box.center, o.box.lengths, o.box.axes) for o in scene.objects), strict=True))
+        boxes = stack(*zip(*((o.box.center, o.box.lengths, o.box.axes) for o in scene.facts.objects), strict=True))
         matched = np.array([planted for _, planted in pairs(scene, truth)])
         i, j = np.triu_indices(len(matched), k=1)
         planted = np.array(truth.distances_m)[matched[i], matched[j]]
@@ -107,7 +109,7 @@ def test_first_appearances_are_within_one_frame(built: Built) -> None:
     for name, scene in built.scenes.items():
         truth = built.truth.scenes[name]
         for number, planted in pairs(scene, truth):
-            seen, known = scene.objects[number].visibility, truth.objects[planted]
+            seen, known = scene.facts.objects[number].visibility, truth.objects[planted]
             assert seen is not None
             if known.first_s is None:
                 assert seen.first_seen_s is None, (name, known.label)
@@ -123,8 +125,8 @@ def test_what_no_frame_shows_is_never_asked_about(built: Built) -> None:
         hidden = {truth.objects[i].label for i in truth.never_seen}
         assert hidden
         scene = built.scenes[name]
-        unseen = {o.category for o in scene.objects if o.raw_label in hidden}
-        shown = {o.category for o in scene.objects if o.visibility and o.visibility.frames_seen}
+        unseen = {o.category for o in scene.facts.objects if o.raw_label in hidden}
+        shown = {o.category for o in scene.facts.objects if o.visibility and o.visibility.frames_seen}
         asked = {c for q in built.questions if q["scene"] == name for c in q["operands"]}
         assert not (unseen - shown) & asked
 
@@ -132,7 +134,7 @@ def test_what_no_frame_shows_is_never_asked_about(built: Built) -> None:
 def test_room_areas(built: Built) -> None:
     # The outline of all vertices lies at the outer side of the walls' surface: a few percent more than the floor.
     for name, scene in built.scenes.items():
-        assert scene.room.area_m2 == pytest.approx(built.truth.scenes[name].outline_area_m2, rel=0.03), name
+        assert scene.facts.room.area_m2 == pytest.approx(built.truth.scenes[name].outline_area_m2, rel=0.03), name
 
 
 def test_planted_routes_are_among_the_candidates(built: Built) -> None:
@@ -159,7 +161,7 @@ def test_answers_follow_from_the_planted_boxes(built: Built) -> None:
     for question in built.questions:
         scene, truth = built.scenes[question["scene"]], built.truth.scenes[question["scene"]]
         planted = dict(pairs(scene, truth))
-        of = {scene.objects[i].category: t for i, t in planted.items()}
+        of = {scene.facts.objects[i].category: t for i, t in planted.items()}
         if question["task"] == "object_size_estimation":
             side = max(truth.objects[of[question["operands"][0]]].box.lengths)
             assert float(question["answer"]) == pytest.approx(100 * side, abs=1.5)
@@ -167,7 +169,7 @@ def test_answers_follow_from_the_planted_boxes(built: Built) -> None:
             a, b = (of[c] for c in question["operands"])
             assert float(question["answer"]) == pytest.approx(truth.distances_m[a][b], abs=0.065)
         elif question["task"] == "object_counting":
-            labels = {o.raw_label for o in scene.objects if o.category == question["operands"][0]}
+            labels = {o.raw_label for o in scene.facts.objects if o.category == question["operands"][0]}
             seen = sum(o.label in labels and i not in truth.never_seen for i, o in enumerate(truth.objects))
             assert int(question["answer"]) == seen
         else:

@@ -19,9 +19,10 @@ from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.core.identity import question_ids
-from pipeline.core.schema import Rejection, Scene
+from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import ModelSpec
+from pipeline.worlds.flight.facts import FlightScene
 
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
@@ -38,7 +39,7 @@ class AuthorConfig(BaseModel):
 
 
 def author(
-    scene: Scene,
+    scene: FlightScene,
     candidates: pa.Table,
     ask: Ask,
     tasks: Sequence[AuthoredTask],
@@ -64,8 +65,8 @@ def author(
     answered = {row["task"] for row in candidates.select(["task", "reason"]).to_pylist() if row["reason"] is None}
     left = [task for task in tasks if task.name not in answered]
     rows = []
-    if scene.flight and left:
-        for task, drafts in _drafts(Observed(scene.flight), ask, left, video, questions_per_task):
+    if left:
+        for task, drafts in _drafts(Observed(scene.facts), ask, left, video, questions_per_task):
             rows += [_row(scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
@@ -118,7 +119,7 @@ def _examined(item: Item, facts: Observed, known: Extract, before: Sequence[Item
     return _Draft(mended, None, tuple(passed), mended != item)
 
 
-def _row(scene: Scene, task: AuthoredTask, number: int, draft: _Draft) -> dict[str, Any]:
+def _row(scene: FlightScene, task: AuthoredTask, number: int, draft: _Draft) -> dict[str, Any]:
     operands = [str(number), *([draft.item.question] if draft.item else [])]
     row: dict[str, Any] = {
         "id": question_ids(scene.id, task.name, task.template, [operands])[0],

@@ -10,7 +10,7 @@ from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, told
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
-from pipeline.core.schema import Action
+from pipeline.worlds.flight.facts import Action
 
 MAX_MOVEMENTS: Final = 100
 MAX_OBJECTS: Final = 40

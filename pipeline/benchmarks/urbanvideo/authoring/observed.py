@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import SIDES
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.schema import Flight, Landmark, Motion, Segment
+from pipeline.worlds.flight.facts import Flight, Landmark, Motion, Segment
 
 MARGIN_DEG: Final = 15.0  # to the edge of a side, as for the landmark tasks that are answered from facts
 MAX_LANDMARKS: Final = 40  # told to a model: those in view, then the nearest

@@ -11,8 +11,8 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
-from pipeline.core.schema import Action
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
+from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import LEAST_M
 from pipeline.worlds.flight.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
 from pipeline.worlds.flight.view import FlightView

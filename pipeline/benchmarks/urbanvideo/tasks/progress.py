@@ -8,8 +8,9 @@ from typing import Final
 
 from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
 from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
-from pipeline.core.schema import Action, Rejection
+from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
+from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import TILTS, Actions, Step
 from pipeline.worlds.flight.view import FlightView
 

@@ -34,7 +34,7 @@ class AppearanceOrder:
 
     def obstacle(self, view: SceneView) -> Rejection | None:
         """Without an examined video nothing is known about appearance."""
-        if view.scene.observation is not None:
+        if view.scene.facts.observation is not None:
             return None
         return Rejection(reason="video_not_examined", measured=None, limit=None, unit=None)
 

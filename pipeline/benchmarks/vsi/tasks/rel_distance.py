@@ -55,7 +55,7 @@ class RelDistance:
         gap = np.diff(ranked, axis=1).min(1, initial=np.inf)  # an audit may meet a single choice
         labels = view.categories[choices]
         nearest = labels[np.arange(len(labels)), distance.argmin(1)]
-        rules, area = view.rules, view.scene.room.area_m2
+        rules, area = view.rules, view.scene.facts.room.area_m2
         small_room = area is not None and area <= rules.large_room_m2
         limit = rules.gap_min_m if small_room else rules.gap_min_large_room_m
         return Answers(

@@ -36,7 +36,7 @@ class RoomSize:
 
     def obstacle(self, view: SceneView) -> Rejection | None:
         """A room that was not measured, or whose measurement is doubtful, is never asked about."""
-        if view.scene.room.area_m2 is None:
+        if view.scene.facts.room.area_m2 is None:
             return Rejection(reason="room_not_measured", measured=None, limit=None, unit="m2")
         doubt = view.doubt("room")
         if doubt is None:
@@ -50,7 +50,7 @@ class RoomSize:
     def answer(self, view: SceneView, operands: IntArray) -> Answers:
         """The area as the source measured it."""
         n = len(operands)
-        area = view.scene.room.area_m2
+        area = view.scene.facts.room.area_m2
         measured = np.full(n, np.nan if area is None else area)
         kinds = room_kinds(view)
         flag = "open_plan" if len(kinds) > ONE_ROOM else ""

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.schema import Rejection, Route
+from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import bearing_deg
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
 from pipeline.questions.arrays import WRITTEN, Answers, Check, Fact, check
+from pipeline.worlds.indoor.facts import Route
 from pipeline.worlds.indoor.view import SceneView, Slot
 
 STRAIGHT_BELOW_DEG: Final = 30.0
@@ -55,7 +56,7 @@ class RoutePlanning:
 
     def obstacle(self, view: SceneView) -> Rejection | None:
         """Without the outline of the floor no way can be checked."""
-        if view.scene.room.floor:
+        if view.scene.facts.room.floor:
             return None
         return Rejection(reason="floor_not_measured", measured=None, limit=None, unit=None)
 
@@ -149,7 +150,7 @@ class RoutePlanning:
 
     def _walk(self, view: SceneView, operands: IntArray) -> Walk:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
-        floor = free_floor(view.scene.room.floor or ())
+        floor = free_floor(view.scene.facts.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
         rows, at = np.arange(len(operands)), box[:, 0]
         heading = _unit(plan.center[box[:, 1]] - plan.center[at])
@@ -180,7 +181,7 @@ class RoutePlanning:
     def _written(self, view: SceneView) -> dict[tuple[str, ...], Route]:
         """Routes written by people by their operands, if those are all unique here and no more than ours have."""
         usable = {str(view.categories[i]) for i in view.usable("unique")}
-        routes = {route_operands(route): route for route in view.scene.routes}
+        routes = {route_operands(route): route for route in view.scene.facts.routes}
         return {n: r for n, r in routes.items() if usable.issuperset(n) and len(n) <= len(self.roles)}
 
     def _written_operands(self, view: SceneView, width: int) -> IntArray:

@@ -8,9 +8,10 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt, note
-from pipeline.core.schema import Finding, Flight, Landmark, Motion, Scene, Segment, View
+from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, View
 from pipeline.worlds.flight.observe.landmarks import labels
 from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
@@ -20,15 +21,13 @@ MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is w
 _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
 
 
-def observe_flight(scene: Scene, geometry: FlightGeometry, config: MotionConfig) -> Scene:
+def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionConfig) -> FlightScene:
     """The scene with `Flight.motion` and the labels of its landmarks.
 
     Times count from the start of the video; what the log tells of before and after the video is left out. Findings
     named `quantised` give the step of the log's positions over ground, below which no movement is claimed.
     """
-    flight = scene.flight
-    if flight is None:
-        raise ValueError(f"{scene.id} is no flight")
+    flight = scene.facts
     step = max((f.measured or 0.0 for f in scene.findings if f.name == "quantised"), default=0.0)
     end_s = _video_seconds(scene)
     found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0))
@@ -49,7 +48,7 @@ def observe_flight(scene: Scene, geometry: FlightGeometry, config: MotionConfig)
         notes += _heights(named)
     return scene.model_copy(
         update={
-            "flight": flight.model_copy(update={"motion": motion, "landmarks": named}),
+            "facts": flight.model_copy(update={"motion": motion, "landmarks": named}),
             "findings": (*scene.findings, *notes),
         }
     )
@@ -99,7 +98,7 @@ def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ..
     return tuple(None if np.isnan(v) else v for v in rounded.tolist())
 
 
-def _video_seconds(scene: Scene) -> float | None:
+def _video_seconds(scene: FlightScene) -> float | None:
     video = scene.video
     return video.frames / video.fps if video and video.frames and video.fps else None
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.schema import Landmark
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
+from pipeline.worlds.flight.facts import Landmark
 
 WINDS: Final = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 _HALF_SECTOR_DEG: Final = 22.5

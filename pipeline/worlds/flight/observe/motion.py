@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.schema import Model
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.observe.smoothing import despiked, fitted, rate_error, resampled, white_noise, window_s
 
@@ -18,14 +19,12 @@ _BRIDGED_S: Final = 2.0  # without a value that others around it have; longer, i
 _EPS_S: Final = 1e-6  # log times are exact to the microsecond
 
 
-class Needs(BaseModel):
+class Needs(Model):
     """What a kind of movement needs. Rates per second, in metres or degrees.
 
     A movement begins where its rate rises above ``start`` and lasts while it stays above ``stop``, so that a rate near
     one threshold does not flicker.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: float = Field(gt=0)
     stop: float = Field(gt=0)
@@ -38,7 +37,7 @@ class Needs(BaseModel):
         return self
 
 
-class MotionConfig(BaseModel):
+class MotionConfig(Model):
     """Thresholds of the movements and of the views.
 
     The least amounts are half of the smallest actions of the simulators behind the released questions (AerialVLN: 5 m
@@ -46,8 +45,6 @@ class MotionConfig(BaseModel):
     of 2. The thresholds of speed lie above what hovering drones drift: makers state 1.5 m horizontally and 0.5 m
     vertically under satellite positioning (DJI Phantom 4 and Mavic 3 specifications), over some seconds.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rate_hz: float = Field(default=5.0, gt=0, le=50)
     move: Needs = Needs(start=0.8, stop=0.4, least=1.5)

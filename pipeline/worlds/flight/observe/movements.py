@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Action, Segment
+from pipeline.worlds.flight.facts import Action, Segment
 from pipeline.worlds.flight.observe.motion import Fits, FlightPath, MotionConfig
 from pipeline.worlds.flight.observe.runs import ACTIONS, Kind, Run, channels, runs_of, snapped, summed
 

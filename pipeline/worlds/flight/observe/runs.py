@@ -14,7 +14,7 @@ from scipy import ndimage
 from scipy.integrate import cumulative_trapezoid
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Action
+from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.observe.motion import START_ERRORS, Fit, Fits, FlightPath, MotionConfig, Needs
 
 Kind = Literal["along", "across", "over", "climb", "turn", "gimbal"]

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import ndimage
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.schema import Camera, Landmark, View
 from pipeline.geometry.bearings import distance_m, in_picture
 from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
 from pipeline.geometry.tracks import Buildings
+from pipeline.worlds.flight.facts import Camera, Landmark, View
 from pipeline.worlds.flight.observe.motion import MotionConfig
 
 TALLEST_M: Final = 100.0  # as high as what has no known height may be: few buildings are higher

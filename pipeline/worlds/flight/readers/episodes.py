@@ -15,13 +15,13 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, note
-from pipeline.core.schema import Flight, Scene
 from pipeline.formats.logs.openfly import Episode, read_episodes
 from pipeline.formats.logs.openfly_actions import agreement
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
 
 STEP_MAX_CHARS: Final = 200  # of the schema's names
@@ -74,7 +74,7 @@ class Episodes:
         unique = (ref for ref in refs if seen[ref.id] == 1)
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> FlightScene:
         """See `Reader.read`."""
         files, findings = SceneFiles(root, ref), Findings()
         episode = _episode(files)
@@ -85,22 +85,21 @@ class Episodes:
         if not route or not all(map(usable_name, route)):
             message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"
             raise files.fault(files.folder, "unusable_instruction", message, "mend the instruction")
-        return Scene(
+        return FlightScene(
             id=ref.id,
             dataset=ref.dataset,
             name=files.name,
-            kind="flight",
             source=files.source(self.name, self.version, "none"),
-            flight=Flight(log=self.name, origin=assembled.origin, route=route),
+            facts=Flight(log=self.name, origin=assembled.origin, route=route),
             findings=(*assembled.findings, *findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> FlightGeometry:
+    def geometry(self, root: Path, ref: SceneRef, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`."""
         files = SceneFiles(root, ref)
         return FlightGeometry(_track(files, _episode(files)).track)
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+    def footage(self, root: Path, ref: SceneRef, scene: FlightScene) -> None:
         """See `Reader.footage`: the files hold no pictures."""
 
 

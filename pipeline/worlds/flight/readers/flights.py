@@ -16,7 +16,7 @@ import numpy as np
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Camera, Flight, Origin, Scene, Video
+from pipeline.core.schema import Origin, Video
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
@@ -26,6 +26,7 @@ from pipeline.reading.folders import Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
@@ -78,7 +79,7 @@ class Flights:
                 broken.append(error)
         return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> FlightScene:
         """See `Reader.read`."""
         files, findings = SceneFiles(root, ref), Findings()
         settings = _settings(files, findings)
@@ -94,25 +95,24 @@ class Flights:
             video_offset_s=settings.video_offset_s,
             landmarks=found.landmarks,
         )
-        return Scene(
+        return FlightScene(
             id=ref.id,
             dataset=ref.dataset,
             name=files.name,
-            kind="flight",
             source=files.source(self.name, self.version, "none"),
             video=video,
-            flight=flight,
+            facts=flight,
             findings=(*assembled.findings, *findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> FlightGeometry:
+    def geometry(self, root: Path, ref: SceneRef, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`: the track, and the buildings within a kilometre of it."""
         files, findings = SceneFiles(root, ref), Findings()
         settings = _settings(files, findings)
         _, assembled = _track(files, settings, findings)
         return FlightGeometry(assembled.track, read_surroundings(files, settings, assembled, findings).buildings)
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+    def footage(self, root: Path, ref: SceneRef, scene: FlightScene) -> Footage | None:
         """See `Reader.footage`."""
         files = SceneFiles(root, ref)
         path = _one(files, read_settings(files) or FlightSettings(), "video")

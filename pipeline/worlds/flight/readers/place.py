@@ -10,10 +10,11 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Landmark, Origin
+from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.feature import Feature, mentioned
+from pipeline.worlds.flight.facts import Landmark
 
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
 GROUND_DIFFERENCE_M: Final = (

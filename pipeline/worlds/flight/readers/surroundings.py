@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Landmark
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings, Track
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import Box, Feature, box_around
 from pipeline.reading.maps.read import read_context
+from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file
 from pipeline.worlds.flight.readers.place import Placed, buildings, check_heights, landmarks
 from pipeline.worlds.flight.tracks.assemble import Assembled

@@ -12,7 +12,7 @@ from typing import Final, cast
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Action
+from pipeline.worlds.flight.facts import Action
 
 STEP_S: Final = 0.005  # of the integration; every ramp begins and ends on a step
 RAMP_S: Final = {"forward": 0.8, "left": 0.8, "up": 0.8, "turn": 0.6, "tilt": 0.5}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pipeline.core.schema import Camera
+from pipeline.worlds.flight.facts import Camera
 from pipeline.worlds.flight.samples.pilot import Move, lasting
 
 LogKind = Literal["px4", "px4_gps", "dji_gimbal", "dji_repeated", "dji_rtk", "airsim"]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Camera
 from pipeline.sampling.camera import Lens
+from pipeline.worlds.flight.facts import Camera
 from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block, Color
 
 Float32 = npt.NDArray[np.float32]

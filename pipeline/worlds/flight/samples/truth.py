@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Action, Camera, Model, Origin, Vec3
+from pipeline.core.schema import Model, Origin, Vec3
+from pipeline.worlds.flight.facts import Action, Camera
 from pipeline.worlds.flight.samples.city import PLACES, Block, to_enu
 from pipeline.worlds.flight.samples.pilot import Pose, ends_s
 from pipeline.worlds.flight.samples.plans import Plan

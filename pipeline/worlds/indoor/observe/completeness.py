@@ -12,8 +12,8 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Room
 from pipeline.geometry.floors import CELL_M, free_floor
+from pipeline.worlds.indoor.facts import Room
 
 REACH_M: Final = 0.5  # to both sides of the path: about what a person who carries a camera walks over
 

@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Observation, Scene, Visibility
+from pipeline.core.schema import Finding, Model
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
 from pipeline.worlds.indoor.observe.completeness import unscanned_below
 
 DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
@@ -23,10 +24,8 @@ DEPTH_TOLERANCE_MIN_M: Final = 0.1
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB
 
 
-class ObserveConfig(BaseModel):
+class ObserveConfig(Model):
     """Which frames are examined, and how closely."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     frames_per_second: float = Field(default=2.0, gt=0)
     width: int = Field(default=160, ge=16, le=1920)
@@ -50,19 +49,19 @@ class PixelCounts:
     depth_agreement: float | None
 
 
-def observe(scene: Scene, geometry: SceneGeometry, config: ObserveConfig) -> Scene:
+def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) -> IndoorScene:
     """The scene with the visibility of every object, and what was examined to find it."""
     frames = geometry.frames
     n_video = (scene.video.frames if scene.video else None) or int(frames.number.max(initial=-1)) + 1
     regular, budgets = examined_frames(frames, n_video, config)
     chosen = np.unique(np.concatenate([regular, *budgets.values()]).astype(np.intp))
-    counts = count_pixels(geometry, len(scene.objects), chosen, config.width, config.height)
+    counts = count_pixels(geometry, len(scene.facts.objects), chosen, config.width, config.height)
     row = {int(frame): i for i, frame in enumerate(counts.frame)}
     in_regular = counts.pixels[[row[int(f)] for f in regular]]
     in_budget = {n: counts.pixels[[row[int(f)] for f in chosen_n]] for n, chosen_n in budgets.items()}
     seen = in_regular >= config.min_pixels
     objects = []
-    for number, item in enumerate(scene.objects):
+    for number, item in enumerate(scene.facts.objects):
         hits = np.flatnonzero(seen[:, number])
         visibility = Visibility(
             frames_seen=len(hits),
@@ -71,7 +70,7 @@ def observe(scene: Scene, geometry: SceneGeometry, config: ObserveConfig) -> Sce
             budgets={n: int(pixels[:, number].max(initial=0)) for n, pixels in in_budget.items()},
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
-    missing = unscanned_below(scene.room, frames.world_T_camera[:, :3, 3])
+    missing = unscanned_below(scene.facts.room, frames.world_T_camera[:, :3, 3])
     observation = Observation(
         frames_examined=len(regular),
         frames_skipped=frames.skipped,
@@ -83,7 +82,28 @@ def observe(scene: Scene, geometry: SceneGeometry, config: ObserveConfig) -> Sce
         unscanned_m2=None if missing is None else round(missing.area_m2, 4),
         unscanned_share=None if missing is None else round(missing.share, 4),
     )
-    return scene.model_copy(update={"objects": tuple(objects), "observation": observation})
+    observed = scene.with_facts(objects=tuple(objects), observation=observation)
+    return observed.model_copy(update={"findings": (*scene.findings, *_incomplete(observation, config))})
+
+
+def _incomplete(observation: Observation, config: ObserveConfig) -> tuple[Finding, ...]:
+    """A fault where the mesh lacks too much of what the camera walked over: the video shows what nobody annotated."""
+    share = observation.unscanned_share
+    if share is None or share <= config.unscanned_max:
+        return ()
+    return (
+        Finding(
+            name="incomplete_mesh",
+            severity="fault",
+            subject="mesh",
+            message=f"{share:.1%} of the floor's area lies below the camera's path and is missing from the mesh "
+            f"(limit {config.unscanned_max:.1%})",
+            measured=share,
+            limit=config.unscanned_max,
+            unit="share",
+            remedy="the video shows what nobody annotated: leave the scene out, or raise observe.unscanned_max",
+        ),
+    )
 
 
 def examined_frames(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.findings import Findings, fault
-from pipeline.core.schema import Scene, Video
+from pipeline.core.schema import Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
@@ -24,6 +24,7 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.arkit_film import movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, no_frames, picture_footage
@@ -81,7 +82,7 @@ class ARKitScenes:
             root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _beside(root, folder)
         )
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
         """See `Reader.read`."""
         files, findings = SceneFiles(root, ref), Findings()
         mesh, instances = _scan(files, load_curation(self.name), findings)
@@ -89,28 +90,26 @@ class ARKitScenes:
             check_against_mesh(item, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, mesh, findings)
-        return Scene(
+        return IndoorScene(
             id=ref.id,
             dataset=ref.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
             video=video,
-            objects=objects,
-            counts=counts,
-            room=measure_room(mesh.vertices, findings),
+            facts=Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings)),
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry:
+    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
         files, findings = SceneFiles(root, ref), Findings()
         mesh, instances = _scan(files, load_curation(self.name), findings)
         film = open_film(files, findings)
-        owner = label_vertices(mesh.vertices, scene.objects, instances)
+        owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         frames = film.table.frames() if film and film.table else no_frames()
         return SceneGeometry(mesh.vertices, mesh.faces, owner, frames)
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
         files = SceneFiles(root, ref)
         film = open_film(files, Findings())

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import OrientedBox, SceneObject
+from pipeline.core.schema import OrientedBox
 from pipeline.reading.checks import check_repeats
+from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.readers.categories import Curation, normal
 
 GROWN_M: Final = 0.05  # how far outside an annotated box its vertices may lie

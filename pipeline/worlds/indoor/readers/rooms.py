@@ -6,8 +6,8 @@ from typing import Final
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
-from pipeline.core.schema import Room
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
+from pipeline.worlds.indoor.facts import Room
 
 HOLES_MAX: Final = 0.25  # of the area; beyond it the scan is too incomplete to tell the size of the room
 AREA_METHOD: Final = f"alpha_shape alpha={ROOM_ALPHA_PER_M:g} all vertices"

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Scene, Video
+from pipeline.core.schema import Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import DEGENERATE_M
@@ -27,6 +27,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.alignment import INFO, alignment, scan_info
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -104,41 +105,39 @@ class ScanNet:
         names = split_names(root, places, self.split)
         return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
         """See `Reader.read`."""
         files, findings = SceneFiles(root, ref), Findings()
         scan = self._scan(files, load_curation(self.name), findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
         check_labels(files, files.folder / LABELS.format(files.name), findings)
-        return Scene(
+        return IndoorScene(
             id=ref.id,
             dataset=ref.dataset,
             name=files.name,
             source=files.source(self.name, self.version, BOX_METHODS[self.box_fit]),
             video=video,
-            objects=objects,
-            counts=counts,
-            room=measure_room(scan.mesh.vertices, findings),
+            facts=Scan(objects=objects, counts=counts, room=measure_room(scan.mesh.vertices, findings)),
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry:
+    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
         files, findings = SceneFiles(root, ref), Findings()
         scan = self._scan(files, load_curation(self.name), findings)
         film = _film(files, scan.info, findings)
         frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
-        owner = label_vertices(scan.mesh.vertices, scene.objects, scan.instances)
+        owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
         return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames)
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
         files = SceneFiles(root, ref)
         film = _film(files, scan_info(files), Findings())
         return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
 
-    def object_images(self, root: Path, ref: SceneRef, scene: Scene) -> ObjectImages | None:
+    def object_images(self, root: Path, ref: SceneRef, scene: IndoorScene) -> ObjectImages | None:
         """The dataset's own instance images of a scene, or None where they are not there or cannot be read."""
         files = SceneFiles(root, ref)
         path = files.folder / LABELS.format(files.name)
@@ -149,7 +148,7 @@ class ScanNet:
         if labels is None:
             return None
         scan = self._scan(files, load_curation(self.name), Findings())
-        owner = label_vertices(scan.mesh.vertices, scene.objects, scan.instances)
+        owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
         object_of = {i.number: int(owner[i.vertices[0]]) for i in scan.instances if i.vertices is not None}
         return ObjectImages(labels, object_of)
 

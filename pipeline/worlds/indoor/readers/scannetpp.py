@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Scene, Video
+from pipeline.core.schema import Video
 from pipeline.formats.depth_stream import open_depth
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.ply import Mesh
@@ -31,6 +31,7 @@ from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import FrameTable, check_frames, check_upright, frame_rate, no_frames
 from pipeline.worlds.indoor.readers.meshes import load_mesh
@@ -101,7 +102,7 @@ class ScanNetPP:
         names = split_names(root, (file, f"splits/{file}"), self.split)
         return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
         """See `Reader.read`."""
         files, findings = SceneFiles(root, ref), Findings()
         mesh, instances = _scan(files, load_curation(self.name), findings)
@@ -113,27 +114,25 @@ class ScanNetPP:
             frames = film.table.frames()
             check_frames(files, files.folder / POSES, frames, mesh.vertices, findings)
             check_upright(film.video.path, frames, findings)
-        return Scene(
+        return IndoorScene(
             id=ref.id,
             dataset=ref.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
             video=film.video if film else None,
-            objects=objects,
-            counts=counts,
-            room=measure_room(mesh.vertices, findings),
+            facts=Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings)),
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> SceneGeometry:
+    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
         files, findings = SceneFiles(root, ref), Findings()
         mesh, instances = _scan(files, load_curation(self.name), findings)
         film = _film(files, findings)
-        owner = label_vertices(mesh.vertices, scene.objects, instances)
+        owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         return SceneGeometry(mesh.vertices, mesh.faces, owner, film.table.frames() if film else no_frames())
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> Footage | None:
+    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
         files = SceneFiles(root, ref)
         film = _film(files, Findings())

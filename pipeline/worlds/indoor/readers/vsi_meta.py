@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt, fault, printable
-from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
 ROOM_MAX_M2: Final = 10_000.0
@@ -64,7 +65,7 @@ class VsiMeta:
         unique = (ref for ref in refs if seen[ref.id] == 1)
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> Scene:
+    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
         path = root / ref.files[0]
         raw = _read_span(path, ref)
@@ -77,10 +78,10 @@ class VsiMeta:
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
 
-    def geometry(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> None:
         """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
 
-    def footage(self, root: Path, ref: SceneRef, scene: Scene) -> None:
+    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> None:
         """See `Reader.footage`: the released metadata name the video but do not hold it."""
 
 
@@ -134,7 +135,7 @@ def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | No
     return scene
 
 
-def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMeta) -> Scene | None:
+def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMeta) -> IndoorScene | None:
     """The scene, or None if any finding is a fault."""
     check_keys(raw, SCENE_KEYS, "scene", findings)
     dataset, name = ref.id.split("/")
@@ -147,15 +148,13 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
     video = _video(raw.get("video_path"), findings)
     if findings.faults:
         return None
-    return Scene(
+    return IndoorScene(
         id=ref.id,
         dataset=dataset,
         name=name,
         source=Source(reader=reader.name, reader_version=reader.version, files=ref.files, sha256=ref.stamp),
         video=video,
-        objects=tuple(objects),
-        counts=counts,
-        room=room,
+        facts=Scan(objects=tuple(objects), counts=counts, room=room),
         findings=tuple(findings.items),
     )
 

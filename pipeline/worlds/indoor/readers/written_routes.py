@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.schema import Route
+from pipeline.worlds.indoor.facts import Route
 
 KEYS: Final = frozenset({"scene", "start", "facing", "steps", "destination"})
 _FORWARD: Final = re.compile(r"go forward until (?:the )?(.+?)\.?", re.IGNORECASE)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
-from pipeline.core.schema import Flight, Landmark, Motion, Scene, Segment, Source, View
+from pipeline.core.schema import Source
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
+from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, View
 
 # 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
 SEGMENTS = (
@@ -63,7 +64,7 @@ def motion(**changes: Any) -> Motion:
     return Motion(**(values | changes))
 
 
-def flight_scene(name: str = "f1", **changes: Any) -> Scene:
+def flight_scene(name: str = "f1", **changes: Any) -> FlightScene:
     flight: dict[str, Any] = {
         "log": "airsim",
         "origin": None,
@@ -72,15 +73,11 @@ def flight_scene(name: str = "f1", **changes: Any) -> Scene:
         "motion": motion(),
     }
     source = Source(reader="made", reader_version=1, files=("log.csv",), sha256="0" * 64)
-    return Scene(
-        id=f"made/{name}", dataset="made", name=name, kind="flight", source=source, flight=Flight(**(flight | changes))
-    )
+    return FlightScene(id=f"made/{name}", dataset="made", name=name, source=source, facts=Flight(**(flight | changes)))
 
 
 def facts(**changes: Any) -> Observed:
-    flight = flight_scene(**changes).flight
-    assert flight is not None
-    return Observed(flight)
+    return Observed(flight_scene(**changes).facts)
 
 
 @dataclass(frozen=True)

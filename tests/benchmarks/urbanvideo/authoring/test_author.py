@@ -178,8 +178,6 @@ def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:
     model = Scripted(compose=OK)
     assert reasons(model, motion=None) == ["narrate_without_facts"]
     assert model.requests == []
-    scan = flight_scene().model_copy(update={"kind": "scan", "flight": None})
-    assert author(scan, NONE, model, [TASK]).num_rows == 0
 
 
 def test_a_model_that_sees_the_video_is_shown_it_and_its_objects_are_extracted(tmp_path: Path) -> None:

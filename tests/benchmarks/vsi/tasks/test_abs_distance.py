@@ -8,14 +8,14 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from pipeline.benchmarks.vsi.rules import Rules
-from pipeline.core.schema import Scene
 from pipeline.geometry.grids import grid_cloud
+from pipeline.worlds.indoor.facts import IndoorScene
 from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader
 
 TASK = "object_abs_distance"
 
 
-def pair(gap_m: float) -> Scene:
+def pair(gap_m: float) -> IndoorScene:
     """A bed of 2 x 2 m and, this far beside it, a lamp of 40 cm."""
     return make_scene([("bed", (0, 0, 0.5), (2, 2, 1), 0.0), ("lamp", (1.2 + gap_m, 0.3, 0.4), (0.4, 0.4, 0.4), 0.0)])
 
@@ -59,7 +59,8 @@ def test_official_measures_between_grid_points() -> None:
     for gap_mm in range(120, 260, 7):
         scene = pair(gap_mm / 1000)
         clouds = [
-            grid_cloud(*(np.array(part) for part in (o.box.center, o.box.lengths, o.box.axes))) for o in scene.objects
+            grid_cloud(*(np.array(part) for part in (o.box.center, o.box.lengths, o.box.axes)))
+            for o in scene.facts.objects
         ]
         brute = cdist(*clouds).min()
         row = row_of(scene, TASK, ["bed", "lamp"], "official")

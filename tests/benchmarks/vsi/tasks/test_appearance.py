@@ -9,11 +9,11 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
-from pipeline.core.schema import Observation, Scene, Visibility
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
+from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
 from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import cube, make_scene
 
@@ -29,18 +29,18 @@ OBSERVATION = Observation(
 )
 
 
-def filmed(first_s: list[tuple[str, float | None]], pixels: dict[str, dict[int, int]] | None = None) -> Scene:
+def filmed(first_s: list[tuple[str, float | None]], pixels: dict[str, dict[int, int]] | None = None) -> IndoorScene:
     """A scene of cubes that the video shows from the given times on."""
     scene = make_scene([cube(name, 1.0 * i, 0.0) for i, (name, _) in enumerate(first_s)])
     objects = []
-    for item, (name, first) in zip(scene.objects, first_s, strict=True):
+    for item, (name, first) in zip(scene.facts.objects, first_s, strict=True):
         budgets = (pixels or {}).get(name, {16: 0 if first is None else 50, 32: 0 if first is None else 50})
         seen = Visibility(frames_seen=int(first is not None), largest_pixels=50, first_seen_s=first, budgets=budgets)
         objects.append(item.model_copy(update={"visibility": seen}))
-    return scene.model_copy(update={"objects": tuple(objects), "observation": OBSERVATION})
+    return scene.with_facts(objects=tuple(objects), observation=OBSERVATION)
 
 
-def rows(scene: Scene) -> list[dict[str, object]]:
+def rows(scene: IndoorScene) -> list[dict[str, object]]:
     return candidates(SceneView(scene, STRICT), [TASK]).to_pylist()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.schema import Visibility
+from pipeline.worlds.indoor.facts import Visibility
 from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader
 
 TASK = "object_counting"
@@ -82,9 +82,9 @@ def test_what_the_video_never_shows_is_not_counted_by_strict() -> None:
     unseen = Visibility(frames_seen=0, largest_pixels=0, first_seen_s=None, budgets={})
     objects = tuple(
         o.model_copy(update={"visibility": unseen}) if (o.category, o.instance) in {("chair", 1), ("table", 0)} else o
-        for o in scene.objects
+        for o in scene.facts.objects
     )
-    scene = scene.model_copy(update={"objects": objects})
+    scene = scene.with_facts(objects=objects)
     assert row_of(scene, TASK, ["chair"], "strict")["answer"] == "2"
     assert refusal_of(row_of(scene, TASK, ["table"], "strict")) == ("too_few_instances", 1.0, 2.0, "objects")
     assert row_of(scene, TASK, ["chair"], "official")["answer"] == "3"

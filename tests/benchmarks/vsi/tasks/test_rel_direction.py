@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.schema import OrientedBox, Scene
+from pipeline.core.schema import OrientedBox
+from pipeline.worlds.indoor.facts import IndoorScene
 from tests.conftest import BOTH, OFFICIAL_EXACT, Vec3, cube, make_scene, refusal_of, row_of, rows_of
 
 STRICT = PROFILES["strict"]
@@ -20,7 +21,7 @@ def task(level: str) -> str:
     return f"object_rel_direction_{level}"
 
 
-def seen_at(bearing: float, turn: float = 90.0) -> Scene:
+def seen_at(bearing: float, turn: float = 90.0) -> IndoorScene:
     """Door at the origin, sofa 1.5 m ahead, tv 3 m away at this bearing; ahead is +y unless turned."""
     tv, ahead = np.radians(bearing + turn), np.radians(turn)
     return make_scene(
@@ -32,7 +33,7 @@ def seen_at(bearing: float, turn: float = 90.0) -> Scene:
     )
 
 
-def asked(level: str, scene: Scene, rules: Rules) -> dict[str, Any]:
+def asked(level: str, scene: IndoorScene, rules: Rules) -> dict[str, Any]:
     return row_of(scene, task(level), TRIPLE, rules)
 
 
@@ -172,7 +173,7 @@ def test_any_two_of_the_three_are_30_cm_to_5_m_apart(
         assert refusal_of(row) == (reason, pytest.approx(gap_m, abs=1e-6), limit, "m")
 
 
-def above(offset_m: float, who: str) -> Scene:
+def above(offset_m: float, who: str) -> IndoorScene:
     """The sofa or the tv hangs 1.5 m above the door, this far to the side."""
     centers = {"door": (0.0, 0.0, 0.0), "sofa": (0.0, 2.0, 0.0), "tv": (-2.0, 0.5, 0.0)}
     centers[who] = (offset_m, 0.0, 1.5) if who == "sofa" else (-offset_m, 0.0, 1.5)
@@ -194,11 +195,11 @@ def test_straight_above_there_is_no_direction_at_all(who: str) -> None:
     assert refusal_of(row) == ("no_direction_on_the_floor", 0.0, pytest.approx(1e-6), "m")
 
 
-def with_tv(box: OrientedBox) -> Scene:
+def with_tv(box: OrientedBox) -> IndoorScene:
     """The door at the origin, the sofa straight ahead and 3.5 m up, out of the way; the tv is this box."""
     scene = make_scene([cube("door", 0, 0, z=0.0), cube("sofa", 0, 1.5, z=3.5), cube("tv", 0, 3)])
-    *others, tv = scene.objects
-    return scene.model_copy(update={"objects": (*others, tv.model_copy(update={"box": box}))})
+    *others, tv = scene.facts.objects
+    return scene.with_facts(objects=(*others, tv.model_copy(update={"box": box})))
 
 
 @BOTH

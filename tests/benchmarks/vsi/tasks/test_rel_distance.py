@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
-from pipeline.core.schema import Scene
 from pipeline.questions.candidates import candidates
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
 
@@ -17,7 +17,7 @@ WAYS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 0))
 NAMES = ("chair", "door", "lamp", "sofa", "tv")
 
 
-def around(gaps_m: Sequence[float], area: float | None = 20.0, more: Sequence[Placed] = ()) -> Scene:
+def around(gaps_m: Sequence[float], area: float | None = 20.0, more: Sequence[Placed] = ()) -> IndoorScene:
     """A table of 20 cm at the origin and cubes of 20 cm straight in front of its faces, at these gaps."""
     placed = [
         cube(name, (gap + 0.2) * x, (gap + 0.2) * y) for name, gap, (x, y) in zip(NAMES, gaps_m, WAYS, strict=False)

@@ -36,7 +36,7 @@ def test_a_room_that_was_not_measured_is_never_zero(rules: Rules) -> None:
 @PROFILE
 def test_a_released_zero_is_a_failed_measurement(rules: Rules, tmp_path: Path) -> None:
     scene = make_scene([cube("bed", 0, 0)], area=None)
-    zero = scene.model_copy(update={"room": scene.room.model_construct(area_m2=0.0)})
+    zero = scene.with_facts(room=scene.facts.room.model_construct(area_m2=0.0))
     (row,) = rows_of(through_reader(zero, tmp_path), TASK, rules)
     assert row["reason"] == "room_not_measured"
 

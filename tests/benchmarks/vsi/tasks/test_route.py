@@ -11,11 +11,11 @@ import shapely.affinity
 
 from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
-from pipeline.core.schema import Route, Scene
 from pipeline.core.tables import asked_in
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.candidates import candidates, verdicts
 from pipeline.questions.selection import select
+from pipeline.worlds.indoor.facts import IndoorScene, Route
 from pipeline.worlds.indoor.view import SceneView
 from tests.conftest import make_scene
 
@@ -33,11 +33,11 @@ CROSS: tuple[Placed, ...] = (
 )
 
 
-def on_floor(scene: Scene, ring: tuple[tuple[float, float], ...] = SQUARE, **update: object) -> Scene:
-    return scene.model_copy(update={"room": scene.room.model_copy(update={"floor": (ring,)}), **update})
+def on_floor(scene: IndoorScene, ring: tuple[tuple[float, float], ...] = SQUARE, **update: object) -> IndoorScene:
+    return scene.with_facts(room=scene.facts.room.model_copy(update={"floor": (ring,)}), **update)
 
 
-def asked(scene: Scene, *names: str) -> tuple[str, dict[str, object]]:
+def asked(scene: IndoorScene, *names: str) -> tuple[str, dict[str, object]]:
     """Turns and verdict of one route."""
     view = SceneView(scene, STRICT)
     row = np.array([[view.index[n] for n in names] + [-1] * (5 - len(names))])

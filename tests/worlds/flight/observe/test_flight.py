@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from pipeline.core.schema import Camera, Finding, Flight, Landmark, Motion, Scene, Source, Video
+from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
@@ -30,26 +31,25 @@ def log() -> Track:
     return logged(track, 10, np.random.default_rng(0))
 
 
-def scene(**flight: object) -> Scene:
+def scene(**flight: object) -> FlightScene:
     more = {key: flight.pop(key) for key in ("video", "findings") if key in flight}
-    return Scene.model_validate(
+    return FlightScene.model_validate(
         {
             "id": "test/flight",
             "dataset": "test",
             "name": "flight",
-            "kind": "flight",
             "source": Source(reader="test", reader_version=1, files=(), sha256=""),
-            "flight": Flight.model_validate({"log": "test", "origin": None, **flight}),
+            "facts": Flight.model_validate({"log": "test", "origin": None, **flight}),
             **more,
         }
     )
 
 
-def motion(given: Scene, track: Track | None = None) -> Motion:
+def motion(given: FlightScene, track: Track | None = None) -> Motion:
     out = observe_flight(given, FlightGeometry(log() if track is None else track), CONFIG)
-    assert out.flight is not None
-    assert out.flight.motion is not None
-    return out.flight.motion
+    assert out.facts is not None
+    assert out.facts.motion is not None
+    return out.facts.motion
 
 
 def video(seconds: float) -> Video:
@@ -103,8 +103,8 @@ def test_a_log_shorter_than_its_video_is_said():
 @pytest.mark.parametrize("offset", [-100.0, 100.0])
 def test_a_video_beside_its_log_shows_nothing(offset):
     out = observe_flight(scene(video_offset_s=offset, video=video(20)), FlightGeometry(log()), CONFIG)
-    assert out.flight.motion.t_s == ()
-    assert out.flight.motion.segments == ()
+    assert out.facts.motion.t_s == ()
+    assert out.facts.motion.segments == ()
     assert [f.name for f in out.findings] == ["video_beyond_log"]
 
 
@@ -127,8 +127,8 @@ def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
 def test_landmarks_are_seen_and_labelled():
     other = Landmark(name="Tower", center=(0, -300), radius_m=5)
     out = observe_flight(scene(camera=CAMERA, landmarks=[TOWER, other]), FlightGeometry(log()), CONFIG)
-    assert [landmark.label for landmark in out.flight.landmarks] == ["Tower", "Tower"]
-    (view,) = out.flight.motion.views
+    assert [landmark.label for landmark in out.facts.landmarks] == ["Tower", "Tower"]
+    (view,) = out.facts.motion.views
     assert view.landmark == 0
     # The upper edge of the picture is at 5.3 degrees, the tower's middle at 5.7 until the drone has climbed 0.8 m.
     assert 6.2 <= view.intervals[0][0] <= 6.8
@@ -152,16 +152,10 @@ def test_a_wrong_configuration_is_refused(wrong):
         MotionConfig.model_validate(wrong)
 
 
-def test_a_scan_is_no_flight():
-    scan = scene().model_copy(update={"flight": None})
-    with pytest.raises(ValueError, match="no flight"):
-        observe_flight(scan, FlightGeometry(log()), CONFIG)
-
-
 def test_it_is_the_same_twice_and_survives_json():
     out = observe_flight(scene(camera=CAMERA, landmarks=[TOWER]), FlightGeometry(log()), CONFIG)
     assert out == observe_flight(scene(camera=CAMERA, landmarks=[TOWER]), FlightGeometry(log()), CONFIG)
-    assert Scene.model_validate_json(out.model_dump_json()) == out
+    assert FlightScene.model_validate_json(out.model_dump_json()) == out
     assert re.search(r"-0\.0\b", out.model_dump_json()) is None
 
 

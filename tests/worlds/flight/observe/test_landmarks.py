@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.schema import Landmark
+from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.observe.landmarks import WINDS, labels
 
 

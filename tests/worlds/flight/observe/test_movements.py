@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from pipeline.core.schema import Segment
 from pipeline.geometry.tracks import Track
+from pipeline.worlds.flight.facts import Segment
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases

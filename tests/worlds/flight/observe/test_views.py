@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from pipeline.core.schema import Camera, Landmark
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.worlds.flight.facts import Camera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.observe.views import views
 

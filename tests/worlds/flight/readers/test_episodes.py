@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.schema import Scene
+from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.readers.episodes import STEP_MAX_CHARS, Episodes, steps_of
 from tests.conftest import REAL_DATA
 
@@ -38,19 +38,19 @@ def write(root: Path, *episodes: Any, name: str = "episodes.json") -> Path:
     return root
 
 
-def read(root: Path) -> Scene:
+def read(root: Path) -> FlightScene:
     (ref,) = READER.scenes(root).scenes
     return READER.read(root, ref)
 
 
 def test_an_episode_is_a_flight_without_video(tmp_path: Path) -> None:
     scene = read(write(tmp_path, episode()))
-    assert (scene.id, scene.dataset, scene.kind) == ("openfly/env_1.high.2025-1-9", "openfly", "flight")
+    assert (scene.id, scene.dataset, scene.facts.world) == ("openfly/env_1.high.2025-1-9", "openfly", "flight")
     assert scene.video is None
-    assert scene.flight is not None
-    assert scene.flight.log == "openfly"
-    assert scene.flight.goal is None
-    assert scene.flight.route == ("Fly straight to the tower.", "Then, turn left.")
+    assert scene.facts is not None
+    assert scene.facts.log == "openfly"
+    assert scene.facts.goal is None
+    assert scene.facts.route == ("Fly straight to the tower.", "Then, turn left.")
     assert scene.source.files == ("episodes.json",)
     assert "actions_disagree" not in {f.name for f in scene.findings}
 
@@ -168,5 +168,5 @@ def test_the_real_episodes(tmp_path: Path) -> None:
         places = np.array([place[:3] for place in item["pos"]])
         assert track.enu_m == pytest.approx(places - places[0], abs=1e-6)
         assert len(track) == len(item["action"])
-        assert scene.flight is not None
-        assert len(scene.flight.route) >= 1
+        assert scene.facts is not None
+        assert len(scene.facts.route) >= 1

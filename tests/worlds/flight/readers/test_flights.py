@@ -49,8 +49,8 @@ def test_a_whole_flight(tmp_path: Path) -> None:
     folder = write_flight(tmp_path, settings, video_s=15)
     write_map(folder / "landmarks.geojson", point_feature(place(100, 50), name="City Hall", kind="town hall"))
     scene, flight, geometry = read(tmp_path)
-    assert (scene.id, scene.dataset, scene.name, scene.kind) == ("delft/one", "delft", "one", "flight")
-    assert scene.objects == ()
+    assert (scene.id, scene.dataset, scene.name, scene.facts.world) == ("delft/one", "delft", "one", "flight")
+    assert scene.facts.objects == ()
     assert scene.source.files == ("one/flight.yaml", "one/landmarks.geojson", "one/log.srt", "one/video.mp4")
     assert scene.video is not None
     assert scene.video.model_dump() == {
@@ -322,8 +322,8 @@ def test_a_map_in_the_root_serves_several_flights_and_its_change_changes_their_s
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Mill"))
     before = READER.scenes(tmp_path).scenes
     scene = READER.read(tmp_path, before[0])
-    assert scene.flight is not None
-    assert [m.name for m in scene.flight.landmarks] == ["Mill"]
+    assert scene.facts is not None
+    assert [m.name for m in scene.facts.landmarks] == ["Mill"]
     assert "landmarks.geojson" in scene.source.files
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Old Mill"))
     after = READER.scenes(tmp_path).scenes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.schema import Scene
+from pipeline.worlds.flight.facts import FlightScene
 from tests.conftest import REAL_DATA
 from tests.reading.maps.test_cityjson import city, rd_to_wgs84
 from tests.worlds.flight.readers.tiny_flights import (
@@ -85,7 +85,7 @@ def test_names_survive_the_whole_way(tmp_path: Path) -> None:
     write_map(folder / "landmarks.geojson", *(point_feature(place(10 * i, 5), name=n) for i, n in enumerate(NAMES)))
     scene, flight, _ = read(tmp_path)
     assert [m.name for m in flight.landmarks] == NAMES
-    assert Scene.model_validate_json(scene.model_dump_json()) == scene
+    assert FlightScene.model_validate_json(scene.model_dump_json()) == scene
 
 
 def test_landmarks_beyond_50_km_are_refused_counted_and_named(tmp_path: Path) -> None:

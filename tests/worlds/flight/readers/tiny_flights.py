@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from pipeline.core.errors import RawDataError
-from pipeline.core.schema import Finding, Flight, Scene
+from pipeline.core.schema import Finding
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.reader import SceneRef
 from pipeline.sampling.encode import VideoWriter
+from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flights import Flights
 
 LAT, LON, ALT = 52.0, 4.36, 25.0  # of the first fix
@@ -94,11 +95,11 @@ def only_ref(root: Path) -> SceneRef:
     return ref
 
 
-def read(root: Path) -> tuple[Scene, Flight, FlightGeometry]:
+def read(root: Path) -> tuple[FlightScene, Flight, FlightGeometry]:
     ref = only_ref(root)
     scene = READER.read(root, ref)
-    assert scene.flight is not None
-    return scene, scene.flight, READER.geometry(root, ref, scene)
+    assert scene.facts is not None
+    return scene, scene.facts, READER.geometry(root, ref, scene)
 
 
 def fault_of(root: Path) -> RawDataError:
@@ -116,10 +117,10 @@ def fault_of(root: Path) -> RawDataError:
     return error
 
 
-def finding(scene: Scene, name: str) -> Finding:
+def finding(scene: FlightScene, name: str) -> Finding:
     (found,) = [f for f in scene.findings if f.name == name]
     return found
 
 
-def names(scene: Scene) -> set[str]:
+def names(scene: FlightScene) -> set[str]:
     return {f.name for f in scene.findings}

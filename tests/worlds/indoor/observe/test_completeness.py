@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.core.schema import Room
+from pipeline.worlds.indoor.facts import Room
 from pipeline.worlds.indoor.observe.completeness import REACH_M, unscanned_below
 
 SQUARE = ((0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from pipeline.core.schema import OrientedBox, Room, Scene, SceneObject, Source, Video
+from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
 from pipeline.worlds.indoor.observe.visibility import (
     ObserveConfig,
     count_pixels,
@@ -58,16 +59,14 @@ def geometry(cubes: list[tuple[float, float, float, float]], camera: Frames) -> 
     )
 
 
-def scene(n: int, n_frames: int | None = None) -> Scene:
+def scene(n: int, n_frames: int | None = None) -> IndoorScene:
     box = OrientedBox(center=(0, 0, 0), lengths=(1, 1, 1), axes=AXES)
-    return Scene(
+    return IndoorScene(
         id="hand/made",
         dataset="hand",
         name="made",
         source=Source(reader="hand", reader_version=1, files=(), sha256=""),
-        objects=tuple(SceneObject(category=f"cube {i}", instance=0, box=box) for i in range(n)),
-        counts={},
-        room=Room(),
+        facts=Scan(objects=tuple(SceneObject(category=f"cube {i}", instance=0, box=box) for i in range(n))),
         video=Video(path="made.mp4", frames=n_frames) if n_frames else None,
     )
 
@@ -81,7 +80,7 @@ def test_pixels_of_a_face_seen_straight_on() -> None:
 
 def test_what_is_behind_something_else_is_not_seen() -> None:
     seen = observe(scene(2), geometry([(2, 0, 0, 0.5), (3, 0, 0, 0.3)], frames([0])), ObserveConfig())
-    front, behind = (o.visibility for o in seen.objects)
+    front, behind = (o.visibility for o in seen.facts.objects)
     assert front is not None
     assert behind is not None
     assert (front.frames_seen, front.first_seen_s) == (1, 0.0)
@@ -92,10 +91,10 @@ def test_first_time_is_that_of_the_first_frame_over_the_threshold() -> None:
     yaws = [180, 180, 90, 90, 0, 0]
     cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5), (-2, 0, 0, 0.05)]
     seen = observe(scene(3), geometry(cubes, frames(yaws)), ObserveConfig(min_pixels=20))
-    first = [o.visibility.first_seen_s for o in seen.objects if o.visibility]
+    first = [o.visibility.first_seen_s for o in seen.facts.objects if o.visibility]
     # The third cube is in view from the start, but with 0.05 / 1.975 * 75 = 1.9 pixels a side it never counts.
     assert first == [2.0, 1.0, None]
-    largest = seen.objects[2].visibility
+    largest = seen.facts.objects[2].visibility
     assert largest is not None
     assert 0 < largest.largest_pixels < 20
 
@@ -140,7 +139,7 @@ def test_budgets_know_what_they_miss() -> None:
     yaws = [0.0] * 50 + [90.0] * 2 + [0.0] * 49
     cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5)]
     seen = observe(scene(2, 101), geometry(cubes, frames(yaws, fps=10)), ObserveConfig(budgets=(4, 101)))
-    glimpse = seen.objects[1].visibility
+    glimpse = seen.facts.objects[1].visibility
     assert glimpse is not None
     assert glimpse.budgets[4] == 0
     assert glimpse.budgets[101] >= 20
@@ -155,10 +154,10 @@ def test_triangles_belong_to_the_object_of_two_corners() -> None:
 def test_no_frames_is_no_sight() -> None:
     camera = Frames(np.empty(0), np.empty(0, dtype=int), np.empty((0, 4, 4)), np.empty((0, 4)), SIZE, {"no_pose": 5})
     seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig())
-    assert seen.observation is not None
-    assert seen.observation.frames_examined == 0
-    assert seen.objects[0].visibility is not None
-    assert seen.objects[0].visibility.frames_seen == 0
+    assert seen.facts.observation is not None
+    assert seen.facts.observation.frames_examined == 0
+    assert seen.facts.objects[0].visibility is not None
+    assert seen.facts.objects[0].visibility.frames_seen == 0
 
 
 @pytest.mark.parametrize("turn", [30.0, 137.0, 270.0])
@@ -174,7 +173,7 @@ def test_turning_and_moving_room_and_camera_changes_nothing(turn: float) -> None
         base.vertices @ motion[:3, :3].T + motion[:3, 3], base.faces, base.vertex_object, moved_camera
     )
     here, there = (observe(scene(3), g, ObserveConfig()) for g in (base, moved))
-    for one, other in zip(here.objects, there.objects, strict=True):
+    for one, other in zip(here.facts.objects, there.facts.objects, strict=True):
         assert one.visibility is not None
         assert other.visibility is not None
         assert one.visibility.first_seen_s == other.visibility.first_seen_s

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.core.schema import Scene
 from pipeline.reading.reader import Reader, SceneRef
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
 
@@ -42,7 +42,7 @@ def only_scene(reader: Reader, root: Path) -> SceneRef:
     return ref
 
 
-def read_only(layout: str, root: Path) -> Scene:
+def read_only(layout: str, root: Path) -> IndoorScene:
     """Reads the one scene below a root."""
     return READERS[layout].read(root, only_scene(READERS[layout], root))
 

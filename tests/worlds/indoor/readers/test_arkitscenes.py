@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.schema import OrientedBox, Scene
+from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.objects import in_box
@@ -38,7 +39,7 @@ Copied = Callable[[str], Path]
 REAL_SKIES = {"Up": 1607, "Left": 2334, "Down": 1125, "Right": 1}
 
 
-def geometry_of(root: Path, scene: Scene) -> SceneGeometry:
+def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
     geometry = ARKitScenes().geometry(root, only_scene(ARKitScenes(), root), scene)
     assert geometry is not None
     return geometry
@@ -47,8 +48,8 @@ def geometry_of(root: Path, scene: Scene) -> SceneGeometry:
 def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:
     scene = read_only("arkitscenes", tiny / "arkitscenes")
     assert scene.id == f"arkitscenes/{ARKIT}"
-    assert [o.category for o in scene.objects] == ["chair", "chair", "sofa", "table"]
-    for item, thing in zip(scene.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
+    assert [o.category for o in scene.facts.objects] == ["chair", "chair", "sofa", "table"]
+    for item, thing in zip(scene.facts.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
         assert (item.box.center, item.box.lengths) == (thing.center, thing.lengths)
         np.testing.assert_array_equal(np.array(item.box.axes), thing.axes)
 
@@ -86,8 +87,8 @@ def test_the_smallest_of_overlapping_boxes_wins(copied: Copied) -> None:
     root = copied("arkitscenes")
     scene = read_only("arkitscenes", root)
     whole = OrientedBox(center=(2.0, 1.5, 1.0), lengths=(5.0, 4.0, 3.0), axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
-    around = scene.objects[2].model_copy(update={"box": whole})
-    labels = geometry_of(root, scene.model_copy(update={"objects": (around, *scene.objects)})).vertex_object
+    around = scene.facts.objects[2].model_copy(update={"box": whole})
+    labels = geometry_of(root, scene.with_facts(objects=(around, *scene.facts.objects))).vertex_object
     room = make_room()
     above = room.vertices[:, 2] > 0.05
     np.testing.assert_array_equal(labels[above], np.array([4, 1, 2, 3])[room.owner[above]])

@@ -32,7 +32,7 @@ def test_the_corpus_is_large_enough() -> None:
 def test_sound_scans_have_no_findings(tiny: Path, layout: str) -> None:
     scene = read_only(layout, tiny / layout)
     assert scene.findings == ()
-    assert scene.counts == {"chair": 2, "sofa": 1, "table": 1}
+    assert scene.facts.counts == {"chair": 2, "sofa": 1, "table": 1}
 
 
 @pytest.mark.parametrize("kind", sorted(FAULTS))
@@ -61,7 +61,7 @@ def test_findings_stay_with_the_scene(copied: Copied, kind: str) -> None:
     assert found[0].remedy
     if expected.measured is not None:
         assert found[0].measured == pytest.approx(expected.measured, abs=0.02)
-    assert sum(scene.counts.values()) == len(scene.objects)
+    assert sum(scene.facts.counts.values()) == len(scene.facts.objects)
     geometry = READERS[expected.layout].geometry(root, only_scene(READERS[expected.layout], root), scene)
     assert geometry is not None
     assert len(geometry.vertex_object) == len(geometry.vertices)

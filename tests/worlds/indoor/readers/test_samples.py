@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.core.schema import Scene, SceneObject
+from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.observe.visibility import count_pixels
 from pipeline.worlds.indoor.readers.categories import load_curation
 from pipeline.worlds.indoor.samples.plans import PLANS
@@ -45,7 +45,7 @@ def truth(samples: Path) -> Truth:
 
 
 @pytest.fixture(scope="module")
-def scenes(samples: Path) -> dict[str, Scene]:
+def scenes(samples: Path) -> dict[str, IndoorScene]:
     found = {}
     for dataset in NAMES:
         listing = READERS[dataset].scenes(samples / dataset)
@@ -60,27 +60,27 @@ def planted(item: SceneObject, truth: SceneTruth) -> ObjectTruth:
     return min(same, key=lambda piece: float(np.linalg.norm(np.subtract(piece.box.center, item.box.center))))
 
 
-def test_all_scenes_are_there(scenes: dict[str, Scene]) -> None:
+def test_all_scenes_are_there(scenes: dict[str, IndoorScene]) -> None:
     assert list(scenes) == sorted(IDS, key=lambda name: (list(NAMES).index(name.split("/")[0]), name))
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_counts_and_boxes(scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     category = load_curation(scene.dataset).category
-    expected = Counter(category[p.label] for p in planted_scene.objects if p.label in category)
-    assert scene.counts == dict(expected)
-    pieces = [planted(item, planted_scene) for item in scene.objects]
+    expected = Counter(category[p.label] for p in planted_scene.facts.objects if p.label in category)
+    assert scene.facts.counts == dict(expected)
+    pieces = [planted(item, planted_scene) for item in scene.facts.objects]
     assert len({piece.index for piece in pieces}) == len(pieces)  # each object another piece
-    for item, piece in zip(scene.objects, pieces, strict=True):
+    for item, piece in zip(scene.facts.objects, pieces, strict=True):
         assert item.box.center == pytest.approx(piece.box.center, abs=0.01)
         assert sorted(item.box.lengths) == pytest.approx(sorted(piece.box.lengths), abs=0.01)
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_room_video_and_findings(scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
-    assert scene.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
+    assert scene.facts.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
     assert scene.video is not None
     assert scene.video.turn_deg == planted_scene.turn_deg
     assert scene.video.frames == len(planted_scene.frame_time_s)
@@ -89,7 +89,7 @@ def test_room_video_and_findings(scenes: dict[str, Scene], truth: Truth, name: s
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_what_the_frames_show(samples: Path, scenes: dict[str, Scene], truth: Truth, name: str) -> None:
+def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     root, reader = samples / scene.dataset, READERS[scene.dataset]
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)
@@ -99,9 +99,9 @@ def test_what_the_frames_show(samples: Path, scenes: dict[str, Scene], truth: Tr
     kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]
     np.testing.assert_array_equal(frames.number, kept)
     np.testing.assert_allclose(frames.time_s, np.array(planted_scene.frame_time_s)[kept], atol=0.002)
-    counts = count_pixels(geometry, len(scene.objects), np.arange(len(kept)), *IMAGE)
+    counts = count_pixels(geometry, len(scene.facts.objects), np.arange(len(kept)), *IMAGE)
     assert (counts.depth_agreement or 0) > 0.98
-    for number, item in enumerate(scene.objects):
+    for number, item in enumerate(scene.facts.objects):
         piece = planted(item, planted_scene)
         shown = dict(piece.pixels)
         scale = IMAGE[0] * IMAGE[1] / planted_scene.image_pixels

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.schema import Scene
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.reader import Reader
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, export, info, zipped
@@ -28,7 +28,7 @@ ID = f"scannet/{SCANNET}"
 Copied = Callable[[str], Path]
 
 
-def geometry_of(root: Path, scene: Scene, reader: Reader | None = None) -> SceneGeometry:
+def geometry_of(root: Path, scene: IndoorScene, reader: Reader | None = None) -> SceneGeometry:
     chosen = reader or ScanNet()
     geometry = chosen.geometry(root, only_scene(chosen, root), scene)
     assert geometry is not None
@@ -38,28 +38,28 @@ def geometry_of(root: Path, scene: Scene, reader: Reader | None = None) -> Scene
 def test_objects_are_fitted_in_the_world_frame(tiny: Path) -> None:
     scene = read_only("scannet", tiny / "scannet")
     assert scene.id == ID
-    assert [(o.category, o.instance, o.raw_label) for o in scene.objects] == [
+    assert [(o.category, o.instance, o.raw_label) for o in scene.facts.objects] == [
         ("chair", 0, "chair"),
         ("chair", 1, "chair"),
         ("sofa", 0, "couch"),
         ("table", 0, "desk"),
     ]
-    for item, thing in zip(scene.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
+    for item, thing in zip(scene.facts.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
         assert item.box.center == pytest.approx(thing.center, abs=1e-5)
         assert item.box.lengths == pytest.approx(thing.lengths, abs=1e-5)
         np.testing.assert_allclose(np.abs(np.array(item.box.axes) @ thing.axes.T), np.eye(3), atol=1e-4)
-    assert scene.counts == {"chair": 2, "sofa": 1, "table": 1}
+    assert scene.facts.counts == {"chair": 2, "sofa": 1, "table": 1}
 
 
 def test_room_and_video(tiny: Path) -> None:
     scene = read_only("scannet", tiny / "scannet")
     vertices = make_room().vertices
     # The sofa stands out of the floor by 15 cm of its length, being turned: a strip of 0.8 m x 0.15 m and no more.
-    assert ROOM[0] * ROOM[1] <= (scene.room.area_m2 or 0) <= ROOM[0] * ROOM[1] + 0.8 * 0.2
-    assert scene.room.area_method == "alpha_shape alpha=5 all vertices"
-    assert scene.room.center == pytest.approx((vertices.min(0) + vertices.max(0)) / 2, abs=1e-5)
-    assert scene.room.floor
-    assert scene.room.floor[0][0] == scene.room.floor[0][-1]
+    assert ROOM[0] * ROOM[1] <= (scene.facts.room.area_m2 or 0) <= ROOM[0] * ROOM[1] + 0.8 * 0.2
+    assert scene.facts.room.area_method == "alpha_shape alpha=5 all vertices"
+    assert scene.facts.room.center == pytest.approx((vertices.min(0) + vertices.max(0)) / 2, abs=1e-5)
+    assert scene.facts.room.floor
+    assert scene.facts.room.floor[0][0] == scene.facts.room.floor[0][-1]
     video = scene.video
     assert video is not None
     assert video.path == f"scans/{SCANNET}/{SCANNET}.sens"
@@ -114,9 +114,9 @@ def test_vertices_know_their_object(tiny: Path) -> None:
 def test_an_object_that_a_fix_added_is_labelled_by_its_box(tiny: Path) -> None:
     root = tiny / "scannet"
     scene = read_only("scannet", root)
-    _, second, sofa, table = scene.objects
+    _, second, sofa, table = scene.facts.objects
     moved = second.model_copy(update={"box": second.box.model_copy(update={"lengths": (0.6, 0.6, 0.9)})})
-    fixed = scene.model_copy(update={"objects": (sofa, moved, table)})  # one gone, one corrected, another order
+    fixed = scene.with_facts(objects=(sofa, moved, table))  # one gone, one corrected, another order
     labels = geometry_of(root, fixed).vertex_object
     owner = make_room().owner
     assert (labels[owner == 3] == 0).all()
@@ -131,7 +131,7 @@ def test_exported_folders_give_the_same_as_the_sens(copied: Copied, tiny: Path) 
     root = copied("scannet")
     export(root / "scans" / SCANNET)
     here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
-    assert here.objects == there.objects
+    assert here.facts.objects == there.facts.objects
     assert here.video is not None
     assert here.video.path == f"scans/{SCANNET}/color"
     # Every third frame was exported, which makes ten of the thirty in a second; the video is what was exported.
@@ -222,7 +222,7 @@ def test_minimal_boxes_are_an_option(tiny: Path) -> None:
     reader = configured("scannet", {"box_fit": "minimal"})
     scene = reader.read(root, only_scene(reader, root))
     assert scene.source.box_method == "fitted: Open3D minimal oriented bounding box"
-    assert sorted(scene.objects[3].box.lengths) == pytest.approx(sorted(THINGS[0].lengths), abs=1e-4)
+    assert sorted(scene.facts.objects[3].box.lengths) == pytest.approx(sorted(THINGS[0].lengths), abs=1e-4)
     labels = geometry_of(root, scene, reader).vertex_object
     assert (labels >= 0).sum() == (make_room().owner >= 0).sum()
     assert reader.settings() != ScanNet().settings()
@@ -238,8 +238,8 @@ def test_an_unaligned_level_scan_gives_the_same_sizes(copied: Copied, tiny: Path
     info(lambda text: text.replace("axisAlignment", "formerAlignment"))(root / "scans" / SCANNET)
     here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
     assert [f.name for f in here.findings] == ["missing_alignment"]
-    assert here.room.area_m2 == pytest.approx(there.room.area_m2)
-    for a, b in zip(here.objects, there.objects, strict=True):
+    assert here.facts.room.area_m2 == pytest.approx(there.facts.room.area_m2)
+    for a, b in zip(here.facts.objects, there.facts.objects, strict=True):
         assert a.box.lengths == pytest.approx(b.box.lengths, abs=1e-5)
 
 
@@ -324,7 +324,7 @@ def test_labels_are_compared_without_case_and_blanks(copied: Copied) -> None:
         root / "scans" / SCANNET
     )
     scene = read_only("scannet", root)
-    assert [(o.category, o.raw_label) for o in scene.objects][-1] == ("table", " Coffee  Table ")
+    assert [(o.category, o.raw_label) for o in scene.facts.objects][-1] == ("table", " Coffee  Table ")
 
 
 def test_a_change_of_another_instance_keeps_the_boxes(copied: Copied, tiny: Path) -> None:
@@ -334,8 +334,10 @@ def test_a_change_of_another_instance_keeps_the_boxes(copied: Copied, tiny: Path
     value["segGroups"] = value["segGroups"][1:]
     path.write_text(json.dumps(value))
     here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
-    assert here.objects == there.objects[:3]
+    assert here.facts.objects == there.facts.objects[:3]
     assert stack(
-        [o.box.center for o in here.objects], [o.box.lengths for o in here.objects], [o.box.axes for o in here.objects]
+        [o.box.center for o in here.facts.objects],
+        [o.box.lengths for o in here.facts.objects],
+        [o.box.axes for o in here.facts.objects],
     ).half.shape == (3, 3)
     assert replace(ScanNet(), split="val") != ScanNet()

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.schema import Scene
 from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import each_frame, edit_json, edit_raw, opengl, remove
@@ -37,7 +37,7 @@ from tests.worlds.indoor.readers.tiny_scans import (
 Copied = Callable[[str], Path]
 
 
-def geometry_of(root: Path, scene: Scene) -> SceneGeometry:
+def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
     geometry = ScanNetPP().geometry(root, only_scene(ScanNetPP(), root), scene)
     assert geometry is not None
     return geometry
@@ -46,13 +46,13 @@ def geometry_of(root: Path, scene: Scene) -> SceneGeometry:
 def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:
     scene = read_only("scannetpp", tiny / "scannetpp")
     assert scene.id == f"scannetpp/{SCANNETPP}"
-    assert [(o.category, o.raw_label) for o in scene.objects] == [
+    assert [(o.category, o.raw_label) for o in scene.facts.objects] == [
         ("chair", "office chair"),
         ("chair", "chair"),
         ("sofa", "sofa"),
         ("table", "table"),
     ]
-    for item, thing in zip(scene.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
+    for item, thing in zip(scene.facts.objects, (THINGS[1], THINGS[2], THINGS[3], THINGS[0]), strict=True):
         assert (item.box.center, item.box.lengths) == (thing.center, thing.lengths)
         np.testing.assert_array_equal(np.array(item.box.axes), thing.axes)
     assert scene.source.box_method == "annotated"
@@ -164,7 +164,7 @@ def test_a_box_without_vertices_stays_in_doubt(copied: Copied) -> None:
     root = copied("scannetpp")
     edit_json("segments_anno.json", lambda v: v["segGroups"][1].update(segments=[]))(root / "data" / SCANNETPP)
     scene = read_only("scannetpp", root)
-    assert scene.counts["chair"] == 2
+    assert scene.facts.counts["chair"] == 2
     assert [(f.name, f.severity, f.subject) for f in scene.findings] == [("segment_out_of_range", "doubt", "chair")]
     labels = geometry_of(root, scene).vertex_object
     assert (labels[make_room().owner == 1] == 0).mean() > 0.8  # by its box instead

@@ -10,9 +10,9 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.schema import Scene
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes
 from pipeline.reading.reader import Listing
+from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, command_line, release_of, rows_of
@@ -30,7 +30,7 @@ from tests.worlds.indoor.readers.broken_metadata import (
 READER = VsiMeta()
 
 
-def read_all(folder: Path) -> tuple[dict[str, Scene], list[RawDataError]]:
+def read_all(folder: Path) -> tuple[dict[str, IndoorScene], list[RawDataError]]:
     """Sound scenes by name, and one error per broken one."""
     listing = READER.scenes(folder)
     scenes, errors = {}, list(listing.broken)
@@ -171,13 +171,13 @@ def test_sound_scenes_are_read_as_written(tmp_path: Path) -> None:
     assert not errors
     scene, raw = scenes[VICTIM], sample_scene(PLANS[1])
     assert (scene.id, scene.dataset, scene.name) == (f"samples/{VICTIM}", "samples", VICTIM)
-    assert scene.counts == raw["object_counts"]
-    assert scene.room.area_m2 == raw["room_size"]
-    assert scene.room.center == tuple(raw["room_center"])
+    assert scene.facts.counts == raw["object_counts"]
+    assert scene.facts.room.area_m2 == raw["room_size"]
+    assert scene.facts.room.center == tuple(raw["room_center"])
     assert scene.video is not None
     assert scene.video.path == "kitchen.mp4"
     assert scene.source.files == (FILE,)
-    for item in scene.objects:
+    for item in scene.facts.objects:
         box = raw["object_bbox"][item.category][item.instance]
         assert item.box.center == tuple(box["centroid"])
         assert item.box.lengths == tuple(box["axesLengths"])
@@ -200,7 +200,7 @@ def test_what_was_not_measured_is_none(tmp_path: Path) -> None:
     scenes, errors = read_all(tmp_path)
     assert not errors
     read = scenes[VICTIM]
-    assert (read.room.area_m2, read.room.center, read.video, read.findings) == (None, None, None, ())
+    assert (read.facts.room.area_m2, read.facts.room.center, read.video, read.findings) == (None, None, None, ())
 
 
 def test_only_the_name_of_a_video_is_kept(tmp_path: Path) -> None:

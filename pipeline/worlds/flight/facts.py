@@ -1,0 +1,107 @@
+"""The facts of a drone flight: landmarks, and what the flight does and sees. ENU metres about the flight's origin."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat
+
+from pipeline.core.schema import Facts, Model, Name, Origin, Scene, Vec3
+
+Action = Literal[
+    "ascend",
+    "descend",
+    "fly forward",
+    "fly backward",
+    "fly left",
+    "fly right",
+    "turn left",
+    "turn right",
+    "hover",
+    "gimbal up",
+    "gimbal down",
+]
+
+
+class Camera(Model):
+    """The camera of a flight."""
+
+    horizontal_fov_deg: Annotated[FiniteFloat, Field(gt=0, lt=180)]
+    width: Annotated[int, Field(gt=0)]
+    height: Annotated[int, Field(gt=0)]
+    pitch_deg: Annotated[FiniteFloat, Field(ge=-90, le=90)] | None = Field(
+        default=None, description="of a camera that does not tilt: 0 level, -90 down; None: the log says it"
+    )
+
+
+class Landmark(Model):
+    """Something with a place that a flight may pass. ENU metres about the flight's origin."""
+
+    name: Name = Field(description="as in the source; may occur twice")
+    kind: str | None = Field(default=None, description='for example "building", "park"')
+    label: Name | None = Field(
+        default=None, description="how to speak of it: its name, or its relation to a unique one; None: not nameable"
+    )
+    center: tuple[FiniteFloat, FiniteFloat]
+    radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of the smallest circle about it; 0 for a point")
+    outline: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(default=None, description="its footprint")
+    base_m: FiniteFloat | None = Field(default=None, description="height of its foot, ENU; None: not known")
+    top_m: FiniteFloat | None = Field(default=None, description="height of its top, ENU; None: not known")
+
+
+class Segment(Model):
+    """A stretch of a flight with one movement, or several at once."""
+
+    start_s: FiniteFloat
+    end_s: FiniteFloat
+    actions: tuple[Action, ...] = Field(min_length=1, description="all that happens in it, the main one first")
+    distance_m: FiniteFloat = Field(description="over ground, along the path")
+    climb_m: FiniteFloat = Field(description="end above start")
+    turn_deg: FiniteFloat | None = Field(description="of the nose, clockwise positive; None: no heading in the log")
+    gimbal_deg: FiniteFloat | None = Field(description="upwards positive; None: no gimbal in the log")
+    margin: FiniteFloat = Field(description="least ratio of what was measured to what its movements need; >= 1")
+
+
+class View(Model):
+    """When the camera has a landmark in its picture, nothing known standing before it."""
+
+    landmark: int = Field(ge=0, description="index among the flight's landmarks")
+    intervals: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(description="surely: start and end, seconds")
+    possible: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(
+        description="when any part of it may be in the picture, at any distance and whatever stands before it"
+    )
+
+
+class Motion(Model):
+    """What a flight does and sees (stage `observe`). Times are seconds from the start of the video.
+
+    The path is resampled evenly within each part; lists are of one length.
+    """
+
+    rate_hz: FiniteFloat
+    t_s: tuple[FiniteFloat, ...]
+    enu_m: tuple[Vec3, ...]
+    height_m: tuple[FiniteFloat | None, ...]
+    heading_deg: tuple[FiniteFloat | None, ...] = Field(description="of the nose, clockwise from north")
+    course_deg: tuple[FiniteFloat | None, ...] = Field(description="of the movement; None where it hardly moves")
+    pitch_deg: tuple[FiniteFloat | None, ...] = Field(description="of the camera: 0 level, -90 down")
+    part: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    views: tuple[View, ...] | None = Field(description="None: no camera, heading or landmark to tell by")
+
+
+class Flight(Facts):
+    """The facts of a drone flight."""
+
+    world: Literal["flight"] = "flight"
+    log: str = Field(description="format of the flight log, as the reader calls it")
+    origin: Origin | None = Field(description="None: local positions alone")
+    camera: Camera | None = None
+    goal: Name | None = Field(default=None, description="where the pilot was sent; the label of a landmark, or words")
+    route: tuple[Name, ...] = Field(default=(), description="the steps that the pilot was given, in order")
+    video_offset_s: FiniteFloat = Field(default=0.0, description="time of the log at the start of the video")
+    landmarks: tuple[Landmark, ...] = ()
+    motion: Motion | None = Field(default=None, description="None: not observed yet")
+
+
+FlightScene = Scene[Flight]

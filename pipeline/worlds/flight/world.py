@@ -1,0 +1,29 @@
+"""The world of drone flights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.worlds.flight.facts import Flight
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.readers.episodes import Episodes
+from pipeline.worlds.flight.readers.flights import Flights
+from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.worlds.world import Samples, World
+
+
+def _write_samples(folder: Path) -> None:
+    write_flights(folder / Flights.name)
+
+
+FLIGHT: Final = World(
+    name="flight",
+    units="flights",
+    facts=Flight,
+    readers=(Flights(), Episodes()),
+    config=MotionConfig,
+    observe=observe_flight,
+    samples=Samples(_write_samples, (Flights.name,)),
+)

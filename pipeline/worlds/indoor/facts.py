@@ -1,0 +1,80 @@
+"""The facts of an indoor scan: objects, room, and what the video shows of them. Metres, z up, the scan's own frame."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat
+
+from pipeline.core.schema import Facts, Model, Name, OrientedBox, Scene, Vec3
+
+
+class Visibility(Model):
+    """What the delivered video shows of one object (stage `observe`)."""
+
+    frames_seen: int = Field(ge=0, description="examined frames in which it passes the pixel threshold")
+    largest_pixels: int = Field(ge=0, description="most pixels in any examined frame, of the reduced image")
+    first_seen_s: FiniteFloat | None = Field(description="time of the first such frame from the video's start")
+    budgets: dict[int, int] = Field(description="number of evenly spaced frames -> most pixels in any of them")
+
+
+class SceneObject(Model):
+    """One annotated object instance."""
+
+    category: Name
+    instance: int = Field(ge=0, description="index among the scene's objects of this category")
+    raw_label: str | None = Field(default=None, description="the dataset's own label before remapping")
+    box: OrientedBox
+    visibility: Visibility | None = Field(default=None, description="None: not examined")
+
+
+class Observation(Model):
+    """How the visibility of a scene's objects was found."""
+
+    frames_examined: int = Field(ge=0)
+    frames_skipped: dict[str, int] = Field(description="reason -> frames of the video that could not be examined")
+    frames_per_second: FiniteFloat
+    min_pixels: int
+    budgets: tuple[int, ...]
+    image: tuple[int, int] = Field(description="width and height of the reduced image")
+    depth_agreement: FiniteFloat | None = Field(description="share of rays not behind the measured depth")
+    unscanned_m2: FiniteFloat | None = Field(default=None, description="below the camera's path, where the mesh lacks")
+    unscanned_share: FiniteFloat | None = Field(default=None, description="of the floor's area")
+
+
+class Room(Model):
+    """The scanned space as a whole; what a source does not measure is None."""
+
+    area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    area_method: str | None = Field(default=None, description='how, for example "alpha_shape alpha=5 voxel=0.05"')
+    area_failure: str | None = Field(default=None, description="why there is no area")
+    center: Vec3 | None = None
+    floor: tuple[tuple[tuple[FiniteFloat, FiniteFloat], ...], ...] | None = Field(
+        default=None, description="closed outlines of the floor, outer ones counter-clockwise, holes clockwise"
+    )
+
+
+class Route(Model):
+    """A route written by a person: objects passed in order, the destination last, and the turns before them."""
+
+    start: Name
+    facing: Name
+    passed: tuple[Name, ...] = Field(min_length=1)
+    turns: tuple[Literal["Turn Left", "Turn Right", "Turn Back"], ...] = Field(min_length=1)
+
+
+class Scan(Facts):
+    """The facts of an indoor scan."""
+
+    world: Literal["indoor"] = "indoor"
+    objects: tuple[SceneObject, ...] = ()
+    counts: dict[Name, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="instances per category as the source states them; may differ from the boxes (see findings)",
+    )
+    room: Room = Room()
+    routes: tuple[Route, ...] = Field(default=(), description="routes written by people")
+    observation: Observation | None = Field(default=None, description="None: visibility was not examined")
+
+
+IndoorScene = Scene[Scan]

@@ -1,0 +1,50 @@
+"""What a world is: a kind of evidence, how it is read, what facts it has, and what can be observed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pipeline.core.schema import Facts, Model, Scene
+from pipeline.reading.reader import Reader
+
+F = TypeVar("F", bound=Facts)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Procedural raw data of a world.
+
+    Attributes:
+        write: writes them below a folder, one folder per reader, the same bytes every time.
+        readers: the readers that they are written for, each the name of its folder.
+    """
+
+    write: Callable[[Path], object]
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class World(Generic[F]):
+    """One kind of evidence. It knows nothing of the benchmarks that ask about it.
+
+    Attributes:
+        name: also its folder, and what its facts call themselves.
+        units: what its scenes are called, in the plural ("scans").
+        facts: its member of `Scene.facts`.
+        readers: of its raw formats.
+        config: its part of a build's configuration, that of stage `observe`.
+        observe: the scene with what was observed, from what `Reader.geometry` gave. A finding of severity "fault"
+            leaves the scene out.
+        samples: what a build without data of one's own is made from.
+    """
+
+    name: str
+    units: str
+    facts: type[F]
+    readers: tuple[Reader, ...]
+    config: type[Model]
+    observe: Callable[[Scene[F], Any, Any], Scene[F]]
+    samples: Samples
