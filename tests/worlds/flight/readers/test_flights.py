@@ -50,7 +50,6 @@ def test_a_whole_flight(tmp_path: Path) -> None:
     write_map(folder / "landmarks.geojson", point_feature(place(100, 50), name="City Hall", kind="town hall"))
     scene, flight, geometry = read(tmp_path)
     assert (scene.id, scene.dataset, scene.name, scene.facts.world) == ("delft/one", "delft", "one", "flight")
-    assert scene.facts.objects == ()
     assert scene.source.files == ("one/flight.yaml", "one/landmarks.geojson", "one/log.srt", "one/video.mp4")
     assert scene.video is not None
     assert scene.video.model_dump() == {
