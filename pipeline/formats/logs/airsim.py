@@ -19,6 +19,7 @@ TIME: Final = "TimeStamp"
 POSITION: Final = ("POS_X", "POS_Y", "POS_Z")
 ATTITUDE: Final = ("Q_W", "Q_X", "Q_Y", "Q_Z")
 VEHICLE: Final = "VehicleName"
+SPEED: Final = "Speed"  # of some builds; its unit is not documented
 _NUMBERS: Final = (TIME, *POSITION, *ATTITUDE)
 
 
@@ -51,6 +52,7 @@ class AirSim:
         t_s = to_numbers(by_name[TIME]) / 1e3
         enu_m = enu_from_ned(np.stack([to_numbers(by_name[name]) for name in POSITION], axis=-1))
         quat = flu_to_enu(np.stack([to_numbers(by_name[name]) for name in ATTITUDE], axis=-1))
+        speed = to_numbers(by_name[SPEED]) if SPEED in by_name else None
         vehicles = np.array(by_name.get(VEHICLE, ("",) * len(rows)), dtype=object)
         flown = sorted(set(vehicles.tolist()))
         logs = []
@@ -63,6 +65,7 @@ class AirSim:
                     clock="simulated",
                     t_s=t_s[own],
                     enu_m=enu_m[own],
+                    speed_mps=None if speed is None else speed[own],
                     attitude=Series(t_s[own], quat[own]),
                     findings=findings,
                 )

@@ -14,7 +14,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.dataflash_messages import HEAD, Columns, read_binary, read_text
 from pipeline.formats.logs.log import Log, Series
 from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu, quaternion
-from pipeline.formats.logs.records import GOOD_FIX, file_bytes, held, no_position
+from pipeline.formats.logs.records import GOOD_FIX, file_bytes, last_known, no_position
 from pipeline.formats.logs.text import decoded
 
 Tables = Mapping[str, Columns]
@@ -84,7 +84,7 @@ def _pos(name: str, tables: Tables) -> Log | None:
     if t_s is None or place is None:
         return None
     gps_t_s, status = _time("GPS", gps), gps.get("Status")
-    fixed = None if gps_t_s is None or status is None else held(t_s, gps_t_s, status) >= GOOD_FIX
+    fixed = None if gps_t_s is None or status is None else last_known(t_s, gps_t_s, status) >= GOOD_FIX
     return Log("", name, "boot", t_s, lat_lon_alt=place, height_m=pos.get("RelHomeAlt"), usable=fixed)
 
 

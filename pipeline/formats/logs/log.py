@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -33,13 +34,18 @@ class Log:
         enu_m: (N, 3) local position where the log has one, or None; one of the two there must be.
         height_m: (N,) above take-off, or None.
         usable: (N,) False where the log itself says that there is no fix; None: it does not say.
+        refused: reason -> (N,) True where the reader itself found that a position cannot be used.
         begins: (N,) True where the reader knows that a new part begins (another dialect); None: nowhere.
         velocity_mps: (N, 3) ENU, or None.
+        speed_mps: (N,) of a column of speeds, which is compared with the positions and used for nothing, or None.
         attitude: quaternions wxyz (M, 4), body FLU to ENU, or None.
         heading: degrees of the nose, clockwise from north, or None (where there is an attitude, it follows from it).
-        gimbal_pitch: degrees, 0 level, -90 down, or None.
+        gimbal_pitch: degrees against the horizon, 0 level, -90 down, or None.
+        heights: further measurements of height, metres above any level, by what measured them ("GPS", "barometer"):
+            they are compared with `height_m`, and never used as the height.
         label: (N,) what was done from this sample to the next, or None.
         findings: what the reader itself noticed.
+        marks: name of a finding -> (N,) True for the positions that it is about; without one it is about all.
     """
 
     name: str
@@ -50,13 +56,17 @@ class Log:
     enu_m: FloatArray | None = None
     height_m: FloatArray | None = None
     usable: BoolArray | None = None
+    refused: Mapping[str, BoolArray] = field(default_factory=dict)
     begins: BoolArray | None = None
     velocity_mps: FloatArray | None = None
+    speed_mps: FloatArray | None = None
     attitude: Series | None = None
     heading: Series | None = None
     gimbal_pitch: Series | None = None
+    heights: Mapping[str, Series] = field(default_factory=dict)
     label: StrArray | None = None
     findings: tuple[Finding, ...] = ()
+    marks: Mapping[str, BoolArray] = field(default_factory=dict)
 
 
 class LogReader(Protocol):

@@ -77,11 +77,17 @@ def finite(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def held(t_s: FloatArray, source_t_s: FloatArray, value: FloatArray) -> FloatArray:
+def last_known(t_s: FloatArray, source_t_s: FloatArray, value: FloatArray) -> FloatArray:
     """The last value at or before each time (N,), the first one before that: for states that hold until they change."""
     order = np.argsort(source_t_s, kind="stable")
     after = np.searchsorted(source_t_s[order], t_s, side="right")
     return value[order[np.maximum(after - 1, 0)]]
+
+
+def pressure_height_m(hectopascal: FloatArray) -> FloatArray:
+    """Height (N,) in the standard atmosphere (ICAO 7488, below 11 km) of air pressures (N,); NaN for what is none."""
+    pressure = np.where((hectopascal > 0) & np.isfinite(hectopascal), hectopascal, np.nan)
+    return 44330.77 * (1.0 - (pressure / 1013.25) ** 0.190263)
 
 
 def damage_findings(size: int, damages: Sequence[Damage]) -> tuple[Finding, ...]:

@@ -5,7 +5,8 @@ What is logged is what the ground station heard: also its own messages, those of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,22 +14,30 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
+from pipeline.formats.logs.boot_clock import compared
+from pipeline.formats.logs.gimbal import Gimbal, against_horizon
 from pipeline.formats.logs.log import Log, Series
 from pipeline.formats.logs.mavlink import Table, packet_end, read_messages
 from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu, pitch_deg, quaternion
-from pipeline.formats.logs.records import GOOD_FIX, Records, column, file_bytes, held, no_position
+from pipeline.formats.logs.records import (
+    GOOD_FIX,
+    Records,
+    column,
+    file_bytes,
+    last_known,
+    no_position,
+    pressure_height_m,
+)
 
 Tables = Mapping[str, Table]
-POSITIONS: Final = ("GLOBAL_POSITION_INT", "GPS_RAW_INT", "LOCAL_POSITION_NED")  # in the order of preference
 GIMBALS: Final = ("GIMBAL_DEVICE_ATTITUDE_STATUS", "MOUNT_ORIENTATION", "MOUNT_STATUS")
-MESSAGES: Final = (*POSITIONS, *GIMBALS, "ATTITUDE", "HEARTBEAT")
 NO_HEADING: Final = 65535
 # MAV_TYPE of what sends positions without being the drone: antenna tracker, ground station, gimbal, ADS-B, camera, …
 NOT_A_VEHICLE: Final = (5, 6, 18, 26, 27, 30, 31, 32, 33, 34)
 HOME_APART_MM: Final = 1000
-CLOCKS_APART_S: Final = 2.0  # a radio delays by less
+# MAV_TYPE of what moves on or below the surface: rover, boat, submarine.
+NOT_AERIAL: Final = (10, 11, 12)
 
 
 class Tlog:
@@ -80,42 +89,52 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
     """One vehicle's flight."""
     kind = next(one for one in POSITIONS if one in tables)
     table = _one_component(tables[kind])
-    fields, t_s = table.fields, table.t_s
-    place = height = enu = velocity = heading = None
-    usable = None if "GPS_RAW_INT" not in tables else _has_fix(tables["GPS_RAW_INT"], t_s)
-    if kind == "LOCAL_POSITION_NED":
-        enu = enu_from_ned(_stack(table, "x", "y", "z"))
-        velocity = enu_from_ned(_stack(table, "vx", "vy", "vz"))
-        usable = None  # such positions need no satellites
-    else:
-        place = _stack(table, "lat", "lon", "alt") * (1e-7, 1e-7, 1e-3)
-    if kind == "GLOBAL_POSITION_INT":
-        height = fields["relative_alt"] / 1e3
-        velocity = enu_from_ned(_stack(table, "vx", "vy", "vz")) / 1e2
-        homeless = _before_home(fields)
-        if homeless.any():
-            fixed = np.ones(len(t_s), dtype=bool) if usable is None else usable
-            usable = fixed & ~homeless
-            lost = int((fixed & homeless).sum())
-            message = f"{lost} positions from before the home was set have no altitude above the sea and were refused"
-            findings += (note("no_home", "log", message, "none needed", lost, 0),)
-        heading = Series(t_s, np.where(fields["hdg"] == NO_HEADING, np.nan, fields["hdg"] / 1e2))
-    attitude = _attitude(tables)
-    return Log(
+    log = _POSITIONS[kind](table, tables)
+    attitude, gimbal = _attitude(tables), _gimbal(tables)
+    boot_ms = column(table.fields, "time_boot_ms")
+    clocks = None if boot_ms is None else compared(table.t_s, boot_ms)
+    return replace(
+        log,
         name=name,
         dialect=kind,
+        begins=clocks.begins if clocks else None,
+        attitude=attitude,
+        heading=log.heading if attitude is None else None,
+        gimbal_pitch=None if gimbal is None else gimbal.pitch,
+        heights=_heights(tables),
+        findings=(*findings, *(clocks.findings if clocks else ()), *(gimbal.findings if gimbal else ())),
+        marks={"clocks_apart": clocks.apart} if clocks and clocks.apart.any() else {},
+    )
+
+
+def _global(table: Table, tables: Tables) -> Log:
+    """The estimator's position on WGS84."""
+    fields, t_s = table.fields, table.t_s
+    homeless = _before_home(fields)
+    return Log(
+        name="",
+        dialect="",
         clock="utc",
         t_s=t_s,
-        lat_lon_alt=place,
-        enu_m=enu,
-        height_m=height,
-        usable=usable,
-        velocity_mps=velocity,
-        attitude=attitude,
-        heading=heading if attitude is None else None,
-        gimbal_pitch=_gimbal(tables),
-        findings=findings + _clock_doubt(table),
+        lat_lon_alt=_stack(table, "lat", "lon", "alt") * (1e-7, 1e-7, 1e-3),
+        height_m=np.where(homeless, np.nan, fields["relative_alt"] / 1e3),
+        usable=_has_fix(tables, t_s),
+        refused={"from before the home was set": homeless} if homeless.any() else {},
+        velocity_mps=enu_from_ned(_stack(table, "vx", "vy", "vz")) / 1e2,
+        heading=Series(t_s, np.where(fields["hdg"] == NO_HEADING, np.nan, fields["hdg"] / 1e2)),
     )
+
+
+def _receiver(table: Table, tables: Tables) -> Log:
+    """The position of the satellite receiver."""
+    place = _stack(table, "lat", "lon", "alt") * (1e-7, 1e-7, 1e-3)
+    return Log("", "", "utc", table.t_s, lat_lon_alt=place, usable=_has_fix(tables, table.t_s))
+
+
+def _local(table: Table, _: Tables) -> Log:
+    """The estimator's local position, which needs no satellites."""
+    enu, velocity = (enu_from_ned(_stack(table, *names)) for names in (("x", "y", "z"), ("vx", "vy", "vz")))
+    return Log("", "", "utc", table.t_s, enu_m=enu, velocity_mps=velocity)
 
 
 def _one_component(table: Table) -> Table:
@@ -137,9 +156,24 @@ def _before_home(fields: Records) -> BoolArray:
     return (offset_mm == 0) & bool((np.abs(offset_mm) > HOME_APART_MM).any())
 
 
-def _has_fix(gps: Table, t_s: FloatArray) -> BoolArray:
-    gps = _one_component(gps)
-    return held(t_s, gps.t_s, gps.fields["fix_type"]) >= GOOD_FIX
+def _has_fix(tables: Tables, t_s: FloatArray) -> BoolArray | None:
+    """Whether the receiver had a fix in three dimensions at some times (N,); None: it does not say."""
+    if "GPS_RAW_INT" not in tables:
+        return None
+    gps = _one_component(tables["GPS_RAW_INT"])
+    return last_known(t_s, gps.t_s, gps.fields["fix_type"]) >= GOOD_FIX
+
+
+def _heights(tables: Tables) -> dict[str, Series]:
+    """Heights of the receiver, above sea level, and of the barometer."""
+    found: dict[str, Series] = {}
+    if "SCALED_PRESSURE" in tables:
+        air = _one_component(tables["SCALED_PRESSURE"])
+        found["barometer"] = Series(air.t_s, pressure_height_m(air.fields["press_abs"].astype(np.float64)))
+    if "GPS_RAW_INT" in tables:
+        gps = _one_component(tables["GPS_RAW_INT"])
+        found["GPS"] = Series(gps.t_s, np.where(gps.fields["fix_type"] >= GOOD_FIX, gps.fields["alt"] / 1e3, np.nan))
+    return found
 
 
 def _attitude(tables: Tables) -> Series | None:
@@ -149,28 +183,26 @@ def _attitude(tables: Tables) -> Series | None:
     return Series(table.t_s, flu_to_enu(quaternion(*_stack(table, "roll", "pitch", "yaw").T)))
 
 
-def _gimbal(tables: Tables) -> Series | None:
+def _gimbal(tables: Tables) -> Gimbal | None:
     """Pitch of the camera against the horizon, from the newest protocol that was in use."""
     name = next((one for one in GIMBALS if one in tables), None)
     if name is None:
         return None
     table = _one_component(tables[name])
     if name == "MOUNT_STATUS":
-        return Series(table.t_s, table.fields["pointing_a"] / 1e2)
+        body = _one_component(tables["ATTITUDE"]) if "ATTITUDE" in tables else None
+        body_t_s = np.empty(0) if body is None else body.t_s
+        body_deg = np.empty(0) if body is None else np.degrees(body.fields["pitch"].astype(np.float64))
+        return against_horizon(table.t_s, table.fields["pointing_a"] / 1e2, body_t_s, body_deg)
     if name == "MOUNT_ORIENTATION":
-        return Series(table.t_s, table.fields["pitch"].astype(np.float64))
-    return Series(table.t_s, pitch_deg(table.fields["q"].astype(np.float64)))
+        return Gimbal(Series(table.t_s, table.fields["pitch"].astype(np.float64)), ())
+    return Gimbal(Series(table.t_s, pitch_deg(table.fields["q"].astype(np.float64))), ())
 
 
-def _clock_doubt(table: Table) -> tuple[Finding, ...]:
-    """Compares how long the ground station's clock and the drone's say that the log took."""
-    boot_s = column(table.fields, "time_boot_ms")
-    if boot_s is None:
-        return ()
-    apart = (table.t_s - table.t_s[0]) - (boot_s - boot_s[0]) / 1e3
-    worst = float(np.abs(apart).max())
-    if worst <= CLOCKS_APART_S:
-        return ()
-    message = f"the ground station's clock, which is used, and the drone's drift apart by up to {worst:.2f} s"
-    remedy = "check the offset to the video at both ends of the flight"
-    return (doubt("clocks_apart", "log", message, remedy, worst, CLOCKS_APART_S, "s"),)
+_POSITIONS: Final[dict[str, Callable[[Table, Tables], Log]]] = {
+    "GLOBAL_POSITION_INT": _global,
+    "GPS_RAW_INT": _receiver,
+    "LOCAL_POSITION_NED": _local,
+}
+POSITIONS: Final = tuple(_POSITIONS)  # in the order of preference
+MESSAGES: Final = (*POSITIONS, *GIMBALS, "ATTITUDE", "HEARTBEAT", "SCALED_PRESSURE")

@@ -67,14 +67,23 @@ def test_real_flight_up_to_the_cut(flight: Path) -> None:
     (log,) = Tlog().read(flight)
     assert (log.name, log.dialect, log.clock, len(log.t_s)) == ("", "GLOBAL_POSITION_INT", "utc", 624)
     names = {finding.name: finding for finding in log.findings}
-    assert set(names) == {"truncated", "no_home", "clocks_apart"}
+    assert set(names) == {"truncated", "gimbal_in_body", "clocks_apart"}
     assert names["truncated"].measured == 3
     assert names["clocks_apart"].measured == pytest.approx(2.01, abs=0.01)
+    assert names["gimbal_in_body"].measured == pytest.approx(-0.997, abs=0.001)
+    assert log.gimbal_pitch is not None
+    level_deg = log.gimbal_pitch.value - np.median(log.gimbal_pitch.value)
+    assert np.quantile(np.abs(level_deg), 0.9) < 1.0  # the mount holds the camera, whatever the body does
     assert log.t_s[-1] == pytest.approx(1436056233.819156, abs=1e-6)
     assert log.lat_lon_alt is not None
     assert log.usable is not None
     assert (log.lat_lon_alt[log.usable, 0] < -35).all()  # 148 positions without a fix are (0, 0)
-    track = assemble(flight, log).track
+    assembled = assemble(flight, log)
+    track = assembled.track
+    (refused,) = (finding for finding in assembled.findings if finding.name == "refused_fixes")
+    assert (refused.severity, refused.stretches) == ("note", None)  # all of them before the first usable one
+    assert "247 × from before the home was set" in refused.message
+    assert "149 × the log says there is no fix" in refused.message
     assert np.abs(track.enu_m).max() < 1.0  # it stands; before its home was set its altitude was 588 m off
     assert track.part.max() == 0
 
@@ -137,14 +146,18 @@ def test_what_was_sent_without_a_fix_is_refused(tmp_path: Path) -> None:
     assert np.flatnonzero(log.usable)[0] == 10
 
 
-def test_altitude_of_before_the_home_was_set_is_refused(tmp_path: Path) -> None:
+def test_altitude_of_before_the_home_was_set_is_refused_by_its_own_name(tmp_path: Path) -> None:
     sent = [place(i, alt=1500, relative_alt=1500) if i < 10 else place(i) for i in range(N)]
     log = read(tlog(sent), tmp_path)
-    assert log.usable is not None
-    assert np.flatnonzero(log.usable)[0] == 10
-    assert [finding.name for finding in log.findings] == ["no_home"]
+    assert log.usable is None  # that is another reason
+    (homeless,) = log.refused.values()
+    assert np.flatnonzero(~homeless)[0] == 10
+    assembled = assemble(tmp_path / "made.tlog", log)
+    (finding,) = (finding for finding in assembled.findings if finding.name == "refused_fixes")
+    assert "10 × from before the home was set" in finding.message
+    assert "no fix" not in finding.message
     at_sea = [place(i, alt=1500 + i, relative_alt=1500 + i) for i in range(N)]
-    assert read(tlog(at_sea), tmp_path).usable is None
+    assert read(tlog(at_sea), tmp_path).refused == {}
 
 
 def test_ground_stations_are_no_drones(tmp_path: Path) -> None:
@@ -188,11 +201,83 @@ def test_gimbal_looks_down(tmp_path: Path, message: Any) -> None:
     assert log.gimbal_pitch.value[0] == pytest.approx(-30, abs=1e-4)
 
 
-def test_drifting_clocks_are_a_doubt(tmp_path: Path) -> None:
+def test_clocks_that_part_are_a_doubt_about_that_stretch(tmp_path: Path) -> None:
     content = tlog([(START_S + i * 0.2, 1, place(i)[2]) for i in range(N)])
-    (finding,) = read(content, tmp_path).findings
+    log = read(content, tmp_path)
+    (finding,) = log.findings
     assert (finding.name, finding.severity) == ("clocks_apart", "doubt")
     assert finding.measured == pytest.approx(3.9)
+    (finding,) = (f for f in assemble(tmp_path / "made.tlog", log).findings if f.name == "clocks_apart")
+    assert finding.stretches == ((pytest.approx(4.0), pytest.approx(7.8)),)  # 0.1 s more with each: over 2 s from 21 on
+
+
+def test_a_restart_of_the_drone_is_no_drift(tmp_path: Path) -> None:
+    """The drone's clock begins at 0 again: 279 s lay between the clocks of one real log."""
+    first = [(START_S + i / 10, 1, place(i)[2]) for i in range(20)]
+    later = [(START_S + 300 + i / 10, 1, place(i)[2]) for i in range(20)]
+    log = read(tlog([*first, *later]), tmp_path)
+    assert [(finding.name, finding.severity) for finding in log.findings] == [("restarted", "note")]
+    assert log.begins is not None
+    assert np.flatnonzero(log.begins).tolist() == [20]
+
+
+def pitching(i: int, body_deg: float) -> Sent:
+    return (
+        START_S + i / 10,
+        1,
+        mav.MAVLink_attitude_message(5000 + 100 * i, 0.0, float(np.radians(body_deg)), 0, 0, 0, 0),
+    )
+
+
+def mount(i: int, angle_deg: float) -> Sent:
+    return START_S + i / 10, 1, mav.MAVLink_mount_status_message(0, 0, round(angle_deg * 100), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("against_body", "swing_deg", "found", "pitch_deg"),
+    [
+        (-1.0, 15.0, ["gimbal_in_body"], -30.0),  # opposes the body: the body's pitch is added
+        (0.0, 15.0, ["gimbal_frame"], -30.0),  # held against the horizon, or fixed to the body: not known
+        (0.0, 4.0, [], -30.0),  # the body hardly pitches: the frames are one
+        (-1.0, 4.0, [], None),
+        (-0.5, 15.0, ["gimbal_frame"], None),
+    ],
+)
+def test_frame_of_the_mount(
+    tmp_path: Path, against_body: float, swing_deg: float, found: list[str], pitch_deg: float | None
+) -> None:
+    body = swing_deg * np.sin(np.arange(N) / 3)
+    sent = [
+        message
+        for i in range(N)
+        for message in (place(i), pitching(i, body[i]), mount(i, -30.0 + against_body * body[i]))
+    ]
+    log = read(tlog(sent), tmp_path)
+    assert [finding.name for finding in log.findings] == found
+    assert log.gimbal_pitch is not None
+    if pitch_deg is not None:
+        np.testing.assert_allclose(log.gimbal_pitch.value, pitch_deg, atol=0.02)
+
+
+def test_a_sinking_barometer_is_doubted_where_the_receiver_stays(tmp_path: Path) -> None:
+    """A relative altitude fell to -16.7 m while the receiver stayed where it was."""
+
+    def fell(k: int) -> int:
+        return -1000 * max(0, k - 10)  # a metre per second from the tenth on
+
+    sent = [
+        message
+        for k in range(N)
+        for message in (fix(10 * k, 3), place(10 * k, relative_alt=20_000 + fell(k), alt=520_000 + fell(k)))
+    ]
+    log = read(tlog(sent), tmp_path)
+    (finding,) = (f for f in assemble(tmp_path / "made.tlog", log).findings if f.name == "heights_disagree")
+    assert (finding.severity, finding.measured) == ("doubt", pytest.approx(29.0))
+    assert finding.stretches == ((20.0, 39.0),)  # over 10 m from the second 21 on
+    assert "GPS" in finding.message
+    steady = [message for i in range(N) for message in (fix(i, 3), place(i))]
+    names = {f.name for f in assemble(tmp_path / "made.tlog", read(tlog(steady), tmp_path)).findings}
+    assert "heights_disagree" not in names
 
 
 def test_cut_in_the_middle_of_a_message(tmp_path: Path) -> None:

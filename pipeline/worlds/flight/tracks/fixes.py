@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,6 +26,33 @@ _AWAY_FROM_ZERO_DEG: Final = 0.01
 _DECIMALS: Final = 6  # of degrees: 0.1 m; finer steps are not looked for
 
 
+@dataclass(frozen=True)
+class Fixes:
+    """The usable positions of a log, all arrays (N, …).
+
+    Attributes:
+        index: of each in the log.
+        t_s: track time.
+        run: how often the log's clock had jumped back before it.
+        part: number of its part.
+        enu_m: (N, 3).
+        lat_lon_alt: (N, 3), NaN where unknown.
+        level_m: the altitudes or heights that the path is laid out by.
+    """
+
+    index: IntArray
+    t_s: FloatArray
+    run: IntArray
+    part: IntArray
+    enu_m: FloatArray
+    lat_lon_alt: FloatArray
+    level_m: FloatArray
+
+    def take(self, keep: BoolArray) -> Fixes:
+        """Some of them, by a mask (N,)."""
+        return Fixes(**{field.name: getattr(self, field.name)[keep] for field in fields(self)})
+
+
 class Refused(NamedTuple):
     """Fixes that cannot be used: (N,) which, and how many for each reason."""
 
@@ -37,6 +65,7 @@ def refuse(log: Log, index: IntArray) -> Refused:
     reasons: dict[str, BoolArray] = {}
     if log.usable is not None:
         reasons["the log says there is no fix"] = ~log.usable[index]
+    reasons |= {reason: which[index] for reason, which in log.refused.items()}
     if log.enu_m is not None:
         place, metres = log.enu_m[index], log.enu_m[index]  # its WGS84 positions may be absent
         reasons["no position"] = np.asarray(np.isnan(bounded(place, _LARGEST_M)).any(1))

@@ -98,8 +98,24 @@ def test_a_fix_the_log_itself_doubts_is_refused() -> None:
     alt = np.full(20, 540.0)
     alt[:4] = 9000.0
     a = assemble(PATH, fly(np.arange(20) * 0.2, alt=alt, usable=np.arange(20) >= 4))
-    assert findings(a)["refused_fixes"] == ("doubt", 0.2)
+    assert findings(a)["refused_fixes"] == ("note", 0.2)  # nothing of the track lies before its first fix
     assert np.abs(a.track.enu_m[:, 2]).max() < 0.01
+
+
+def test_fixes_refused_in_flight_cast_doubt_on_their_stretch_alone() -> None:
+    lost = np.isin(np.arange(40), (0, 1, 2, 20, 21, 22, 23))
+    (finding,) = (f for f in assemble(PATH, fly(np.arange(40) * 0.5, usable=~lost)).findings if "refused" in f.name)
+    assert (finding.severity, finding.measured) == ("doubt", pytest.approx(4 / 37))  # from the first fix on
+    assert finding.stretches == ((9.5, 12.0),)  # from the fix before to the one after
+
+
+def test_a_column_of_speeds_that_is_not_the_speed() -> None:
+    """One AirSim recording had 2.07 times the speed of its positions."""
+    t = np.arange(20) * 0.5
+    wrong = findings(assemble(PATH, fly(t, speed_mps=np.full(20, 2.07 * NORTH))))
+    assert wrong["speed_differs"] == ("note", pytest.approx(2.07, rel=1e-2))
+    assert "speed_differs" not in findings(assemble(PATH, fly(t, speed_mps=np.full(20, 1.1 * NORTH))))
+    assert "speed_differs" not in findings(assemble(PATH, fly(t, north=np.zeros(20), speed_mps=np.full(20, 5.0))))
 
 
 @pytest.mark.parametrize(
