@@ -20,11 +20,12 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.engine.builder import STAGES, Builder
+from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.stages import SCENE_STAGES, code_digest, quarantine_of
 from pipeline.reading.doctor import inspect
+from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
@@ -35,7 +36,10 @@ BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
 SAMPLES: Final = {"scans": ("scannet", "scannetpp", "arkitscenes"), "flights": ("flights",)}
-SAMPLES_CODE: Final = ("sampling", "worlds/indoor/samples", "worlds/flight/samples", "core", "geometry")
+SAMPLES_CODE: Final = {
+    "scans": "pipeline.worlds.indoor.samples.write",
+    "flights": "pipeline.worlds.flight.samples.write",
+}
 EXIT_USAGE: Final = 2
 EXIT_QUARANTINED: Final = 3
 
@@ -104,11 +108,11 @@ def stage(
     settings: Settings = [],
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
-    needs_root = stage in SCENE_STAGES and SCENE_STAGES[stage].reads_raw
+    needs_root = stage in STAGES and STAGES[stage].reads_raw
     config, folder = _prepare(name, root, out, settings, write=False, needs_root=needs_root)
     chosen = scenes.replace(",", " ").split()
     _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
-    if stage != STAGES[-1]:
+    if stage != next(reversed(STAGES)):
         show.console.print(f"Later stages were not run; [b]scan2qa build {name}[/b] brings them up to date.")
 
 
@@ -185,7 +189,7 @@ def _prepare(
 
 def _sample_roots(kind: str, folder: Path, write: bool) -> dict[str, Path]:
     """Roots of the sample scans or flights, which are written where this version of them is not there yet."""
-    version, mark = code_digest(SAMPLES_CODE), folder / ".version"
+    version, mark = code_digest([SAMPLES_CODE[kind]]), folder / ".version"
     if not mark.exists() or mark.read_text(encoding="utf-8") != version:
         if not write:
             raise ConfigError(
@@ -228,8 +232,7 @@ def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: 
 
 def _keys(config: BuildConfig) -> dict[str, str]:
     """The API keys of the configured models, of those environment variables that are set."""
-    models = [*config.blind.models, *([config.author.model] if config.author.model else [])]
-    names = {model.key_name for model in models if model.key_name}
+    names = {model.key_name for stage in STAGES.values() for model in stage.asks(config) if model.key_name}
     return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
 
 
@@ -243,7 +246,7 @@ def _read_scenes(meta: Path) -> list[IndoorScene]:
             scenes.append(reader.read(meta, ref))
         except RawDataError as error:
             broken.append(error)
-    show.show_quarantine([quarantine_of(e, e.scene or e.path.name, "unify") for e in broken])
+    show.show_broken(broken)
     return scenes
 
 

@@ -1,4 +1,4 @@
-"""A build as a Prefect flow: one task per stage, dataset and batch of about 64 scenes, mapped over processes.
+"""A build as a Prefect flow: one task per group of stages, dataset and batch of about 64 scenes, over processes.
 
 Prefect gives states, logs and schedules; whether a result can be reused is decided by the store alone. Prefect tasks
 cost milliseconds in threads and a hundred in processes, so tasks run in threads and hand their scenes to one pool.
@@ -29,17 +29,19 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from pipeline.core.errors import StoreError
-from pipeline.engine.builder import Builder, Execute, Progress
 from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import Progress
+from pipeline.engine.job import Done, Job, run_job
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.stages import Done, Job, run_job
+from pipeline.engine.run import Execute
+from pipeline.stages.builder import Builder
 
 POOL_FROM_JOBS = 16  # below it, starting processes takes longer than the work
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{label}")
 def run_batch(label: str, batch: list[Job], pool: ProcessPoolExecutor | None) -> list[Done]:
-    """All jobs of one batch; `label` names stage, dataset and number of scenes."""
+    """All jobs of one batch; `label` names stages, dataset and number of scenes."""
     if pool is None:
         return [run_job(job) for job in batch]
     return list(pool.map(run_job, batch, chunksize=max(1, len(batch) // 16)))
@@ -119,9 +121,9 @@ def orchestrate(
 
 
 def _submit_to(pool: Pool) -> Execute:
-    def execute(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def execute(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
         executor = pool.executor(sum(map(len, batches)))
-        labels = [f"{stage} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
+        labels = [f"{stages} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
         futures = [run_batch.submit(label, batch, executor) for label, batch in zip(labels, batches, strict=True)]
         for future in as_completed(futures):
             yield from future.result()

@@ -15,10 +15,10 @@ from rich.table import Table
 
 from pipeline.benchmarks.vsi.audit import STATUSES, Coverage, Miss
 from pipeline.blind.without_video import WithoutVideo, is_prior
+from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
-from pipeline.engine.builder import Progress as ReportProgress
+from pipeline.engine.given import Progress as ReportProgress
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.stages import quarantine_of
 from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection
 
@@ -124,14 +124,25 @@ def show_error(error: Exception) -> None:
 
 def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
     """Units that were left out, with file, finding and remedy."""
-    if not quarantine:
-        return
-    table = Table("scene", "finding", "what was found", "remedy", title="Left out", title_justify="left", style="red")
-    for entry in quarantine[:SHOWN]:
-        table.add_row(*map(escape, (entry.unit, entry.finding, f"{entry.file}: {entry.message}", entry.remedy)))
-    console.print(table)
+    _show_left_out([(q.unit, q.finding, f"{q.file}: {q.message}", q.remedy) for q in quarantine])
     if len(quarantine) > SHOWN:
         console.print(f"… and {len(quarantine) - SHOWN} more in quarantine.parquet")
+
+
+def show_broken(errors: Sequence[RawDataError]) -> None:
+    """Scenes that cannot be read, with file, finding and remedy."""
+    _show_left_out([(e.scene or e.path.name, e.finding, f"{e.path}: {e.message}", e.remedy) for e in errors])
+    if len(errors) > SHOWN:
+        console.print(f"… and {len(errors) - SHOWN} more")
+
+
+def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
+    if not rows:
+        return
+    table = Table("scene", "finding", "what was found", "remedy", title="Left out", title_justify="left", style="red")
+    for row in rows[:SHOWN]:
+        table.add_row(*map(escape, row))
+    console.print(table)
 
 
 def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
@@ -144,7 +155,7 @@ def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
             style = "red" if scenes and want.needed else "yellow" if scenes else "green"
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
         console.print(table)
-    show_quarantine([quarantine_of(error, error.scene or error.path.name, "unify") for error in inspection.broken])
+    show_broken(inspection.broken)
 
 
 def show_audit(table: pa.Table, profile: str) -> None:

@@ -19,10 +19,11 @@ import pytest
 
 from flows import cli
 from pipeline.core.parquet import read_table
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.stages import SCENE_STAGES, Stage
+from pipeline.engine.stage import Stage
+from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -32,7 +33,9 @@ UNASKED: dict[str, Any] = {"blind": {"models": [], "priors_vote": False}, "prune
 
 
 # The stages of scenes in a build in which no model writes.
-RUN_STAGES: dict[str, Stage] = {name: stage for name, stage in SCENE_STAGES.items() if name != "author"}
+RUN_STAGES: dict[str, Stage] = {
+    name: stage for name, stage in STAGES.items() if stage.unit == "scene" and name != "author"
+}
 
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:

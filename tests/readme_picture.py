@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from flows import show
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import load_config
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.write import write_samples
 
 PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"

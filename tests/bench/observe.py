@@ -14,10 +14,10 @@ import numpy as np
 import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.stages import Done, Job, run_job
+from pipeline.engine.job import Done, Job, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.samples.write import write_samples

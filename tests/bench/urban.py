@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.stages import Done, Job, run_job
+from pipeline.engine.job import Done, Job, run_job
+from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.samples.write import write_flights
 from tests.builds import UNASKED
 

@@ -18,12 +18,12 @@ from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.engine.builder import Builder
 from pipeline.engine.manifest import Outcome
 from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.blind.test_ask import Scripted
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys

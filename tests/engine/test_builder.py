@@ -16,14 +16,18 @@ from typing import Any
 
 import pytest
 
-import pipeline.engine.builder
+import pipeline.engine.plan
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
-from pipeline.engine.builder import EXPORT, STAGES, WHOLE, Builder, _batches
-from pipeline.engine.manifest import MANIFEST
-from pipeline.engine.stages import SCENE_STAGES, Done, Job, run_job
+from pipeline.engine.given import Given
+from pipeline.engine.job import Done, Job, batches_of, run_job
+from pipeline.engine.manifest import MANIFEST, Outcome
+from pipeline.engine.plan import WHOLE
+from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
+from pipeline.worlds.registry import READERS
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -31,6 +35,8 @@ FILE = "samples_meta_info.json"
 SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 UNITS = [f"samples/{name}" for name in sorted(SCENES)]
 REPOSITORY = Path(__file__).resolve().parents[2]
+EXPORT = "export"
+ORDER = list(STAGES)
 WANTED = (*RUN_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
 ALL_REUSED = {stage: {"reused"} for stage in WANTED}
 AGAIN = """
@@ -63,7 +69,7 @@ def edited(**changes: dict[str, Any]) -> dict[str, Any]:
     return {name: scene | changes.get(name, {}) for name, scene in SCENES.items()}
 
 
-def ran(outcome: pipeline.engine.builder.Outcome) -> set[tuple[str, str, str]]:
+def ran(outcome: Outcome) -> set[tuple[str, str, str]]:
     """Stage, unit and why of everything that was not reused."""
     return {(e.stage, e.unit, e.why) for e in outcome.manifest if e.why != "reused"}
 
@@ -193,10 +199,11 @@ def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, 
 
 def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(meta, out)
-    real = pipeline.engine.builder.code_digest
-    monkeypatch.setattr(pipeline.engine.builder, "code_digest", lambda parts: real(parts) + "!" * ("reading" in parts))
+    real = pipeline.engine.plan.code_digest
+    reader = READERS["vsi_meta"].__module__
+    monkeypatch.setattr(pipeline.engine.plan, "code_digest", lambda roots: real(roots) + "!" * (reader in roots))
     reasons = whys(build(meta, out))
-    readers = {name for name, stage in RUN_STAGES.items() if "reading" in stage.code}
+    readers = {name for name, stage in RUN_STAGES.items() if stage.reads_raw}
     assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
 
 
@@ -260,8 +267,8 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
     done = ran(build(meta, out, **sections))
     assert done <= said
     # Units behind a stage that runs are said to run too: whether its result changes is not known before.
-    first = min(STAGES.index(stage) for stage, _, _ in done)
-    assert {entry for entry in said - done if STAGES.index(entry[0]) <= first} == set()
+    first = min(ORDER.index(stage) for stage, _, _ in done)
+    assert {entry for entry in said - done if ORDER.index(entry[0]) <= first} == set()
 
 
 def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
@@ -331,12 +338,12 @@ def test_a_fault_of_the_program_costs_one_scene(
 ) -> None:
     real = RUN_STAGES[stage]
 
-    def run(job: Job, before: bytes) -> bytes:
-        if job.unit == "samples/office":
+    def run(given: Given) -> bytes:
+        if given.unit == "samples/office":
             raise ZeroDivisionError("nothing to\ndivide by")
-        return real.run(job, before)
+        return real.run(given)
 
-    monkeypatch.setitem(SCENE_STAGES, stage, replace(real, run=run))
+    monkeypatch.setitem(STAGES, stage, replace(real, run=run))
     (left_out,) = build(meta, out).quarantine
     assert (left_out.unit, left_out.stage, left_out.finding) == ("samples/office", stage, "unexpected_error")
     assert "ZeroDivisionError: nothing to" in left_out.message
@@ -412,7 +419,7 @@ def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: 
     released = release_of(out)
     (out / "release" / "README.md").unlink()
     outcome = Builder(config_of(meta), out).stage(EXPORT)
-    assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "missing")]
+    assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "asked")]
     assert release_of(out) == released
     assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + 1
 
@@ -561,16 +568,16 @@ def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
 
 def test_batches_hold_every_job_once_one_dataset_each_and_about_64(tmp_path: Path) -> None:
     units = [f"{dataset}/scene{i:04}" for dataset, n in (("a", 1000), ("b", 64), ("c", 1)) for i in range(n)]
-    jobs = [Job("generate", unit, "", None, None, {}, tmp_path) for unit in units]
-    batches = _batches(jobs)
+    jobs = [Job(unit, (), {}, None, config_of(tmp_path), tmp_path) for unit in units]
+    batches = batches_of(jobs)
     assert sorted(job.unit for batch in batches for job in batch) == sorted(units)
     assert all(len({job.unit.partition("/")[0] for job in batch}) == 1 for batch in batches)
     assert max(map(len, batches)) < 110
-    backwards = _batches(jobs[::-1])
+    backwards = batches_of(jobs[::-1])
     assert {frozenset(j.unit for j in b) for b in backwards} == {frozenset(j.unit for j in b) for b in batches}, (
         "the order of jobs decides no batch"
     )
-    without = _batches([job for job in jobs if job.unit != "a/scene0500"])
+    without = batches_of([job for job in jobs if job.unit != "a/scene0500"])
     kept = sum({j.unit for j in batch} - {"a/scene0500"} in [{j.unit for j in w} for w in without] for batch in batches)
     assert kept == len(batches), "one scene less moves no other to another batch"
 

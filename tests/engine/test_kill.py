@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 import pipeline.core.files
-from pipeline.engine.builder import Builder, run_here
-from pipeline.engine.stages import Done, Job, run_job
+from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.run import run_here
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

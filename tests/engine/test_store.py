@@ -19,8 +19,8 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.engine.builder import Builder
 from pipeline.engine.store import Store
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
 

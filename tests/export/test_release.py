@@ -21,10 +21,10 @@ from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.identity import ID_BITS, digest_of
 from pipeline.core.schema import SCHEMA_VERSION, Scene
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.export.release import CHECKSUMS, Released
 from pipeline.questions.choices import LETTERS
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import build, config_of, perturbed, release_of, rows_of, whys

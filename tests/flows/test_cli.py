@@ -15,8 +15,8 @@ import pytest
 
 import pipeline.core.files
 from flows import cli
-from pipeline.engine.builder import STAGES
 from pipeline.engine.json_schemas import json_schemas
+from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import (

@@ -14,9 +14,9 @@ import pytest
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.parquet import read_table
 from pipeline.core.templates import load_template
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
+from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth

@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.core.parquet import read_table
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, SceneTruth, Truth
 from tests.builds import UNASKED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.engine.builder import Builder
 from pipeline.engine.config import BuildConfig
+from pipeline.stages.builder import Builder
 from tests.builds import UNASKED
 from tests.conftest import Samples
 

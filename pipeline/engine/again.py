@@ -1,0 +1,89 @@
+"""One stage run again: which units, and what still holds of the builds before."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.core.errors import ConfigError
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Entry, Outcome, read_quarantine
+from pipeline.engine.plan import source_of
+from pipeline.engine.raw import RawInput
+from pipeline.engine.stage import Stage
+from pipeline.engine.store import Result
+
+Previous = Mapping[tuple[str, str], Entry]  # the last manifest, by stage and unit
+
+
+def last_outputs(previous: Previous) -> dict[str, dict[str, Result]]:
+    """The results that the last manifest names: stage -> unit -> result."""
+    outputs: dict[str, dict[str, Result]] = {}
+    for (stage, unit), entry in previous.items():
+        if entry.output:
+            outputs.setdefault(stage, {})[unit] = entry.output
+    return outputs
+
+
+def units_again(
+    stage: Stage,
+    stages: Mapping[str, Stage],
+    config: BuildConfig,
+    previous: Previous,
+    inputs: Mapping[str, RawInput],
+    folder: Path,
+) -> list[str]:
+    """The scenes that a stage can be run for again: those that had, the last time, all that it takes.
+
+    Raises ConfigError where there is none.
+    """
+    sources = [source_of(name, stages, config) or name for name in stage.takes]
+    outputs = last_outputs(previous)
+    there = [set(outputs.get(source, {})) for source in sources] or [{u for s, u in previous if s == stage.name}]
+    for name, units in zip(sources or [stage.name], there, strict=True):
+        if not units:
+            raise ConfigError(f"{folder}: no results of stage {name} yet; run the whole build first")
+    units = set.intersection(*there)
+    if stage.reads_raw and not units & inputs.keys():
+        raise ConfigError(f"{folder}: none of its scenes are in these roots; give those that it was built from")
+    return sorted(units & inputs.keys() if stage.reads_raw else units)
+
+
+def matching(units: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Units whose id or name matches any pattern; all for none. Raises ConfigError for a pattern without a match."""
+    if not patterns:
+        return list(units)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        hits = [u for u in units if any(fnmatch.fnmatchcase(name, pattern) for name in (u, u.partition("/")[2]))]
+        if not hits:
+            raise ConfigError(f"no scene matches {pattern!r}; scenes are named like {units[0]}")
+        chosen.update(hits)
+    return sorted(chosen)
+
+
+def with_the_rest(
+    stage: Stage, stages: Mapping[str, Stage], previous: Previous, outcome: Outcome, folder: Path
+) -> Outcome:
+    """What a single stage did, together with what still holds of the builds before."""
+    again = {(e.stage, e.unit) for e in outcome.manifest}
+    failed = {e.unit for e in outcome.manifest if e.output is None}
+    later = _behind(stage.name, stages.values())
+    kept = [e for key, e in previous.items() if key not in again and not (e.stage in later and e.unit in failed)]
+    known = {e.unit for e in previous.values()}
+    left_out = [
+        q
+        for q in read_quarantine(folder)
+        if (q.stage, q.unit) not in again and (q.unit in known or not stage.reads_raw)  # else it was listed again
+    ]
+    return Outcome([*kept, *outcome.manifest], [*left_out, *outcome.quarantine])
+
+
+def _behind(name: str, stages: Iterable[Stage]) -> set[str]:
+    """The stages of scenes that take the results of a stage, and those that take theirs."""
+    behind: set[str] = set()
+    for stage in stages:
+        if {name, *behind} & {*stage.takes, stage.passes_on} and stage.unit == "scene":
+            behind.add(stage.name)
+    return behind

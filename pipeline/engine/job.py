@@ -1,0 +1,142 @@
+"""Stages of one unit, run one behind the other in any process."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.core.identity import digest
+from pipeline.core.schema import Quarantine
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent
+from pipeline.engine.manifest import Entry
+from pipeline.engine.plan import Step
+from pipeline.engine.raw import RawInput
+from pipeline.engine.store import Result, Store
+
+BATCH_UNITS: Final = 64
+
+
+@dataclass(frozen=True)
+class Job:
+    """Stages of one unit, to be run one behind the other in any process.
+
+    Attributes:
+        steps: in order. One whose input failed, or was never there, is left out.
+        outputs: results of earlier stages: stage -> unit -> result.
+        ask: the model of a stage that asks one; such jobs stay in the process of the build.
+    """
+
+    unit: str
+    steps: tuple[Step, ...]
+    outputs: Mapping[str, Mapping[str, Result]]
+    raw: RawInput | None
+    config: BuildConfig
+    folder: Path
+    ask: Ask | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job: an entry per stage that had its input, and why results are missing."""
+
+    unit: str
+    entries: tuple[Entry, ...]
+    quarantine: tuple[Quarantine, ...]
+
+
+def run_job(job: Job) -> Done:
+    """Runs one job and stores its results. Of a scene's stages only StoreError and ConfigError get out."""
+    outputs: dict[str, dict[str, Result]] = {stage: dict(found) for stage, found in job.outputs.items()}
+    entries: list[Entry] = []
+    left_out: list[Quarantine] = []
+    for step in job.steps:
+        taken = step.recipe.taken(job.unit, outputs)
+        if taken is None:
+            continue
+        entry = step.entry
+        if entry is None or not entry.key:
+            entry = step.decide(taken, job.raw, job.folder)
+        if entry.output is None:
+            results = {name: tuple((u, r) for u, r in found if r) for name, found in taken.items()}
+            entry, fault = _run(job, step, entry, results)
+            left_out += [fault] if fault else []
+        entries.append(entry)
+        if entry.output is not None:
+            outputs.setdefault(entry.stage, {})[job.unit] = entry.output
+    return Done(job.unit, tuple(entries), tuple(left_out))
+
+
+def _run(job: Job, step: Step, entry: Entry, results: Results) -> tuple[Entry, Quarantine | None]:
+    """The entry with its output, or without one and why."""
+    start, recipe, fault = time.perf_counter(), step.recipe, None
+    given = Given(
+        unit=job.unit,
+        settings=recipe.settings,
+        config=job.config,
+        folder=job.folder,
+        results=results,
+        raw=job.raw if recipe.reads_raw else None,
+        ask=job.ask,
+        keys=job.keys,
+        progress=job.progress,
+    )
+    try:
+        output = Store(job.folder / STORE).put(recipe.stage, job.unit, entry.key, recipe.run(given), recipe.suffix)
+        entry = replace(entry, output=output)
+    except (StoreError, ConfigError):
+        raise  # of the build, not of the unit
+    except RawDataError as error:
+        fault = quarantine_of(error, job.unit, recipe.stage)
+    except Exception as error:
+        if recipe.of_build:
+            raise
+        fault = _unexpected(error, given, recipe.stage)
+    return replace(entry, seconds=time.perf_counter() - start), fault
+
+
+def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
+    """The quarantine entry of a unit whose raw data are broken."""
+    return Quarantine(
+        unit=unit,
+        stage=stage,
+        file=str(error.path),
+        finding=error.finding,
+        message=error.message,
+        remedy=error.remedy,
+    )
+
+
+def _unexpected(error: Exception, given: Given, stage: str) -> Quarantine:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    path = next((str(result.path) for found in given.results.values() for _, result in found), "")
+    return Quarantine(
+        unit=given.unit,
+        stage=stage,
+        file=str(given.raw.root / given.raw.ref.files[0]) if given.raw else path,
+        finding="unexpected_error",
+        message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
+        remedy="this is a fault of scan2qa: report it with the file",
+    )
+
+
+def batches_of(jobs: Iterable[Job]) -> list[list[Job]]:
+    """Jobs by dataset and hash bucket of about `BATCH_UNITS` units."""
+    datasets: dict[str, list[Job]] = {}
+    for job in jobs:
+        datasets.setdefault(job.unit.partition("/")[0], []).append(job)
+    batches = []
+    for members in datasets.values():
+        buckets: dict[int, list[Job]] = {}
+        n_buckets = -(-len(members) // BATCH_UNITS)
+        for job in members:
+            buckets.setdefault(int.from_bytes(digest(job.unit)[:4], "big") % n_buckets, []).append(job)
+        batches += [buckets[number] for number in sorted(buckets)]
+    return batches

@@ -1,0 +1,223 @@
+"""What must run, and why: worked out from what is there, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.core.errors import StoreError
+from pipeline.core.identity import digest_of
+from pipeline.engine.code import code_digest
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import STORE, Given
+from pipeline.engine.manifest import Entry, Why
+from pipeline.engine.raw import RawInput
+from pipeline.engine.stage import Stage
+from pipeline.engine.store import Result, Store
+
+WHOLE: Final = "build/all"  # the unit of the stages of the whole build
+
+Outputs = Mapping[str, Mapping[str, Result | None]]  # stage -> unit -> result; None: not known before it is made
+Taken = dict[str, tuple[tuple[str, Result | None], ...]]  # `given.Results`, of which some may not be known yet
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A stage in one configuration, for the scenes of one reader. It can be sent to another process.
+
+    Attributes:
+        of_build: whether its unit is the whole build.
+        takes: the stages whose results it needs: as it calls them, and whose results these are.
+        may_take: the same of the stages whose results it looks at where they are there.
+        config: digest of the settings.
+        code: digest of the code.
+    """
+
+    stage: str
+    suffix: str
+    run: Callable[[Given], bytes]
+    is_whole: Callable[[bytes, Path], bool]
+    of_build: bool
+    reads_raw: bool
+    takes: tuple[tuple[str, str], ...]
+    may_take: tuple[tuple[str, str], ...]
+    settings: Mapping[str, Any]
+    config: str
+    code: str
+
+    def taken(self, unit: str, outputs: Outputs) -> Taken | None:
+        """What it is given of the results for a unit; None where one that it needs is missing."""
+        units = {unit} if not self.of_build else self._scenes(outputs)
+        found = {}
+        for name, source in (*self.takes, *self.may_take):
+            there = outputs.get(source, {})
+            chosen = sorted(there.keys() & units) or sorted(there.keys() & {WHOLE})
+            found[name] = tuple((u, there[u]) for u in chosen)
+        return None if any(not found[name] for name, _ in self.takes) else found
+
+    def _scenes(self, outputs: Outputs) -> set[str]:
+        """The scenes that have all results that it needs."""
+        needed = [set(outputs.get(source, {})) - {WHOLE} for _, source in self.takes]
+        return set.intersection(*needed) if needed else set()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of one unit.
+
+    Attributes:
+        before: what the last manifest says of it.
+        found: its results in the store, by key.
+        asked: whether it is run although its result may be there.
+        entry: what the plan says of it: with an output where a result is there, without a key where what it is made
+            from is not known yet; None where none was expected.
+    """
+
+    recipe: Recipe
+    unit: str
+    before: Entry | None
+    found: Mapping[str, Result]
+    asked: bool = False
+    entry: Entry | None = None
+
+    def decide(self, taken: Taken, raw: RawInput | None, folder: Path) -> Entry:
+        """What is to be done with these inputs: the entry has an output where there is a whole result for them."""
+        recipe = self.recipe
+        if any(result is None for results in taken.values() for _, result in results):
+            why: Why = "asked" if self.asked else "new" if self.before is None else "input"
+            return Entry(recipe.stage, self.unit, "", "", recipe.config, recipe.code, why)
+        digests = [[name, [[u, result and result.digest] for u, result in results]] for name, results in taken.items()]
+        inputs = digest_of([raw.digest if raw and recipe.reads_raw else None, digests])
+        key = digest_of([recipe.stage, self.unit, inputs, recipe.config, recipe.code])
+        entry = Entry(recipe.stage, self.unit, key, inputs, recipe.config, recipe.code, "asked")
+        if self.asked:
+            return entry
+        found = self.found.get(key)
+        if found is not None and _is_whole(recipe, found, folder):
+            return replace(entry, why="reused", output=found)
+        return replace(entry, why=self._why(entry))
+
+    @property
+    def reused(self) -> bool:
+        """Whether its result is there."""
+        return self.entry is not None and self.entry.output is not None
+
+    @property
+    def fails_again(self) -> bool:
+        """Whether the same input was left out the last time, and so is expected to be again."""
+        before, entry = self.before, self.entry
+        return bool(entry and entry.key and before and not before.output and before.key == entry.key)
+
+    def _why(self, entry: Entry) -> Why:
+        before = self.before
+        if before is None:
+            return "new"
+        if before.key == entry.key:
+            return "missing"
+        if before.inputs != entry.inputs:
+            return "input"
+        return "config" if before.config != entry.config else "code"
+
+
+def _is_whole(recipe: Recipe, found: Result, folder: Path) -> bool:
+    try:
+        raw = Store(folder / STORE).get(found)
+    except StoreError:  # damaged: it is made again
+        return False
+    return recipe.is_whole(raw, folder)
+
+
+class Planner:
+    """Makes the steps of a build, and says of each what is to be done.
+
+    Args:
+        stages: all stages by name, in the order in which they run.
+        config: of the build.
+        folder: of the build.
+        inputs: raw data by unit.
+        previous: the last manifest.
+        asked: whether results that are there are made again.
+    """
+
+    def __init__(
+        self,
+        stages: Mapping[str, Stage],
+        config: BuildConfig,
+        folder: Path,
+        inputs: Mapping[str, RawInput],
+        previous: Mapping[tuple[str, str], Entry],
+        asked: bool = False,
+    ) -> None:
+        self._stages, self._config, self._folder = stages, config, folder
+        self._inputs, self._previous, self._asked = inputs, previous, asked
+        self._recipes: dict[tuple[str, str | None], Recipe] = {}
+        self._found: dict[str, dict[str, dict[str, Result]]] = {}
+
+    def plan(self, stage: Stage, outputs: Outputs) -> dict[str, Step]:
+        """The steps of a stage for all units that have, or are to have, what it needs; by unit, in order."""
+        steps = {}
+        for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs):
+            step = self.step(stage, unit)
+            taken = step.recipe.taken(unit, outputs)
+            if taken is not None:
+                entry = step.decide(taken, self._inputs.get(unit), self._folder)
+                steps[unit] = replace(step, entry=entry)
+        return steps
+
+    def step(self, stage: Stage, unit: str) -> Step:
+        """One step, of which nothing is said yet."""
+        if stage.name not in self._found:
+            self._found[stage.name] = self._index(stage.name)
+        found = self._found[stage.name].get(unit, {})
+        recipe = self._recipe(stage, self._inputs.get(unit) if stage.reads_raw else None)
+        return Step(recipe, unit, self._previous.get((stage.name, unit)), found, self._asked)
+
+    def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
+        if stage.reads_raw or not stage.takes:
+            return sorted(self._inputs)
+        return sorted(outputs.get(self._source(stage.takes[0]) or "", {}))
+
+    def _source(self, name: str) -> str | None:
+        return source_of(name, self._stages, self._config)
+
+    def _index(self, name: str) -> dict[str, dict[str, Result]]:
+        found: dict[str, dict[str, Result]] = {}
+        for (unit, key), result in Store(self._folder / STORE).index(name).items():
+            found.setdefault(unit, {})[key] = result
+        return found
+
+    def _recipe(self, stage: Stage, raw: RawInput | None) -> Recipe:
+        at = (stage.name, raw.reader.name if raw else None)
+        if at not in self._recipes:
+            settings = stage.settings(self._config)
+            reader = raw.reader if raw else None
+            own = (stage.module, *([type(reader).__module__] if reader else []))
+            self._recipes[at] = Recipe(
+                stage=stage.name,
+                suffix=stage.suffix,
+                run=stage.run,
+                is_whole=stage.is_whole,
+                of_build=stage.unit == "build",
+                reads_raw=stage.reads_raw,
+                takes=tuple((name, self._source(name) or "") for name in stage.takes),
+                may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name))),
+                settings=settings,
+                config=digest_of(settings),
+                code=code_digest((*own, *stage.uses(self._config, reader))),
+            )
+        return self._recipes[at]
+
+
+def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> str | None:
+    """The stage whose results stand for those of another: itself, or what it passes on where it is switched off."""
+    stage: Stage | None = stages[name]
+    while stage is not None and not stage.is_wanted(config):
+        stage = stages[stage.passes_on] if stage.passes_on else None
+    return stage.name if stage else None
+
+
+def known(steps: Mapping[str, Step]) -> dict[str, Result | None]:
+    """What is known of the results of a stage from its steps; of those that are expected to fail there is none."""
+    return {unit: step.entry.output for unit, step in steps.items() if step.entry and not step.fails_again}

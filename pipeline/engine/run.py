@@ -1,0 +1,137 @@
+"""Runs what a plan says must run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import REPLIES_FILE, STORE, Progress
+from pipeline.engine.job import Done, Job, batches_of, run_job
+from pipeline.engine.manifest import Entry, Outcome
+from pipeline.engine.plan import Planner, Step, known
+from pipeline.engine.raw import RawInput
+from pipeline.engine.stage import Stage
+from pipeline.engine.store import Result, Store
+from pipeline.llm.base import ModelSpec
+from pipeline.llm.session import Session
+
+Execute = Callable[[str, list[list[Job]]], Iterable[Done]]  # runs batches of jobs, in any order and process
+
+
+def run_here(label: str, batches: list[list[Job]]) -> Iterator[Done]:
+    """Runs all jobs one after the other in this process."""
+    for batch in batches:
+        yield from map(run_job, batch)
+
+
+def groups_of(stages: Iterable[Stage], config: BuildConfig) -> list[list[Stage]]:
+    """Stages that a scene goes through in one job: those in a row that any process may run."""
+    groups: list[list[Stage]] = []
+    joins = False
+    for stage in stages:
+        anywhere = stage.unit == "scene" and not stage.asks(config)
+        if joins and anywhere:
+            groups[-1].append(stage)
+        else:
+            groups.append([stage])
+        joins = anywhere
+    return groups
+
+
+@dataclass
+class Runner:
+    """Runs the stages of a build, group by group.
+
+    Attributes:
+        outputs: the results so far: stage -> unit -> result.
+        outcome: what was done so far.
+    """
+
+    config: BuildConfig
+    folder: Path
+    inputs: Mapping[str, RawInput]
+    planner: Planner
+    execute: Execute
+    progress: Progress
+    keys: Mapping[str, str]
+    outcome: Outcome
+    outputs: dict[str, dict[str, Result]] = field(default_factory=dict)
+
+    def run(self, group: Sequence[Stage]) -> None:
+        """Plans a group of stages, runs what must run, and notes what became of it."""
+        plans: dict[str, dict[str, Step]] = {}
+        ahead: dict[str, Mapping[str, Result | None]] = dict(self.outputs)
+        for stage in group:
+            plans[stage.name] = self.planner.plan(stage, ahead)
+            ahead[stage.name] = known(plans[stage.name])
+        todo = {name: {u for u, step in plan.items() if not step.reused} for name, plan in plans.items()}
+        units = sorted(set().union(*todo.values()))
+        jobs = [
+            self._job(unit, [plans[s.name].get(unit) or self.planner.step(s, unit) for s in group]) for unit in units
+        ]
+        entries = [
+            step.entry for plan in plans.values() for unit, step in plan.items() if unit not in units and step.entry
+        ]
+        for done in self._watched(self._start(group, jobs), todo):
+            entries += done.entries
+            self.outcome.quarantine += done.quarantine
+        for stage in group:
+            self._note(stage, sorted((e for e in entries if e.stage == stage.name), key=lambda e: e.unit))
+
+    def _job(self, unit: str, steps: Sequence[Step]) -> Job:
+        of_build = steps[0].recipe.of_build
+        outputs = {
+            stage: found if of_build else {unit: found[unit]}
+            for stage, found in self.outputs.items()
+            if of_build or unit in found
+        }
+        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.config, self.folder)
+
+    def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[Done]:
+        first, last = group[0], group[-1]
+        if first.unit == "build":
+            return run_here(first.name, [[replace(job, keys=self.keys, progress=self.progress) for job in jobs]])
+        models = first.asks(self.config)
+        if models:
+            return _run_asking(models[0], jobs, self.folder, self.keys)
+        label = first.name if first is last else f"{first.name} to {last.name}"
+        return self.execute(label, batches_of(jobs))
+
+    def _watched(self, results: Iterable[Done], todo: Mapping[str, set[str]]) -> Iterator[Done]:
+        """Tells how many units of each stage are done."""
+        ended = dict.fromkeys(todo, 0)
+        for name, units in todo.items():
+            self.progress(name, 0, len(units))
+        for done in results:
+            for name, units in todo.items():
+                if done.unit in units:
+                    ended[name] += 1
+                    self.progress(name, ended[name], len(units))
+            yield done
+
+    def _note(self, stage: Stage, entries: list[Entry]) -> None:
+        self.outcome.manifest += entries
+        self.outputs[stage.name] = {e.unit: e.output for e in entries if e.output}
+        if stage.summary:
+            for result in self.outputs[stage.name].values():
+                self.outcome.released = stage.summary(Store(self.folder / STORE).get(result))
+
+
+def _run_asking(model: ModelSpec, jobs: list[Job], folder: Path, keys: Mapping[str, str]) -> Iterator[Done]:
+    """Runs jobs that ask a model in threads of this process: its limits hold for the build, not for a process."""
+    if not jobs:
+        return
+    with (
+        Session([model], folder / REPLIES_FILE, keys) as session,
+        ThreadPoolExecutor(min(model.concurrency, len(jobs))) as threads,
+    ):
+        ask = partial(session.ask, model.name)
+        try:
+            yield from threads.map(run_job, [replace(job, ask=ask) for job in jobs])
+        except BaseException:
+            session.close()  # else the calls under way would be waited for to their end
+            raise

@@ -1,0 +1,153 @@
+"""A build: finds out what must run, runs it stage by stage, and writes down why."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.files import remove_temporary
+from pipeline.engine.again import last_outputs, matching, units_again, with_the_rest
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import STORE, Progress, silent
+from pipeline.engine.inputs import check_roots, list_inputs
+from pipeline.engine.job import quarantine_of
+from pipeline.engine.manifest import Outcome, read_manifest, write_outcome
+from pipeline.engine.plan import Planner, known
+from pipeline.engine.raw import RawInput
+from pipeline.engine.run import Execute, Runner, groups_of, run_here
+from pipeline.engine.stage import Stage
+from pipeline.engine.store import Result, Store
+from pipeline.stages.registry import STAGES
+
+SAMPLES: Final = "samples"  # folder of a build, for raw data that are written where none are given
+
+
+class Builder:
+    """Runs one build configuration into one output folder.
+
+    Args:
+        config: the resolved configuration; its roots must be set.
+        out: folder of the build: ``store/``, ``manifest.parquet``, ``release/``.
+        execute: runs batches of jobs, in any order and process; gives what became of each.
+        progress: called with stage, units done and units to do.
+        keys: API keys of the configured models by the name of their environment variable.
+        stages: what is run, in this order.
+    """
+
+    def __init__(
+        self,
+        config: BuildConfig,
+        out: Path,
+        execute: Execute = run_here,
+        progress: Progress = silent,
+        keys: Mapping[str, str] | None = None,
+        stages: Mapping[str, Stage] = STAGES,
+    ) -> None:
+        self.config = config
+        self.out = out
+        self._execute = execute
+        self._progress = progress
+        self._keys = keys or {}
+        self._stages = stages
+        self._previous = read_manifest(out)
+
+    def check(self, name: str | None = None) -> None:
+        """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write."""
+        if name is not None and name not in self._stages:
+            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
+        if name is None or self._stages[name].reads_raw:
+            check_roots(self.config)
+        self._check_keys(self._stages.values() if name is None else [self._stages[name]])
+        with self._locked():
+            pass
+
+    def build(self) -> Outcome:
+        """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
+        with self._locked():
+            outcome = Outcome()
+            runner = self._runner(outcome, self._inputs(outcome))
+            for group in groups_of(self._wanted(), self.config):
+                runner.run(group)
+            write_outcome(self.out, outcome, list(self._stages))
+            Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
+            remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
+            return outcome
+
+    def dry_run(self) -> Outcome:
+        """What `build` would run and why, without running it; units behind one that runs count as "input"."""
+        outcome = Outcome()
+        planner = self._planner(self._inputs(outcome))
+        outputs: dict[str, dict[str, Result | None]] = {}
+        for stage in self._wanted():
+            steps = planner.plan(stage, outputs)
+            outcome.manifest += [step.entry for step in steps.values() if step.entry]
+            outputs[stage.name] = known(steps)
+        return outcome
+
+    def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
+        """One stage again, for all scenes or those that match, from the last results of the stages before it."""
+        self.check(name)
+        stage = self._stages[name]
+        if scenes and stage.unit == "build":
+            raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
+        if not stage.is_wanted(self.config):
+            raise ConfigError(f"stage {name} is switched off in this configuration")
+        with self._locked():
+            outcome = Outcome()
+            inputs = self._inputs(outcome) if stage.reads_raw else {}
+            outputs = last_outputs(self._previous)
+            units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
+            if stage.unit == "scene":
+                chosen = set(matching(units, scenes))
+                inputs = {unit: raw for unit, raw in inputs.items() if unit in chosen}
+                outputs = {s: {u: r for u, r in found.items() if u in chosen} for s, found in outputs.items()}
+            runner = self._runner(outcome, inputs, asked=True)
+            runner.outputs |= outputs
+            runner.run([stage])
+            rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
+            write_outcome(self.out, rest, list(self._stages))
+            return outcome
+
+    def _wanted(self) -> list[Stage]:
+        return [stage for stage in self._stages.values() if stage.is_wanted(self.config)]
+
+    def _inputs(self, outcome: Outcome) -> dict[str, RawInput]:
+        """The scenes in the roots; what could not be listed is left out, in the name of the first stage."""
+        listed = list_inputs(self.config)
+        outcome.quarantine += [quarantine_of(error, unit, next(iter(self._stages))) for unit, error in listed.broken]
+        return listed.inputs
+
+    def _planner(self, inputs: Mapping[str, RawInput], asked: bool = False) -> Planner:
+        return Planner(self._stages, self.config, self.out, inputs, self._previous, asked)
+
+    def _runner(self, outcome: Outcome, inputs: Mapping[str, RawInput], asked: bool = False) -> Runner:
+        planner = self._planner(inputs, asked)
+        return Runner(self.config, self.out, inputs, planner, self._execute, self._progress, self._keys, outcome)
+
+    def _check_keys(self, stages: Iterable[Stage]) -> None:
+        """At once rather than after an hour of scenes."""
+        for model in (model for stage in stages for model in stage.asks(self.config)):
+            if model.key_name and not self._keys.get(model.key_name):
+                raise ConfigError(
+                    f"model {model.name}: its API key is not there; export {model.key_name}=… or leave the model out"
+                )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Two builds into one folder would prune each other's results."""
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            with (self.out / ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield
+        except BlockingIOError as error:
+            raise StoreError(
+                f"{self.out}: another build is running in this folder; wait for it or give --out"
+            ) from error
+        except OSError as error:
+            hint = "give a folder that can be written with --out"
+            raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error

@@ -1,0 +1,75 @@
+"""Stage `export`: the release folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.schema import AnyScene
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.export.release import Blind, Released, release_is_whole, write_release
+from pipeline.worlds.registry import SCENE
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+
+RELEASE: Final = "release"  # folder of a build
+
+
+def run(given: Given) -> bytes:
+    """Writes the release folder; the result is its summary (`Released` as JSON)."""
+    from pipeline.blind.report import without_video  # scikit-learn takes a second to start
+    from pipeline.blind.rule import rule
+
+    config = given.config.blind
+    replies, pruned = given.table("blind"), given.table("prune")
+    blind = Blind(
+        replies=replies,
+        verdicts=None if replies is None else rule(replies, config),
+        pruned=pruned,
+        summary=lambda asked: without_video(asked, replies, pruned, config),
+    )
+    scenes = [_without_motion(raw) for raw in given.all_bytes("observe")]
+    return write_release(given.folder / RELEASE, given.tables("select"), scenes, dict(given.settings), blind)
+
+
+def _without_motion(raw: bytes) -> AnyScene:
+    """A scene without what its flight did second by second: of a thousand flights that would be gigabytes."""
+    fields = json.loads(raw)
+    if "motion" in fields["facts"]:
+        fields["facts"]["motion"] = None
+    return SCENE.validate_python(fields)
+
+
+def is_whole(result: bytes, folder: Path) -> bool:
+    """Whether every file of the release is there with the bytes that the summary names."""
+    return release_is_whole(folder / RELEASE, result)
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
+    settings = config.model_dump(exclude={"roots", "routes", "video"}, mode="json")
+    settings["blind"]["models"] = [model.identity() for model in config.blind.models]
+    settings["author"]["model"] = config.author.model.identity() if config.author.model else None
+    return settings | {
+        "rules": (
+            config.generate.resolved_rules() if config.export.layout == "vsi" else config.generate.flight_rules
+        ).model_dump()
+    }
+
+
+EXPORT: Final = Stage(
+    name="export",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    unit="build",
+    takes=("select", "observe"),
+    may_take=("blind", "prune"),
+    settings=settings,
+    is_whole=is_whole,
+    folders=(RELEASE,),
+    summary=Released.model_validate_json,
+)

@@ -1,0 +1,58 @@
+"""Stage `observe`: what the video shows of a scene, and what a flight does and sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.errors import RawDataError
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.worlds.registry import WORLDS, read_scene, world_of
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
+
+
+def run(given: Given) -> bytes:
+    """The `Scene` with what was observed, as JSON; the scene as it was where the format has nothing to observe it by.
+
+    Raises RawDataError for a mesh that lacks too much of what the video shows.
+    """
+    raw, before = given.source, given.needed("unify")
+    scene = read_scene(before)
+    geometry = raw.reader.geometry(raw.root, raw.ref, scene)
+    if geometry is None:
+        return before
+    world = WORLDS[scene.facts.world]
+    config = world.config.model_validate(given.settings["motion" if world.name == "flight" else "observe"])
+    observed = world.observe(scene, geometry, config)
+    for fault in observed.findings:
+        if fault.severity == "fault":
+            raise RawDataError(raw.root / raw.ref.files[0], fault.name, fault.message, fault.remedy, scene.id)
+    return observed.model_dump_json(indent=1).encode()
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """Limits of both kinds of scenes."""
+    return {"observe": config.observe.model_dump(mode="json"), "motion": config.motion.model_dump(mode="json")}
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What the reader's world runs."""
+    if reader is None:
+        raise ValueError("this stage reads raw data")
+    world = world_of(reader.name)
+    return (world.observe.__module__, world.facts.__module__, world.config.__module__)
+
+
+OBSERVE: Final = Stage(
+    name="observe",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("unify",),
+    reads_raw=True,
+    settings=settings,
+    uses=uses,
+)

@@ -1,0 +1,20 @@
+"""All stages, in the order in which a build runs them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.engine.stage import Stage
+from pipeline.stages.author import AUTHOR
+from pipeline.stages.blind import BLIND
+from pipeline.stages.export import EXPORT
+from pipeline.stages.film import FILM
+from pipeline.stages.generate import GENERATE
+from pipeline.stages.observe import OBSERVE
+from pipeline.stages.prune import PRUNE
+from pipeline.stages.select import SELECT
+from pipeline.stages.unify import UNIFY
+
+STAGES: Final[dict[str, Stage]] = {
+    stage.name: stage for stage in (UNIFY, FILM, OBSERVE, GENERATE, AUTHOR, SELECT, BLIND, PRUNE, EXPORT)
+}

@@ -1,0 +1,20 @@
+"""Stage `unify`: raw data become a `Scene` in the shared schema."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+
+
+def run(given: Given) -> bytes:
+    """A `Scene` as JSON."""
+    raw = given.source
+    scene = raw.reader.read(raw.root, raw.ref)
+    if raw.routes:
+        scene = scene.with_facts(routes=raw.routes)
+    return scene.model_dump_json(indent=1).encode()
+
+
+UNIFY: Final = Stage(name="unify", suffix=".json", module=__name__, run=run, reads_raw=True)
