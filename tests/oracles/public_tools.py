@@ -198,6 +198,22 @@ def compute_box_3d(size: list[float], center: np.ndarray, rotmat: np.ndarray) ->
     return np.transpose(np.dot(np.transpose(rotmat), np.vstack([x, y, z]))) + center
 
 
+def instances_on_vertices(scans: Path) -> np.ndarray:
+    """ScanNet++ toolbox, semantic/transforms/mesh.py: the id of each vertex's smallest instance, 0 for none."""
+    segments = json.loads((scans / "segments.json").read_text())["segIndices"]
+    groups = json.loads((scans / "segments_anno.json").read_text())["segGroups"]
+    instances: list[list[tuple[int, int]]] = [[] for _ in segments]
+    for group in groups:
+        members = np.flatnonzero(np.isin(segments, group["segments"]))
+        for vertex in members:
+            instances[vertex].append((len(members), group["id"]))
+    result = np.zeros(len(segments), dtype=int)
+    for vertex, found in enumerate(instances):
+        if found:
+            result[vertex] = found[int(np.argsort([size for size, _ in found], kind="stable")[0])][1]
+    return result
+
+
 def iphone_depth(path: Path, height: int = 192, width: int = 256) -> np.ndarray:
     """ScanNet++, prepare_iphone_data.extract_depth, its first way: one raw deflate stream of float32 metres."""
     data = zlib.decompress(path.read_bytes(), wbits=-zlib.MAX_WBITS)

@@ -16,6 +16,7 @@ from pipeline.core.schema import OrientedBox
 from pipeline.reading.checks import check_repeats
 from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.readers.categories import Curation, normal
+from pipeline.worlds.indoor.readers.segments import owners
 
 GROWN_M: Final = 0.05  # how far outside an annotated box its vertices may lie
 INSIDE_MIN: Final = 0.8  # share of an instance's vertices that its annotated box must hold
@@ -125,19 +126,24 @@ def label_vertices(
 ) -> npt.NDArray[np.int32]:
     """Index (V,) into ``objects`` of what each vertex shows, -1 for none.
 
-    An object takes the vertices of the instance that has its box. Objects without such an instance, be it that the
+    An object takes the vertices of the instance that has its box; of instances that share a vertex, the smallest has it
+    (see `segments`). Objects without such an instance, be it that the
     annotation gives no vertices or that a fix changed or added them, take the unclaimed vertices in their box, and
     where boxes overlap the smallest box wins; the floor under an object is not part of it.
     """
-    owner = np.full(len(vertices), -1, dtype=np.int32)
-    free = [item for item in instances if item.vertices is not None and len(item.vertices)]
+    mine_of = [item.vertices for item in instances if item.vertices is not None and len(item.vertices)]
+    boxes = [item.box for item in instances if item.vertices is not None and len(item.vertices)]
+    object_of = np.full(len(boxes) + 1, -1, dtype=np.int32)  # the last entry: no instance
     by_box: list[int] = []
     for number, wanted in enumerate(objects):
-        match = next((i for i, item in enumerate(free) if _same(item.box, wanted.box)), None)
+        match = next((i for i, box in enumerate(boxes) if object_of[i] < 0 and _same(box, wanted.box)), None)
         if match is None:
             by_box.append(number)
         else:
-            owner[free.pop(match).vertices] = number
+            object_of[match] = number
+    kept = np.flatnonzero(object_of[:-1] >= 0)
+    place, _ = owners([mine_of[i] for i in kept], len(vertices))
+    owner = object_of[np.append(kept, len(boxes))[place]]  # -1 takes the last entry
     unclaimed = np.flatnonzero(owner < 0)
     for number in sorted(by_box, key=lambda n: -float(np.prod(objects[n].box.lengths))):
         box = objects[number].box

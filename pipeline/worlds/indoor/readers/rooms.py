@@ -8,15 +8,18 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
 from pipeline.worlds.indoor.facts import Room
+from pipeline.worlds.indoor.readers.box_fit import fit_minimal
 
 HOLES_MAX: Final = 0.25  # of the area; beyond it the scan is too incomplete to tell the size of the room
 AREA_METHOD: Final = f"alpha_shape alpha={ROOM_ALPHA_PER_M:g} all vertices"
 
 
 def measure_room(vertices: FloatArray, findings: Findings) -> Room:
-    """Area, floor outlines and centre from vertices (V, 3), metres, world frame."""
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    x, y, z = map(float, (low + high) / 2)
+    """Area, floor outlines and centre from vertices (V, 3), metres, world frame.
+
+    The centre is that of the minimal box of all vertices (VSI-Bench, appendix B.1).
+    """
+    x, y, z = fit_minimal(vertices).center
     shape = room_area(vertices)
     if shape.area_m2 is None:
         message = f"the floor has no area: {shape.failure} ({shape.measured:g})"

@@ -37,7 +37,7 @@ from pipeline.worlds.indoor.readers.meshes import load_mesh, transformed
 from pipeline.worlds.indoor.readers.objects import Instance, assemble, curated, label_vertices
 from pipeline.worlds.indoor.readers.rooms import measure_room
 from pipeline.worlds.indoor.readers.scannet_frames import Film, exported_film, sens_film
-from pipeline.worlds.indoor.readers.segments import SHARED_MAX, Group, members, parse_groups, segment_indices
+from pipeline.worlds.indoor.readers.segments import Group, check_shared, members, parse_groups, segment_indices
 
 MESH: Final = "{}_vh_clean_2.ply"
 SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"
@@ -213,10 +213,7 @@ def _instances(
                 doubt("instance_without_vertices", category, message, remedy, len(mine), MIN_VERTICES, "vertices")
             )
             continue
-        if owned.shared[place] > SHARED_MAX:
-            message = f"{what} shares {owned.shared[place]:.0%} of its vertices with another instance"
-            remedy = "is one thing annotated twice? Keep one"
-            findings.add(doubt("shared_vertices", category, message, remedy, owned.shared[place], SHARED_MAX, "share"))
+        check_shared(what, category, owned, place, findings)
         box = BOX_FITS[box_fit](vertices[mine])
         flat = sum(side < DEGENERATE_M for side in box.lengths)
         if flat > 1:

@@ -38,7 +38,7 @@ from pipeline.worlds.indoor.readers.meshes import load_mesh
 from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_against_own, curated, label_vertices
 from pipeline.worlds.indoor.readers.poses import OPENCV_FROM_OPENGL
 from pipeline.worlds.indoor.readers.rooms import measure_room
-from pipeline.worlds.indoor.readers.segments import members, parse_groups, segment_indices
+from pipeline.worlds.indoor.readers.segments import check_shared, members, parse_groups, segment_indices
 
 MESH: Final = "scans/mesh_aligned_0.05.ply"
 SEGMENTS: Final = "scans/segments.json"
@@ -171,6 +171,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
             )
             remedy = "fetch annotation and segments of one release"
             findings.add(doubt("segment_out_of_range", category, message, remedy, lost, 0, "segments"))
+        check_shared(what, category, owned, place, findings)
         if box is not None:
             instances.append(Instance(group.number, group.label, category, box, mine))
     files.raise_faults(path, findings)

@@ -6,6 +6,7 @@ Assumed of the released files, where no real one is at hand:
   without flipping an axis.
 - ``pose`` is the same camera in ARKit's own world, y up, origin at the first frame.
 - ``intrinsic`` belongs to the full image of ``rgb.mp4``; the depth image is a reduction of it.
+- Every vertex is a segment of its own, numbered as the vertex: the toolbox takes a group's segments for vertices.
 - ``normalizedAxes`` lists the three axes one after the other, as in the released VSI-Bench metadata.
 """
 
@@ -51,7 +52,7 @@ def write_scan(root: Path, plan: Plan) -> SceneTruth:
     made = scan(plan)
     mesh, frames = made.room.mesh, len(made.world_T_camera)
     write_atomically(folder / "scans" / "mesh_aligned_0.05.ply", ply_bytes(mesh, alpha=False))
-    segments = {"sceneId": plan.name, "segIndices": mesh.segment.tolist()}
+    segments = {"sceneId": plan.name, "segIndices": list(range(len(mesh.vertices)))}
     write_atomically(folder / "scans" / "segments.json", json_bytes(segments))
     write_atomically(folder / "scans" / "segments_anno.json", json_bytes(_annotation(plan.name, made.room)))
 
@@ -85,7 +86,7 @@ def _deflated(depth: npt.NDArray[np.float32]) -> bytes:
 def _annotation(name: str, room: Furnished) -> dict[str, Any]:
     groups = []
     for owner, label in enumerate((*room.labels, *STRUCTURE)):
-        used = np.unique(room.mesh.segment[room.mesh.owner == owner])
+        used = np.flatnonzero(room.mesh.owner == owner)
         groups.append(
             {
                 "id": owner + 1,

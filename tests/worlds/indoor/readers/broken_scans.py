@@ -166,6 +166,26 @@ def again(value: Any) -> None:
     value["segGroups"].append(dict(value["segGroups"][1], id=9, objectId=9))
 
 
+def all_again(value: Any) -> None:
+    """The whole list of groups comes twice, as in scene0217_00."""
+    value["segGroups"] += [dict(g, id=g["id"] + 50, objectId=g["objectId"] + 50) for g in value["segGroups"]]
+
+
+def again_as(label: str) -> Callable[[Any], None]:
+    """The first chair is annotated a second time, by another label."""
+
+    def spoil(value: Any) -> None:
+        value["segGroups"].append(dict(value["segGroups"][1], id=9, objectId=9, label=label))
+
+    return spoil
+
+
+def desk_takes_chair(value: Any) -> None:
+    """The table's group holds the segments of the first chair too."""
+    table, chair = value["segGroups"][:2]
+    table["segments"] = [*table["segments"], *chair["segments"]]
+
+
 def leaning(folder: Path) -> None:
     """No alignment, and a scan that leans by five degrees."""
     info(lambda text: re.sub(r"axisAlignment.*\n", "", text))(folder)
@@ -530,7 +550,14 @@ FINDINGS: dict[str, Found] = {
     "instance of no vertex": Found(
         "scannet", edit_json(AGG, group(1, segments=[4000])), "instance_without_vertices", "doubt", "chair", 0
     ),
-    "one thing annotated twice": Found("scannet", edit_json(AGG, again), "shared_vertices", "doubt", "chair", 1.0),
+    "one thing annotated twice": Found("scannet", edit_json(AGG, again), "doubled_annotation", "note", "segGroups", 1),
+    "all annotated twice": Found("scannet", edit_json(AGG, all_again), "doubled_annotation", "note", "segGroups", 5),
+    "one thing under two labels": Found(
+        "scannet", edit_json(AGG, again_as("couch")), "shared_vertices", "doubt", "sofa", 1.0
+    ),
+    "a thing within a larger one": Found(
+        "scannetpp", edit_json("segments_anno.json", desk_takes_chair), "shared_vertices", "note", "chair", 1.0
+    ),
     "instance on a line": Found("scannet", on_a_line, "degenerate_box", "doubt", "chair", 2),
     "stack of chairs": Found(
         "scannet", edit_json(AGG, group(4, label="stack of chairs")), "doubtful_label", "doubt", "chair", 1

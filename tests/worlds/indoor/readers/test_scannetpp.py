@@ -18,8 +18,10 @@ from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
+from pipeline.worlds.indoor.readers.segments import owners
 from pipeline.worlds.registry import configured
-from tests.worlds.indoor.readers.broken_scans import each_frame, edit_json, edit_raw, opengl, remove
+from tests.oracles.public_tools import instances_on_vertices
+from tests.worlds.indoor.readers.broken_scans import desk_takes_chair, each_frame, edit_json, edit_raw, opengl, remove
 from tests.worlds.indoor.readers.conftest import only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     SCANNETPP,
@@ -168,6 +170,24 @@ def test_a_box_without_vertices_stays_in_doubt(copied: Copied) -> None:
     assert [(f.name, f.severity, f.subject) for f in scene.findings] == [("segment_out_of_range", "doubt", "chair")]
     labels = geometry_of(root, scene).vertex_object
     assert (labels[make_room().owner == 1] == 0).mean() > 0.8  # by its box instead
+
+
+def test_a_shared_vertex_shows_the_smallest_instance_as_in_the_datasets_toolbox(copied: Copied) -> None:
+    root = copied("scannetpp")
+    edit_json("segments_anno.json", desk_takes_chair)(root / "data" / SCANNETPP)
+    scene = read_only("scannetpp", root)
+    shown = geometry_of(root, scene).vertex_object
+    theirs = instances_on_vertices(root / "data" / SCANNETPP / "scans")
+    assert (theirs[make_room().owner == 1] == 12).all(), "the chair is smaller than the table with it"
+    object_of = {0: -1, 11: 3, 12: 0, 13: 1, 14: 2}  # the file's ids; objects are in order of category
+    np.testing.assert_array_equal(shown, [object_of[i] for i in theirs])
+    assert scene.facts.counts["chair"] == 2
+
+
+def test_of_equally_large_instances_the_first_has_the_vertices() -> None:
+    owner, claims = owners([np.array([0, 1]), np.array([1, 2]), np.array([1, 2, 3, 4])], 6)
+    assert owner.tolist() == [0, 0, 1, 2, 2, -1]
+    assert claims.tolist() == [1, 3, 2, 1, 1, 0]
 
 
 # depth.bin

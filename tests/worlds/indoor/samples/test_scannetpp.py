@@ -49,6 +49,13 @@ def test_segments_of_a_group_are_its_object(samples: Samples, name: str) -> None
 
 
 @every
+def test_every_vertex_is_a_segment(samples: Samples, name: str) -> None:
+    scans = scene_folder(samples, name) / "scans"
+    segments = json.loads((scans / "segments.json").read_text())["segIndices"]
+    assert segments == list(range(len(read_ply(scans / "mesh_aligned_0.05.ply")[0])))
+
+
+@every
 def test_boxes_are_the_planted_ones_with_axes_as_rows(samples: Samples, name: str) -> None:
     for group, thing in zip(annotation(samples, name), truth_of(samples, name).objects, strict=False):
         box = group["obb"]
