@@ -24,6 +24,7 @@ from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
 from pipeline.reading.doctor import inspect
+from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.samples.write import write_flights
@@ -243,7 +244,7 @@ def _read_scenes(meta: Path) -> list[IndoorScene]:
     scenes, broken = [], list(listing.broken)
     for ref in listing.scenes:
         try:
-            scenes.append(reader.read(meta, ref))
+            scenes.append(reader.read(SceneFiles(meta, ref)))
         except RawDataError as error:
             broken.append(error)
     show.show_broken(broken)

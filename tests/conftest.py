@@ -17,6 +17,7 @@ from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.schema import Finding, OrientedBox, Source
 from pipeline.questions.candidates import candidates
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
@@ -60,7 +61,7 @@ def real_scenes(real_vsi: Path) -> list[IndoorScene]:
     reader = READERS["vsi_meta"]
     listing = reader.scenes(real_vsi / "meta_info")
     assert listing.broken == ()
-    return [reader.read(real_vsi / "meta_info", ref) for ref in listing.scenes]
+    return [reader.read(SceneFiles(real_vsi / "meta_info", ref)) for ref in listing.scenes]
 
 
 @pytest.fixture(scope="session")
@@ -182,7 +183,7 @@ def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:
     (folder / "made.json").write_text(json.dumps({scene.name: raw}), encoding="utf-8")
     reader = READERS["vsi_meta"]
     (ref,) = reader.scenes(folder).scenes
-    return reader.read(folder, ref)
+    return reader.read(SceneFiles(folder, ref))
 
 
 def rows_of(scene: IndoorScene, task: str, rules: Rules | str = "strict") -> list[dict[str, Any]]:

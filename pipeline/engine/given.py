@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pipeline.engine.config import BuildConfig
-    from pipeline.engine.raw import RawInput
+    from pipeline.engine.raw import RawScene
     from pipeline.llm.base import Reply, Request
 
 STORE: Final = "store"  # folder of a build
@@ -50,13 +50,13 @@ class Given:
     config: BuildConfig
     folder: Path
     results: Results = field(default_factory=dict)
-    raw: RawInput | None = None
+    raw: RawScene | None = None
     ask: Ask | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
 
     @property
-    def source(self) -> RawInput:
+    def source(self) -> RawScene:
         """The raw data, for a stage that reads them."""
         if self.raw is None:
             raise ValueError("this stage reads raw data")

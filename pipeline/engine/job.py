@@ -16,7 +16,7 @@ from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent
 from pipeline.engine.manifest import Entry
 from pipeline.engine.plan import Step
-from pipeline.engine.raw import RawInput
+from pipeline.engine.raw import RawInput, RawScene
 from pipeline.engine.store import Result, Store
 
 BATCH_UNITS: Final = 64
@@ -57,7 +57,10 @@ def run_job(job: Job) -> Done:
     outputs: dict[str, dict[str, Result]] = {stage: dict(found) for stage, found in job.outputs.items()}
     entries: list[Entry] = []
     left_out: list[Quarantine] = []
-    for step in job.steps:
+    raw = job.raw.open() if job.raw else None
+    for number, step in enumerate(job.steps):
+        if not any(later.recipe.reads_raw for later in job.steps[number:]):
+            raw = None  # a mesh takes much memory
         taken = step.recipe.taken(job.unit, outputs)
         if taken is None:
             continue
@@ -66,7 +69,7 @@ def run_job(job: Job) -> Done:
             entry = step.decide(taken, job.raw, job.folder)
         if entry.output is None:
             results = {name: tuple((u, r) for u, r in found if r) for name, found in taken.items()}
-            entry, fault = _run(job, step, entry, results)
+            entry, fault = _run(job, step, entry, results, raw)
             left_out += [fault] if fault else []
         entries.append(entry)
         if entry.output is not None:
@@ -74,7 +77,7 @@ def run_job(job: Job) -> Done:
     return Done(job.unit, tuple(entries), tuple(left_out))
 
 
-def _run(job: Job, step: Step, entry: Entry, results: Results) -> tuple[Entry, Quarantine | None]:
+def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | None) -> tuple[Entry, Quarantine | None]:
     """The entry with its output, or without one and why."""
     start, recipe, fault = time.perf_counter(), step.recipe, None
     given = Given(
@@ -83,7 +86,7 @@ def _run(job: Job, step: Step, entry: Entry, results: Results) -> tuple[Entry, Q
         config=job.config,
         folder=job.folder,
         results=results,
-        raw=job.raw if recipe.reads_raw else None,
+        raw=raw if recipe.reads_raw else None,
         ask=job.ask,
         keys=job.keys,
         progress=job.progress,
@@ -120,7 +123,7 @@ def _unexpected(error: Exception, given: Given, stage: str) -> Quarantine:
     return Quarantine(
         unit=given.unit,
         stage=stage,
-        file=str(given.raw.root / given.raw.ref.files[0]) if given.raw else path,
+        file=str(given.raw.files.folder) if given.raw else path,
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

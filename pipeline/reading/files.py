@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Source
 from pipeline.reading.reader import SceneRef
+
+T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 4 * 2**30  # a mesh or an annotation of a room takes some MiB
 
@@ -25,10 +28,25 @@ class SceneFiles:
 
     def __init__(self, root: Path, ref: SceneRef) -> None:
         self.root = root
+        self.ref = ref
         self.scene = ref.id
+        self.dataset = ref.dataset
         self.name = ref.id.partition("/")[2]
         self.folder = root / ref.files[0]
         self._digests: dict[str, str] = {}
+        self._made: dict[str, tuple[Any, Findings]] = {}
+
+    def once(self, name: str, make: Callable[[Findings], T], findings: Findings) -> T:
+        """What ``make`` made under this name, the first time that it was asked for; its findings are added each time.
+
+        So what several stages need of a scene's raw data is read once, and kept as long as these files are in use.
+        """
+        if name not in self._made:
+            found = Findings()
+            self._made[name] = (make(found), found)
+        made, found = self._made[name]
+        findings.add(*found.items)
+        return made
 
     def fault(self, path: Path, finding: str, message: str, remedy: str) -> RawDataError:
         """The error to raise where a file makes the scene unusable."""

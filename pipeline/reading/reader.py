@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.footage import Footage
+
+if TYPE_CHECKING:
+    from pipeline.reading.files import SceneFiles
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,20 @@ class Reader(Protocol):
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
         ...
 
-    def read(self, root: Path, ref: SceneRef) -> AnyScene:
-        """One scene. Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used."""
+    def read(self, files: SceneFiles) -> AnyScene:
+        """One scene, from its files. What `geometry` or `footage` need too is to be made with `SceneFiles.once`.
+
+        Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used.
+        """
         ...
 
-    def geometry(self, root: Path, ref: SceneRef, scene: AnyScene) -> SceneGeometry | FlightGeometry | None:
+    def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | None:
         """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
 
         Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it.
         """
         ...
 
-    def footage(self, root: Path, ref: SceneRef, scene: AnyScene) -> Footage | None:
+    def footage(self, files: SceneFiles, scene: AnyScene) -> Footage | None:
         """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
         ...

@@ -20,7 +20,7 @@ def run(given: Given) -> bytes:
     """Writes the video; the result says, as JSON, what was written: {"video": null} where the scene has none."""
     raw = given.source
     scene = read_scene(given.needed("unify"))
-    footage = raw.reader.footage(raw.root, raw.ref, scene)
+    footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
     fps = FRAMES_PER_SECOND.get(scene.dataset, DEFAULT_FRAMES_PER_SECOND)

@@ -21,7 +21,7 @@ def run(given: Given) -> bytes:
     """
     raw, before = given.source, given.needed("unify")
     scene = read_scene(before)
-    geometry = raw.reader.geometry(raw.root, raw.ref, scene)
+    geometry = raw.reader.geometry(raw.files, scene)
     if geometry is None:
         return before
     world = WORLDS[scene.facts.world]
@@ -29,7 +29,7 @@ def run(given: Given) -> bytes:
     observed = world.observe(scene, geometry, config)
     for fault in observed.findings:
         if fault.severity == "fault":
-            raise RawDataError(raw.root / raw.ref.files[0], fault.name, fault.message, fault.remedy, scene.id)
+            raise RawDataError(raw.files.folder, fault.name, fault.message, fault.remedy, scene.id)
     return observed.model_dump_json(indent=1).encode()
 
 

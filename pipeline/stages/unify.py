@@ -11,7 +11,7 @@ from pipeline.engine.stage import Stage
 def run(given: Given) -> bytes:
     """A `Scene` as JSON."""
     raw = given.source
-    scene = raw.reader.read(raw.root, raw.ref)
+    scene = raw.reader.read(raw.files)
     if raw.routes:
         scene = scene.with_facts(routes=raw.routes)
     return scene.model_dump_json(indent=1).encode()

@@ -33,6 +33,7 @@ from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.view import SceneView
 from pipeline.worlds.registry import READERS
@@ -105,7 +106,7 @@ def table(title: str, *columns: str) -> Table:
 
 def read_scenes(folder: Path) -> list[Scene]:
     reader = READERS["vsi_meta"]
-    return [reader.read(folder, ref) for ref in reader.scenes(folder).scenes]
+    return [reader.read(SceneFiles(folder, ref)) for ref in reader.scenes(folder).scenes]
 
 
 def written(folder: Path, scenes: dict[str, Any]) -> Path:

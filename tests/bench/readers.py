@@ -14,6 +14,7 @@ from time import perf_counter, process_time
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import write_arkitscenes, write_scannet, write_scannetpp
@@ -45,16 +46,22 @@ def rows() -> list[Row]:
 
 def _measured(name: str, reader: Reader, root: Path) -> list[Row]:
     (ref,) = reader.scenes(root).scenes
-    scene = reader.read(root, ref)
-    geometry = reader.geometry(root, ref, scene)
+    scene = reader.read(SceneFiles(root, ref))
+    geometry = reader.geometry(SceneFiles(root, ref), scene)
     assert geometry is not None
     size = f"{len(geometry.vertices):,} vertices, {len(geometry.frames.time_s):,} frames"
-    unify_s = min(_seconds(lambda: reader.read(root, ref), process_time) for _ in range(RUNS))
+    unify_s = min(_seconds(lambda: reader.read(SceneFiles(root, ref)), process_time) for _ in range(RUNS))
     return [
         (f"{name}: unify, {size}", unify_s, "s", f"<= {MAX_UNIFY_S:g}", MAX_UNIFY_S / unify_s),
         (f"{name}: unify, peak", _peak_mib(reader, root, ref), "MiB", None, None),
         (f"{name}: list and stamp", _seconds(lambda: reader.scenes(root), perf_counter), "s", None, None),
-        (f"{name}: geometry", _seconds(lambda: reader.geometry(root, ref, scene), process_time), "s", None, None),
+        (
+            f"{name}: geometry",
+            _seconds(lambda: reader.geometry(SceneFiles(root, ref), scene), process_time),
+            "s",
+            None,
+            None,
+        ),
     ]
 
 
@@ -66,7 +73,7 @@ def _seconds(run: Callable[[], object], clock: Callable[[], float]) -> float:
 
 def _peak_mib(reader: Reader, root: Path, ref: SceneRef) -> float:
     tracemalloc.start()
-    reader.read(root, ref)
+    reader.read(SceneFiles(root, ref))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 2**20

@@ -24,6 +24,7 @@ from pipeline.core.schema import SCHEMA_VERSION, Scene
 from pipeline.engine.config import BuildConfig
 from pipeline.export.release import CHECKSUMS, Released
 from pipeline.questions.choices import LETTERS
+from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
@@ -53,7 +54,7 @@ class Build:
 
     def scenes(self) -> list[Scene]:
         reader = READERS["vsi_meta"]
-        return [reader.read(self.meta, ref) for ref in reader.scenes(self.meta).scenes]
+        return [reader.read(SceneFiles(self.meta, ref)) for ref in reader.scenes(self.meta).scenes]
 
 
 def built(meta: Path, out: Path, **sections: Any) -> Build:

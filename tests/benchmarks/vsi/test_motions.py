@@ -12,6 +12,7 @@ from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.questions.candidates import candidates
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.view import SceneView
@@ -28,8 +29,8 @@ ROUNDING = 1e-6
 def filmed(samples: Samples) -> tuple[IndoorScene, SceneGeometry]:
     reader, root = READERS["arkitscenes"], samples.folder / "arkitscenes"
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == SCENE)
-    scene = reader.read(root, ref)
-    geometry = reader.geometry(root, ref, scene)
+    scene = reader.read(SceneFiles(root, ref))
+    geometry = reader.geometry(SceneFiles(root, ref), scene)
     assert geometry is not None
     return observe(scene, geometry, ObserveConfig()), geometry
 

@@ -74,32 +74,31 @@ class Episodes:
         unique = (ref for ref in refs if seen[ref.id] == 1)
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> FlightScene:
+    def read(self, files: SceneFiles) -> FlightScene:
         """See `Reader.read`."""
-        files, findings = SceneFiles(root, ref), Findings()
+        findings = Findings()
         episode = _episode(files)
-        files.add(ref.files[0], _digest(episode).encode())
-        assembled = _track(files, episode)
+        files.add(files.ref.files[0], _digest(episode).encode())
+        assembled = _track(files, episode, findings)
         _check_labels(episode, findings)
         route = steps_of(episode.instruction)
         if not route or not all(map(usable_name, route)):
             message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"
             raise files.fault(files.folder, "unusable_instruction", message, "mend the instruction")
         return FlightScene(
-            id=ref.id,
-            dataset=ref.dataset,
+            id=files.scene,
+            dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "none"),
             facts=Flight(log=self.name, origin=assembled.origin, route=route),
             findings=(*assembled.findings, *findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: FlightScene) -> FlightGeometry:
+    def geometry(self, files: SceneFiles, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`."""
-        files = SceneFiles(root, ref)
-        return FlightGeometry(_track(files, _episode(files)).track)
+        return FlightGeometry(_track(files, _episode(files), Findings()).track)
 
-    def footage(self, root: Path, ref: SceneRef, scene: FlightScene) -> None:
+    def footage(self, files: SceneFiles, scene: FlightScene) -> None:
         """See `Reader.footage`: the files hold no pictures."""
 
 
@@ -154,7 +153,11 @@ def _episode(files: SceneFiles) -> Episode:
     return episode
 
 
-def _track(files: SceneFiles, episode: Episode) -> Assembled:
+def _track(files: SceneFiles, episode: Episode, findings: Findings) -> Assembled:
+    return files.once("track", lambda _: _assembled(files, episode), findings)
+
+
+def _assembled(files: SceneFiles, episode: Episode) -> Assembled:
     try:
         return assemble(files.folder, episode.log)
     except RawDataError as error:

@@ -34,7 +34,7 @@ from pipeline.worlds.flight.readers.flight_files import (
     find_file,
     read_settings,
 )
-from pipeline.worlds.flight.readers.surroundings import read_surroundings
+from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
 from pipeline.worlds.flight.tracks.read import read_tracks
 
@@ -69,22 +69,28 @@ class Flights:
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A ``flight.yaml`` that is wrong costs its flight here: it has the flight's dataset."""
-        listing = list_scenes(root, LAYOUT, beside=lambda folder: _shared(root, folder))
+        read: dict[Path, FlightSettings | RawDataError] = {}
+
+        def shared(folder: Path) -> bytes:
+            read[folder] = _listed(root, folder)
+            return _shared(root, folder, read[folder])
+
+        listing = list_scenes(root, LAYOUT, beside=shared)
         refs, broken = [], list(listing.broken)
         for ref in listing.scenes:
-            try:
-                settings = read_settings(SceneFiles(root, ref)) or FlightSettings()
+            settings = read[root / ref.files[0]]
+            if isinstance(settings, RawDataError):
+                broken.append(settings)
+            else:
                 refs.append(replace(ref, id=f"{settings.dataset}/{ref.id.partition('/')[2]}"))
-            except RawDataError as error:
-                broken.append(error)
         return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> FlightScene:
+    def read(self, files: SceneFiles) -> FlightScene:
         """See `Reader.read`."""
-        files, findings = SceneFiles(root, ref), Findings()
+        findings = Findings()
         settings = _settings(files, findings)
         log_format, assembled = _track(files, settings, findings)
-        found = read_surroundings(files, settings, assembled, findings)
+        found = _surroundings(files, settings, assembled, findings)
         video = _video(files, settings, assembled.track, findings)
         flight = Flight(
             log=log_format,
@@ -96,8 +102,8 @@ class Flights:
             landmarks=found.landmarks,
         )
         return FlightScene(
-            id=ref.id,
-            dataset=ref.dataset,
+            id=files.scene,
+            dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "none"),
             video=video,
@@ -105,17 +111,16 @@ class Flights:
             findings=(*assembled.findings, *findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: FlightScene) -> FlightGeometry:
+    def geometry(self, files: SceneFiles, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`: the track, and the buildings within a kilometre of it."""
-        files, findings = SceneFiles(root, ref), Findings()
+        findings = Findings()
         settings = _settings(files, findings)
         _, assembled = _track(files, settings, findings)
-        return FlightGeometry(assembled.track, read_surroundings(files, settings, assembled, findings).buildings)
+        return FlightGeometry(assembled.track, _surroundings(files, settings, assembled, findings).buildings)
 
-    def footage(self, root: Path, ref: SceneRef, scene: FlightScene) -> Footage | None:
+    def footage(self, files: SceneFiles, scene: FlightScene) -> Footage | None:
         """See `Reader.footage`."""
-        files = SceneFiles(root, ref)
-        path = _one(files, read_settings(files) or FlightSettings(), "video")
+        path = _one(files, _settings(files, Findings()), "video")
         if path is None or scene.video is None or scene.video.fps is None:
             return None
         return movie_footage(files, path, scene.video.fps)
@@ -128,19 +133,42 @@ def flight_track(root: Path, ref: SceneRef) -> tuple[Path | None, Track]:
     return _one(files, settings, "video"), _track(files, settings, findings)[1].track
 
 
-def _shared(root: Path, folder: Path) -> bytes:
-    """What a flight depends on outside its folder: files in the root that its settings name."""
-    files = SceneFiles(root, SceneRef(f"{DEFAULT_DATASET}/{folder.name}", (folder.relative_to(root).as_posix(),), ""))
+def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
+    """The settings of a flight, or what is wrong with them."""
+    scene = f"{DEFAULT_DATASET}/{folder.name}"
     try:
-        settings = read_settings(files) or FlightSettings()
-    except RawDataError:
-        return b""  # `Flights.scenes` says it
+        return read_settings(SceneFiles(root, SceneRef(scene, (folder.relative_to(root).as_posix(),), ""))) or (
+            FlightSettings()
+        )
+    except RawDataError as error:
+        return error
+
+
+def _shared(root: Path, folder: Path, settings: FlightSettings | RawDataError) -> bytes:
+    """What a flight depends on outside its folder: files in the root that its settings name."""
+    if isinstance(settings, RawDataError):
+        return b""
     names = (settings.video, settings.log, settings.landmarks, settings.buildings)
     there = [(n, (root / n).stat()) for n in names if n and not (folder / n).exists() and (root / n).is_file()]
     return digest_files(folder, there, b"").encode()
 
 
 def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
+    return files.once("settings", lambda found: _read_settings(files, found), findings)
+
+
+def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
+    """Format and track of the flight's log."""
+    return files.once("track", lambda found: _read_track(files, settings, found), findings)
+
+
+def _surroundings(
+    files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
+) -> Surroundings:
+    return files.once("maps", lambda found: read_surroundings(files, settings, assembled, found), findings)
+
+
+def _read_settings(files: SceneFiles, findings: Findings) -> FlightSettings:
     settings = read_settings(files)
     if settings is None:
         message = f"there is no {FLIGHT_FILE}: no goal, route, camera or landmarks are known"
@@ -160,7 +188,7 @@ def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
     return there[0] if there else None
 
 
-def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
+def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
     """Format and track of the flight's log."""
     path = _one(files, settings, "log")
     if path is None:

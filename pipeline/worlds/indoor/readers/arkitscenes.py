@@ -23,9 +23,9 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.arkit_film import movie_path, open_film
+from pipeline.worlds.indoor.readers.arkit_film import Film, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, no_frames, picture_footage
 from pipeline.worlds.indoor.readers.meshes import load_mesh
@@ -82,17 +82,17 @@ class ARKitScenes:
             root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _beside(root, folder)
         )
 
-    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
+    def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        mesh, instances = _scan(files, load_curation(self.name), findings)
+        findings = Findings()
+        mesh, instances = _scan_of(files, findings)
         for item in instances:
             check_against_mesh(item, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, mesh, findings)
         return IndoorScene(
-            id=ref.id,
-            dataset=ref.dataset,
+            id=files.scene,
+            dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
             video=video,
@@ -100,19 +100,18 @@ class ARKitScenes:
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        mesh, instances = _scan(files, load_curation(self.name), findings)
-        film = open_film(files, findings)
+        findings = Findings()
+        mesh, instances = _scan_of(files, findings)
+        film = _film_of(files, findings)
         owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         frames = film.table.frames() if film and film.table else no_frames()
         return SceneGeometry(mesh.vertices, mesh.faces, owner, frames)
 
-    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
-        files = SceneFiles(root, ref)
-        film = open_film(files, Findings())
+        film = _film_of(files, Findings())
         if film is None or film.video.fps is None:
             return None
         if film.path.is_file():
@@ -126,6 +125,14 @@ class ARKitScenes:
         if folder.parent.name in FOLDS.values():
             return folder.parent.name == fold
         return metadata_row(root, folder.name).get("fold") == fold
+
+
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
+    return files.once("scan", lambda found: _scan(files, load_curation(ARKitScenes.name), found), findings)
+
+
+def _film_of(files: SceneFiles, findings: Findings) -> Film | None:
+    return files.once("film", lambda found: open_film(files, found), findings)
 
 
 def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
@@ -161,7 +168,7 @@ def _box_of(entry: dict[str, Any]) -> Any:
 
 def _checked_video(files: SceneFiles, mesh: Mesh, findings: Findings) -> Video | None:
     """The source video with its turn; reports what is wrong with its frames."""
-    film = open_film(files, findings)
+    film = _film_of(files, findings)
     if film is None:
         return None
     frames = film.table.frames() if film.table else None

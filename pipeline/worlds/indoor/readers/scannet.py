@@ -26,7 +26,7 @@ from pipeline.reading.checks import DEGENERATE_M
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.alignment import INFO, alignment, scan_info
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
@@ -105,16 +105,16 @@ class ScanNet:
         names = split_names(root, places, self.split)
         return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
 
-    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
+    def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        scan = self._scan(files, load_curation(self.name), findings)
+        findings = Findings()
+        scan = self._scan_of(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
         check_labels(files, files.folder / LABELS.format(files.name), findings)
         return IndoorScene(
-            id=ref.id,
-            dataset=ref.dataset,
+            id=files.scene,
+            dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, BOX_METHODS[self.box_fit]),
             video=video,
@@ -122,24 +122,22 @@ class ScanNet:
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        scan = self._scan(files, load_curation(self.name), findings)
-        film = _film(files, scan.info, findings)
+        findings = Findings()
+        scan = self._scan_of(files, findings)
+        film = _film_of(files, scan.info, findings)
         frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
         owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
         return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames)
 
-    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
-        files = SceneFiles(root, ref)
-        film = _film(files, scan_info(files), Findings())
+        film = _film_of(files, scan_info(files), Findings())
         return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
 
-    def object_images(self, root: Path, ref: SceneRef, scene: IndoorScene) -> ObjectImages | None:
+    def object_images(self, files: SceneFiles, scene: IndoorScene) -> ObjectImages | None:
         """The dataset's own instance images of a scene, or None where they are not there or cannot be read."""
-        files = SceneFiles(root, ref)
         path = files.folder / LABELS.format(files.name)
         try:
             labels = open_labels(path) if path.is_file() else None
@@ -147,10 +145,13 @@ class ScanNet:
             labels = None
         if labels is None:
             return None
-        scan = self._scan(files, load_curation(self.name), Findings())
+        scan = self._scan_of(files, Findings())
         owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
         object_of = {i.number: int(owner[i.vertices[0]]) for i in scan.instances if i.vertices is not None}
         return ObjectImages(labels, object_of)
+
+    def _scan_of(self, files: SceneFiles, findings: Findings) -> _Scan:
+        return files.once("scan", lambda found: self._scan(files, load_curation(self.name), found), findings)
 
     def _scan(self, files: SceneFiles, curation: Curation, findings: Findings) -> _Scan:
         folder, name = files.folder, files.name
@@ -172,7 +173,7 @@ class ScanNet:
         return _Scan(mesh, world_T_scan, instances, info)
 
     def _video(self, files: SceneFiles, scan: _Scan, findings: Findings) -> Video | None:
-        film = _film(files, scan.info, findings)
+        film = _film_of(files, scan.info, findings)
         if film is None:
             message = f"neither {SENS.format(files.name)} nor the exported folders color, depth and pose are here"
             remedy = "fetch the .sens: without frames nothing is known of what the video shows"
@@ -221,6 +222,10 @@ def _instances(
             findings.add(doubt("degenerate_box", category, message, "mend its segments", flat, 1, "sides of length 0"))
         instances.append(Instance(group.number, group.label, category, box, mine))
     return tuple(instances)
+
+
+def _film_of(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:
+    return files.once("film", lambda found: _film(files, info, found), findings)
 
 
 def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:

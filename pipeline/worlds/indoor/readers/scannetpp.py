@@ -30,7 +30,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import FrameTable, check_frames, check_upright, frame_rate, no_frames
@@ -102,21 +102,21 @@ class ScanNetPP:
         names = split_names(root, (file, f"splits/{file}"), self.split)
         return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
 
-    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
+    def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        mesh, instances = _scan(files, load_curation(self.name), findings)
+        findings = Findings()
+        mesh, instances = _scan_of(files, findings)
         for item in instances:
             check_against_own(item, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
-        film = _film(files, findings)
+        film = _film_of(files, findings)
         if film is not None:
             frames = film.table.frames()
             check_frames(files, files.folder / POSES, frames, mesh.vertices, findings)
             check_upright(film.video.path, frames, findings)
         return IndoorScene(
-            id=ref.id,
-            dataset=ref.dataset,
+            id=files.scene,
+            dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
             video=film.video if film else None,
@@ -124,23 +124,30 @@ class ScanNetPP:
             findings=tuple(findings.items),
         )
 
-    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> SceneGeometry:
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
-        files, findings = SceneFiles(root, ref), Findings()
-        mesh, instances = _scan(files, load_curation(self.name), findings)
-        film = _film(files, findings)
+        findings = Findings()
+        mesh, instances = _scan_of(files, findings)
+        film = _film_of(files, findings)
         owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         return SceneGeometry(mesh.vertices, mesh.faces, owner, film.table.frames() if film else no_frames())
 
-    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> Footage | None:
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
-        files = SceneFiles(root, ref)
-        film = _film(files, Findings())
+        film = _film_of(files, Findings())
         if film is None or not film.video.fps:
             return None
         if film.movie is None:
             return film.table.footage(files, files.folder / PICTURES, film.video.fps)
         return movie_footage(files, film.movie, film.video.fps)
+
+
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
+    return files.once("scan", lambda found: _scan(files, load_curation(ScanNetPP.name), found), findings)
+
+
+def _film_of(files: SceneFiles, findings: Findings) -> _Film | None:
+    return files.once("film", lambda found: _film(files, found), findings)
 
 
 def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:

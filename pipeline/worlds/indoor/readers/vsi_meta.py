@@ -19,6 +19,7 @@ from pipeline.core.findings import Findings, doubt, fault, printable
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
@@ -65,9 +66,9 @@ class VsiMeta:
         unique = (ref for ref in refs if seen[ref.id] == 1)
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
-    def read(self, root: Path, ref: SceneRef) -> IndoorScene:
+    def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
-        path = root / ref.files[0]
+        path, ref = files.folder, files.ref
         raw = _read_span(path, ref)
         findings = Findings()
         scene = _parse(raw, ref, findings)
@@ -78,10 +79,10 @@ class VsiMeta:
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
 
-    def geometry(self, root: Path, ref: SceneRef, scene: IndoorScene) -> None:
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> None:
         """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
 
-    def footage(self, root: Path, ref: SceneRef, scene: IndoorScene) -> None:
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> None:
         """See `Reader.footage`: the released metadata name the video but do not hold it."""
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.readers.episodes import STEP_MAX_CHARS, Episodes, steps_of
 from tests.conftest import REAL_DATA
@@ -40,7 +41,7 @@ def write(root: Path, *episodes: Any, name: str = "episodes.json") -> Path:
 
 def read(root: Path) -> FlightScene:
     (ref,) = READER.scenes(root).scenes
-    return READER.read(root, ref)
+    return READER.read(SceneFiles(root, ref))
 
 
 def test_an_episode_is_a_flight_without_video(tmp_path: Path) -> None:
@@ -58,11 +59,11 @@ def test_an_episode_is_a_flight_without_video(tmp_path: Path) -> None:
 def test_its_track_is_that_of_the_positions(tmp_path: Path) -> None:
     write(tmp_path, episode())
     (ref,) = READER.scenes(tmp_path).scenes
-    scene = READER.read(tmp_path, ref)
-    track = READER.geometry(tmp_path, ref, scene).track
+    scene = READER.read(SceneFiles(tmp_path, ref))
+    track = READER.geometry(SceneFiles(tmp_path, ref), scene).track
     assert track.enu_m[:3] == pytest.approx(np.array([[0, 0, 0], [9, 0, 0], [9, 0, 0]]), abs=1e-9)
     assert track.heading_deg == pytest.approx([90, 90, 60, 60])
-    assert READER.footage(tmp_path, ref, scene) is None
+    assert READER.footage(SceneFiles(tmp_path, ref), scene) is None
 
 
 def test_actions_that_were_not_flown_are_reported(tmp_path: Path) -> None:
@@ -128,14 +129,15 @@ def test_a_change_of_one_episode_changes_its_stamp_alone(tmp_path: Path) -> None
     before = READER.scenes(write(tmp_path, episode("a"), episode("b"))).scenes
     after = READER.scenes(write(tmp_path, episode("a"), episode("b", gpt_instruction="Stay."))).scenes
     assert [x.stamp == y.stamp for x, y in zip(before, after, strict=True)] == [True, False]
-    assert READER.read(tmp_path, after[0]).source.sha256 != READER.read(tmp_path, after[1]).source.sha256
+    one, other = (READER.read(SceneFiles(tmp_path, ref)).source for ref in after)
+    assert one.sha256 != other.sha256
 
 
 def test_an_episode_that_vanishes_is_refused(tmp_path: Path) -> None:
     (ref,) = READER.scenes(write(tmp_path, episode())).scenes
     write(tmp_path, episode("another name altogether"))
     with pytest.raises(RawDataError, match="changed_while_reading"):
-        READER.read(tmp_path, ref)
+        READER.read(SceneFiles(tmp_path, ref))
 
 
 def test_a_long_sentence_is_cut_at_its_last_comma() -> None:
@@ -162,9 +164,9 @@ def test_the_real_episodes(tmp_path: Path) -> None:
     assert listing.broken == ()
     raw = {item["image_path"].replace("/", "."): item for item in json.loads(path.read_text())}
     for ref in listing.scenes:
-        scene = READER.read(tmp_path, ref)
+        scene = READER.read(SceneFiles(tmp_path, ref))
         item = raw[scene.name]
-        track = READER.geometry(tmp_path, ref, scene).track
+        track = READER.geometry(SceneFiles(tmp_path, ref), scene).track
         places = np.array([place[:3] for place in item["pos"]])
         assert track.enu_m == pytest.approx(places - places[0], abs=1e-6)
         assert len(track) == len(item["action"])

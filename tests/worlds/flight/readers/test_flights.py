@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import ConfigError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import flight_track
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
@@ -82,7 +83,7 @@ def test_a_whole_flight(tmp_path: Path) -> None:
 def test_frames_of_the_video_are_given(tmp_path: Path) -> None:
     write_flight(tmp_path, {}, video_s=2)
     ref = only_ref(tmp_path)
-    footage = READER.footage(tmp_path, ref, READER.read(tmp_path, ref))
+    footage = READER.footage(SceneFiles(tmp_path, ref), READER.read(SceneFiles(tmp_path, ref)))
     assert footage is not None
     assert footage.fps == FPS
     assert [frame.shape for frame in footage.frames()] == [(48, 64, 3)] * 2 * FPS
@@ -98,7 +99,7 @@ def test_a_log_alone_will_do_and_what_is_missing_is_said(tmp_path: Path) -> None
     assert flight.camera is flight.goal is None
     assert flight.landmarks == flight.route == ()
     assert geometry.buildings.outlines == ()
-    assert READER.footage(tmp_path, only_ref(tmp_path), scene) is None
+    assert READER.footage(SceneFiles(tmp_path, only_ref(tmp_path)), scene) is None
 
 
 def test_flights_are_listed_by_dataset_and_name(tmp_path: Path) -> None:
@@ -320,14 +321,14 @@ def test_a_map_in_the_root_serves_several_flights_and_its_change_changes_their_s
     write_flight(tmp_path, {}, "c")
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Mill"))
     before = READER.scenes(tmp_path).scenes
-    scene = READER.read(tmp_path, before[0])
+    scene = READER.read(SceneFiles(tmp_path, before[0]))
     assert scene.facts is not None
     assert [m.name for m in scene.facts.landmarks] == ["Mill"]
     assert "landmarks.geojson" in scene.source.files
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Old Mill"))
     after = READER.scenes(tmp_path).scenes
     assert [x.stamp == y.stamp for x, y in zip(before, after, strict=True)] == [False, False, True]
-    assert READER.read(tmp_path, after[0]).source.sha256 != scene.source.sha256
+    assert READER.read(SceneFiles(tmp_path, after[0])).source.sha256 != scene.source.sha256
 
 
 @pytest.mark.parametrize("name", ["log.srt", "video.mp4", "flight.yaml"])

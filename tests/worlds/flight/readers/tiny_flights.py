@@ -13,6 +13,7 @@ import yaml
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
 from pipeline.geometry.tracks import FlightGeometry
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import SceneRef
 from pipeline.sampling.encode import VideoWriter
 from pipeline.worlds.flight.facts import Flight, FlightScene
@@ -97,9 +98,9 @@ def only_ref(root: Path) -> SceneRef:
 
 def read(root: Path) -> tuple[FlightScene, Flight, FlightGeometry]:
     ref = only_ref(root)
-    scene = READER.read(root, ref)
+    scene = READER.read(SceneFiles(root, ref))
     assert scene.facts is not None
-    return scene, scene.facts, READER.geometry(root, ref, scene)
+    return scene, scene.facts, READER.geometry(SceneFiles(root, ref), scene)
 
 
 def fault_of(root: Path) -> RawDataError:
@@ -109,7 +110,7 @@ def fault_of(root: Path) -> RawDataError:
         (error,) = listing.broken
     else:
         with pytest.raises(RawDataError) as caught:
-            READER.read(root, listing.scenes[0])
+            READER.read(SceneFiles(root, listing.scenes[0]))
         error = caught.value
     assert error.scene
     assert error.message

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import READERS
@@ -44,7 +45,7 @@ def only_scene(reader: Reader, root: Path) -> SceneRef:
 
 def read_only(layout: str, root: Path) -> IndoorScene:
     """Reads the one scene below a root."""
-    return READERS[layout].read(root, only_scene(READERS[layout], root))
+    return READERS[layout].read(SceneFiles(root, only_scene(READERS[layout], root)))
 
 
 def fault_of(layout: str, root: Path) -> RawDataError:

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
@@ -40,7 +41,7 @@ REAL_SKIES = {"Up": 1607, "Left": 2334, "Down": 1125, "Right": 1}
 
 
 def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
-    geometry = ARKitScenes().geometry(root, only_scene(ARKitScenes(), root), scene)
+    geometry = ARKitScenes().geometry(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
     assert geometry is not None
     return geometry
 
@@ -150,7 +151,7 @@ def test_the_stamp_follows_the_videos_own_row(copied: Copied) -> None:
 @pytest.mark.parametrize("top", ["", "3dod", "3dod/Validation"])
 def test_the_root_may_be_any_folder_above(tiny: Path, top: str) -> None:
     root = tiny / "arkitscenes" / top
-    scene = ARKitScenes().read(root, only_scene(ARKitScenes(), root))
+    scene = ARKitScenes().read(SceneFiles(root, only_scene(ARKitScenes(), root)))
     assert scene.name == ARKIT
     assert [f.name for f in scene.findings] == ([] if top == "" else ["no_sky_direction"])
 
@@ -180,7 +181,7 @@ def test_a_recording_in_raw_is_the_video(copied: Copied) -> None:
     assert (video.fps, video.frames, video.width, video.height) == (30.0, 15, 64, 48)
     frames = geometry_of(root, scene).frames
     np.testing.assert_array_equal(frames.number, [0, 3, 6, 9, 12, 14])  # of the recording; the last one is its last
-    footage = ARKitScenes().footage(root, only_scene(ARKitScenes(), root), scene)
+    footage = ARKitScenes().footage(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
     assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (30.0, 15)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.broken_scans import FAULTS, FINDINGS, FRAMES, damaged, distorted, every, folder_of
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
@@ -62,7 +63,7 @@ def test_findings_stay_with_the_scene(copied: Copied, kind: str) -> None:
     if expected.measured is not None:
         assert found[0].measured == pytest.approx(expected.measured, abs=0.02)
     assert sum(scene.facts.counts.values()) == len(scene.facts.objects)
-    geometry = READERS[expected.layout].geometry(root, only_scene(READERS[expected.layout], root), scene)
+    geometry = READERS[expected.layout].geometry(SceneFiles(root, only_scene(READERS[expected.layout], root)), scene)
     assert geometry is not None
     assert len(geometry.vertex_object) == len(geometry.vertices)
 
@@ -74,8 +75,8 @@ def test_broken_frames_cost_only_themselves(copied: Copied, kind: str) -> None:
     lost.spoil(folder_of(root, lost.layout))
     reader = READERS[lost.layout]
     ref = only_scene(reader, root)
-    scene = reader.read(root, ref)
-    geometry = reader.geometry(root, ref, scene)
+    scene = reader.read(SceneFiles(root, ref))
+    geometry = reader.geometry(SceneFiles(root, ref), scene)
     assert geometry is not None
     frames = geometry.frames
     for _ in range(2):  # a frame asked for twice is counted once
@@ -83,7 +84,7 @@ def test_broken_frames_cost_only_themselves(copied: Copied, kind: str) -> None:
             frames.color(i)
             frames.depth_m(i)
     assert frames.skipped == {lost.reason: lost.count}
-    footage = reader.footage(root, ref, scene)
+    footage = reader.footage(SceneFiles(root, ref), scene)
     assert footage is not None
     assert sum(1 for _ in footage.frames()) == 6  # time goes on
 
@@ -100,7 +101,7 @@ def test_a_broken_scene_leaves_its_neighbours_alone(tmp_path: Path, layout: str)
     bad = f"{layout}/{names[layout]}"
     for ref in listing.scenes:
         if ref.id != bad:
-            assert READERS[layout].read(tmp_path, ref).name == good.name
+            assert READERS[layout].read(SceneFiles(tmp_path, ref)).name == good.name
 
 
 @pytest.mark.parametrize("layout", sorted(WRITERS))
@@ -123,11 +124,11 @@ def test_no_random_damage_is_unexpected(copied: Copied, seed: int) -> None:
         path.write_bytes(damaged(raw, rng))
     ref = only_scene(reader, root)
     with suppress(RawDataError):
-        scene = reader.read(root, ref)
-        geometry = reader.geometry(root, ref, scene)
+        scene = reader.read(SceneFiles(root, ref))
+        geometry = reader.geometry(SceneFiles(root, ref), scene)
         assert geometry is not None
         for i in range(len(geometry.frames.time_s)):
             geometry.frames.color(i)
             geometry.frames.depth_m(i)
-        footage = reader.footage(root, ref, scene)
+        footage = reader.footage(SceneFiles(root, ref), scene)
         assert footage is None or all(image.ndim == 3 for image in footage.frames())

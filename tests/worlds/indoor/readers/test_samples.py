@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.observe.visibility import count_pixels
 from pipeline.worlds.indoor.readers.categories import load_curation
@@ -50,7 +51,7 @@ def scenes(samples: Path) -> dict[str, IndoorScene]:
     for dataset in NAMES:
         listing = READERS[dataset].scenes(samples / dataset)
         assert listing.broken == ()
-        found |= {ref.id: READERS[dataset].read(samples / dataset, ref) for ref in listing.scenes}
+        found |= {ref.id: READERS[dataset].read(SceneFiles(samples / dataset, ref)) for ref in listing.scenes}
     return found
 
 
@@ -93,7 +94,7 @@ def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], tru
     scene, planted_scene = scenes[name], truth.scenes[name]
     root, reader = samples / scene.dataset, READERS[scene.dataset]
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)
-    geometry = reader.geometry(root, ref, scene)
+    geometry = reader.geometry(SceneFiles(root, ref), scene)
     assert geometry is not None
     frames = geometry.frames
     kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]

@@ -16,6 +16,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannet import ScanNet
@@ -30,7 +31,7 @@ Copied = Callable[[str], Path]
 
 def geometry_of(root: Path, scene: IndoorScene, reader: Reader | None = None) -> SceneGeometry:
     chosen = reader or ScanNet()
-    geometry = chosen.geometry(root, only_scene(chosen, root), scene)
+    geometry = chosen.geometry(SceneFiles(root, only_scene(chosen, root)), scene)
     assert geometry is not None
     return geometry
 
@@ -171,7 +172,7 @@ def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
     root = copied("scannet")
     reader = ScanNet()
     ref = only_scene(reader, root)
-    footage = reader.footage(root, ref, reader.read(root, ref))
+    footage = reader.footage(SceneFiles(root, ref), reader.read(SceneFiles(root, ref)))
     assert footage is not None
     assert footage.fps == 10.0
     brightness = [image.mean() for image in footage.frames()]
@@ -181,7 +182,7 @@ def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
 def test_instance_images_speak_of_objects(tiny: Path) -> None:
     root, reader = tiny / "scannet", ScanNet()
     ref = only_scene(reader, root)
-    images = reader.object_images(root, ref, reader.read(root, ref))
+    images = reader.object_images(SceneFiles(root, ref), reader.read(SceneFiles(root, ref)))
     assert images is not None
     objects = images.objects(2)
     assert objects is not None
@@ -199,7 +200,7 @@ def test_a_zip_is_read_without_trusting_it(copied: Copied, tmp_path: Path) -> No
     note = next(f for f in scene.findings if f.name == "refused_zip_member")
     assert note.measured == 4
     assert "../../../evil.png" in note.message
-    images = reader.object_images(root, only_scene(reader, root), scene)
+    images = reader.object_images(SceneFiles(root, only_scene(reader, root)), scene)
     assert images is not None
     assert sorted(images.labels.members) == list(range(6))
     assert sorted(p for p in tmp_path.rglob("*")) == before  # nothing was extracted
@@ -212,7 +213,7 @@ def test_a_zip_bomb_is_none(copied: Copied) -> None:
         archive.writestr("instance-filt/0.png", b"\0" * (20 * 2**20))
     scene = read_only("scannet", root)
     assert [f.name for f in scene.findings] == ["refused_zip_member"]
-    images = reader.object_images(root, only_scene(reader, root), scene)
+    images = reader.object_images(SceneFiles(root, only_scene(reader, root)), scene)
     assert images is not None
     assert images.objects(0) is None
 
@@ -220,7 +221,7 @@ def test_a_zip_bomb_is_none(copied: Copied) -> None:
 def test_minimal_boxes_are_an_option(tiny: Path) -> None:
     root = tiny / "scannet"
     reader = configured("scannet", {"box_fit": "minimal"})
-    scene = reader.read(root, only_scene(reader, root))
+    scene = reader.read(SceneFiles(root, only_scene(reader, root)))
     assert scene.source.box_method == "fitted: minimal over the triangles of the convex hull (Open3D up to 0.18)"
     assert sorted(scene.facts.objects[3].box.lengths) == pytest.approx(sorted(THINGS[0].lengths), abs=1e-4)
     labels = geometry_of(root, scene, reader).vertex_object
@@ -248,7 +249,7 @@ def test_the_root_may_be_either_folder(tiny: Path, top: str) -> None:
     root = tiny / "scannet" / top
     ref = only_scene(ScanNet(), root)
     assert ref.id == ID
-    assert ScanNet().read(root, ref).id == ID
+    assert ScanNet().read(SceneFiles(root, ref)).id == ID
 
 
 def test_scenes_are_sorted_and_split(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.segments import owners
@@ -40,7 +41,7 @@ Copied = Callable[[str], Path]
 
 
 def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
-    geometry = ScanNetPP().geometry(root, only_scene(ScanNetPP(), root), scene)
+    geometry = ScanNetPP().geometry(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
     assert geometry is not None
     return geometry
 
@@ -112,7 +113,7 @@ def test_frames_without_a_video(copied: Copied) -> None:
     assert depth is not None
     assert color.shape == (72, 96, 3)
     assert depth[4, 4] == pytest.approx(1.02)
-    footage = ScanNetPP().footage(root, only_scene(ScanNetPP(), root), scene)
+    footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
     assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (10.0, 6)
 
@@ -124,12 +125,12 @@ def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:
     assert scene.video is not None
     assert (scene.video.width, scene.video.height) == (48, 36)
     assert geometry_of(root, scene).frames.color(0) is None
-    assert ScanNetPP().footage(root, only_scene(ScanNetPP(), root), scene) is None
+    assert ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene) is None
 
 
 def test_footage_is_the_video(tiny: Path) -> None:
     root = tiny / "scannetpp"
-    footage = ScanNetPP().footage(root, only_scene(ScanNetPP(), root), read_only("scannetpp", root))
+    footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), read_only("scannetpp", root))
     assert footage is not None
     assert [image.mean() for image in footage.frames()] == pytest.approx([20, 25, 30, 35, 40, 45], abs=3)
 
@@ -137,7 +138,7 @@ def test_footage_is_the_video(tiny: Path) -> None:
 def test_footage_that_breaks_off_is_told(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
     root = copied("scannetpp")
     ref = only_scene(ScanNetPP(), root)
-    footage = ScanNetPP().footage(root, ref, ScanNetPP().read(root, ref))
+    footage = ScanNetPP().footage(SceneFiles(root, ref), ScanNetPP().read(SceneFiles(root, ref)))
     assert footage is not None
     edit_raw("rgb.mp4", lambda raw: raw[:300])(root / "data" / SCANNETPP)
     with pytest.raises(RawDataError, match="unreadable_video"):
@@ -147,7 +148,7 @@ def test_footage_that_breaks_off_is_told(copied: Copied, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("top", ["", "data"])
 def test_the_root_may_be_either_folder(tiny: Path, top: str) -> None:
     root = tiny / "scannetpp" / top
-    assert ScanNetPP().read(root, only_scene(ScanNetPP(), root)).name == SCANNETPP
+    assert ScanNetPP().read(SceneFiles(root, only_scene(ScanNetPP(), root))).name == SCANNETPP
 
 
 def test_splits(tmp_path: Path) -> None:

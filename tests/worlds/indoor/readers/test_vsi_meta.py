@@ -11,6 +11,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
@@ -36,7 +37,7 @@ def read_all(folder: Path) -> tuple[dict[str, IndoorScene], list[RawDataError]]:
     scenes, errors = {}, list(listing.broken)
     for ref in listing.scenes:
         try:
-            scene = READER.read(folder, ref)
+            scene = READER.read(SceneFiles(folder, ref))
             scenes[scene.name] = scene
         except RawDataError as error:
             errors.append(error)
@@ -251,7 +252,7 @@ def test_a_file_that_changes_during_the_build_is_noticed(tmp_path: Path) -> None
     listing = READER.scenes(tmp_path)
     path.write_bytes(path.read_bytes().replace(b'"room_size": ', b'"room_size": 1'))
     with pytest.raises(RawDataError, match="changed_while_reading"):
-        READER.read(tmp_path, listing.scenes[1])
+        READER.read(SceneFiles(tmp_path, listing.scenes[1]))
 
 
 def test_wherever_a_file_breaks_off_the_scenes_before_it_are_listed(tmp_path: Path) -> None:
