@@ -18,7 +18,7 @@ from pipeline.formats.logs.records import GOOD_FIX, file_bytes, last_known, no_p
 from pipeline.formats.logs.text import decoded
 
 Tables = Mapping[str, Columns]
-_OTHERS: Final = ("ATT", "MNT")
+_OTHERS: Final = ("ATT", "MNT", "BARO")
 _HEAD_BYTES: Final = 16  # hold the first four letters in any encoding
 
 
@@ -49,7 +49,8 @@ class DataFlash:
         for name, positions in POSITIONS.items():
             if name in tables and (log := positions(name, tables)):
                 attitude, gimbal = _attitude(tables), _gimbal(tables)
-                return (replace(log, attitude=attitude, gimbal_pitch=gimbal, findings=findings),)
+                heights = _heights(tables)
+                return (replace(log, attitude=attitude, gimbal_pitch=gimbal, heights=heights, findings=findings),)
         raise no_position(path, ", ".join(POSITIONS))
 
 
@@ -116,6 +117,18 @@ def _local(name: str, tables: Tables) -> Log | None:
         return None
     moving = None if velocity is None else enu_from_ned(velocity)
     return Log("", name, "boot", t_s, enu_m=enu_from_ned(ned), velocity_mps=moving)
+
+
+def _heights(tables: Tables) -> dict[str, Series]:
+    """Heights of the receiver, above sea level, and of the barometer."""
+    found: dict[str, Series] = {}
+    for source, name in (("GPS", "GPS"), ("barometer", "BARO")):
+        columns = tables.get(name, {})
+        t_s, height = _time(name, columns), columns.get("Alt")
+        if t_s is not None and height is not None:
+            no_fix = columns["Status"] < GOOD_FIX if "Status" in columns else False
+            found[source] = Series(t_s, np.where(no_fix, np.nan, height))
+    return found
 
 
 def _attitude(tables: Tables) -> Series | None:

@@ -1,13 +1,10 @@
 """DJI subtitle files `.SRT`: one cue per frame or per second, with the drone's state as text.
 
-Times are those of the cues, so those of the video. The wall clock in the text is local time of an unknown zone and is
-used only to see whether the video runs at the drone's pace.
+Times are those of the cues, so those of the video; `dji_clock` says what the wall clock in their text is for.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,16 +14,13 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
+from pipeline.formats.logs.dji_clock import TIMING, WALL, Cues, clock_findings, cues, interrupted
 from pipeline.formats.logs.dji_dialects import FIELDS, NEEDED_SATELLITES, Order, field, metres, order_of
 from pipeline.formats.logs.log import Log, Series
 from pipeline.formats.logs.ned import flu_to_enu, quaternion
 from pipeline.formats.logs.records import file_bytes
 from pipeline.formats.logs.text import decoded
 
-_TIMING: Final = re.compile(r"(\d{1,3}):(\d\d):(\d\d)[,.](\d{3})\s*-->")
-_WALL: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d) +(\d\d):(\d\d):(\d\d)(?:[.,](\d{3}))?")
-PACE_TOLERANCE: Final = 0.05  # share by which the pace of video and wall clock may differ
-_PACE_NEEDS_S: Final = 10.0  # of video; less says nothing beside a clock of whole seconds
 NONE, BRACKETED, SATELLITES, ALTITUDE, PAIR = range(5)  # what a cue's position is written in
 _NAMES: Final = {
     BRACKETED: "bracketed",
@@ -44,35 +38,35 @@ class DjiSrt:
     suffixes: tuple[str, ...] = (".srt",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """Whether there is a cue; what it says is for `read`."""
-        return _TIMING.search(decoded(head)) is not None
+        """Whether there is a cue, or without cue times a wall clock and a position."""
+        text = decoded(head).lower()
+        placed = any(FIELDS[name].search(text) for name in ("latitude", "gps"))
+        return TIMING.search(text) is not None or (placed and WALL.search(text) is not None)
 
     def read(self, path: Path) -> tuple[Log, ...]:
         """The one flight of a file. Raises RawDataError: `unreadable`, `empty`, `no_cues`, `no_positions`."""
         text = decoded(file_bytes(path)).lower()
-        timings = list(_TIMING.finditer(text))
-        if not timings:
+        found = cues(text)
+        if found is None:
             raise RawDataError(path, "no_cues", "there is no subtitle in it", "give the .SRT beside the video")
-        starts = np.array([match.start() for match in timings], dtype=np.intp)
-        t_s = np.array([match.groups() for match in timings]).astype(np.float64) @ [3600.0, 60.0, 1.0, 1e-3]
-        fields = {name: field(text, starts, name) for name in FIELDS}
+        fields = {name: field(text, found.starts, name) for name in FIELDS}
         place, dialect, orders = _places(fields)
         if not np.isfinite(place[:, 0]).any():
-            message = f"none of {len(t_s)} subtitles holds a position, only camera settings"
+            message = f"none of {len(found.t_s)} subtitles holds a position, only camera settings"
             remedy = "switch on GPS in captions, or give the flight record of the app (Airdata CSV)"
             raise RawDataError(path, "no_positions", message, remedy)
-        return (_log(np.round(t_s, 3), text, fields, place, dialect, orders),)
+        return (_log(found, fields, place, dialect, orders),)
 
 
 def _log(
-    t_s: FloatArray,
-    text: str,
+    found: Cues,
     fields: dict[str, FloatArray],
     place: FloatArray,
     dialect: IntArray,
     orders: dict[int, Order],
 ) -> Log:
-    kinds = [kind for kind in _NAMES if (dialect == kind).any()]
+    t_s, kinds = found.t_s, [kind for kind in _NAMES if (dialect == kind).any()]
+    paused = interrupted(found)
     heights = {name: fields[name][:, 0] for name in ("rel_alt", "altitude")}
     heights |= {name: metres(fields[name]) for name in ("height", "barometer")}
     heights = {name: values for name, values in heights.items() if np.isfinite(values).any()}
@@ -90,16 +84,16 @@ def _log(
     return Log(
         name="",
         dialect=", ".join(names),
-        clock="video",
+        clock=found.clock,
         t_s=t_s,
         lat_lon_alt=place,
         height_m=height if heights else None,
         usable=None if np.isnan(satellites).all() else ~((dialect == SATELLITES) & (satellites < NEEDED_SATELLITES)),
-        begins=_begins(dialect),
+        begins=_begins(dialect) | paused,
         attitude=Series(t_s, attitude) if flown else None,
         heading=Series(t_s, camera_yaw % 360.0) if from_camera else None,
         gimbal_pitch=Series(t_s, gimbal) if np.isfinite(gimbal).any() else None,
-        findings=tuple(_findings(t_s, text, kinds, set(heights), orders, from_camera)),
+        findings=(*_findings(t_s, kinds, set(heights), orders, from_camera), *clock_findings(found, paused)),
     )
 
 
@@ -121,19 +115,17 @@ def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[i
     return place, dialect, orders
 
 
-def _begins(dialect: IntArray) -> BoolArray | None:
-    """Where another dialect begins than that of the cue with a position before; None: nowhere."""
+def _begins(dialect: IntArray) -> BoolArray:
+    """Where (N,) another dialect begins than that of the cue with a position before."""
     spoken = np.flatnonzero(dialect)
     other = spoken[1:][np.diff(dialect[spoken]) != 0]
-    if not len(other):
-        return None
     begins = np.zeros(len(dialect), dtype=bool)
     begins[other] = True
     return begins
 
 
 def _findings(
-    t_s: FloatArray, text: str, kinds: list[int], heights: set[str], orders: dict[int, Order], from_camera: bool
+    t_s: FloatArray, kinds: list[int], heights: set[str], orders: dict[int, Order], from_camera: bool
 ) -> list[Finding]:
     found = []
     if len(kinds) > 1:
@@ -157,29 +149,4 @@ def _findings(
         message = f"the first subtitle stands at {t_s[0]:.3f} s of the video"
         remedy = f"set video_offset_s: {-t_s[0]:.3f} in flight.yaml"
         found.append(note("starts_late", "log", message, remedy, float(t_s[0]), 0.0, "s"))
-    return found + _pace(t_s, text)
-
-
-def _pace(t_s: FloatArray, text: str) -> list[Finding]:
-    """Whether the video runs as fast as the wall clock: slow motion and hyperlapse do not."""
-    shown = t_s[-1] - t_s[0]
-    first, late = _WALL.search(text), list(_WALL.finditer(text, max(0, len(text) - 1000)))
-    if first is None or not late or shown < _PACE_NEEDS_S or (np.diff(t_s) < 0).any():
-        return []
-    begun, ended = _wall(first), _wall(late[-1])
-    if begun is None or ended is None:
-        return []
-    passed = (ended - begun).total_seconds()
-    if abs(passed / shown - 1.0) <= PACE_TOLERANCE:
-        return []
-    message = f"{shown:.1f} s of video show {passed:.1f} s by the wall clock; speeds and durations are the video's"
-    remedy = "leave slow motion and hyperlapse out"
-    return [doubt("pace", "log", message, remedy, passed / shown, 1.0, "s/s")]
-
-
-def _wall(match: re.Match[str]) -> datetime | None:
-    year, month, day, hour, minute, second, milli = (int(part or 0) for part in match.groups())
-    try:
-        return datetime(year, month, day, hour, minute, second, 1000 * milli)
-    except ValueError:
-        return None
+    return found

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log, Series
@@ -17,10 +17,14 @@ from pipeline.formats.logs.ned import compass_deg, enu_from_ned, flu_to_enu, lat
 from pipeline.formats.logs.px4_ulog_topics import MAGIC, read_topics
 from pipeline.formats.logs.records import GOOD_FIX, Records, column, columns, no_position
 
+LOCAL: Final = "vehicle_local_position"
 ATTITUDE: Final = "vehicle_attitude"
 GIMBAL: Final = "gimbal_device_attitude_status"
 MOUNT: Final = "mount_orientation"
 HOME: Final = "home_position"
+AIR: Final = "vehicle_air_data"
+RECEIVERS: Final = ("vehicle_gps_position", "sensor_gps")
+NEAR_S: Final = 1.0  # a height farther than this from a position says nothing about it
 RESET_M: Final = 0.5  # the estimator corrects itself by centimetres all the time; more than that is not flown
 
 Topics = Mapping[str, Records]
@@ -40,7 +44,7 @@ class PX4Ulog:
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight: local positions with attitude, or WGS84 ones where the estimator gave none."""
-        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME))
+        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR))
         for name, positions in POSITIONS.items():
             if name in recording.topics and (log := positions(name, recording.topics)):
                 attitude = _attitude(recording.topics)
@@ -50,6 +54,8 @@ class PX4Ulog:
                         attitude=attitude,
                         heading=None if attitude else log.heading,
                         gimbal_pitch=_gimbal(recording.topics),
+                        height_m=_local_height(log, recording.topics) if log.height_m is None else log.height_m,
+                        heights=_heights(recording.topics),
                         findings=recording.findings + _dropouts(recording.dropouts_ms) + log.findings,
                     ),
                 )
@@ -122,6 +128,52 @@ def _above_home(home: Records | None, down: FloatArray) -> FloatArray | None:
         return None
     at = at[_flag(home, "valid_lpos") & _flag(home, "valid_alt") & np.isfinite(at[:, 0])]
     return at[0, 0] - down if len(at) else None
+
+
+def _local_height(log: Log, topics: Topics) -> FloatArray | None:
+    """Height above take-off at the positions of a log, from local heights that are valid; None if there is none.
+
+    An estimator without a place over ground still knows its height. It counts from the home, or if none was set from
+    where it was switched on.
+    """
+    records = topics.get(LOCAL)
+    if log.enu_m is not None or records is None or (t_s := _time(records)) is None:
+        return None
+    down = column(records, "z")
+    if down is None or down.ndim != 1:
+        return None
+    good = np.flatnonzero(np.isfinite(down) & _flag(records, "z_valid"))
+    if not len(good):
+        return None
+    above_home = _above_home(topics.get(HOME), down)
+    height = down[good[0]] - down if above_home is None else above_home
+    order = good[np.argsort(t_s[good], kind="stable")]
+    wait = np.abs(log.t_s - t_s[order][_nearest(t_s[order], log.t_s)])
+    return np.where(wait <= NEAR_S, np.interp(log.t_s, t_s[order], height[order]), np.nan)
+
+
+def _nearest(sorted_s: FloatArray, wanted_s: FloatArray) -> IntArray:
+    """Index (N,) of the time nearest to each wanted one."""
+    after = np.searchsorted(sorted_s, wanted_s)
+    left, right = np.maximum(after - 1, 0), np.minimum(after, len(sorted_s) - 1)
+    return np.where(np.abs(sorted_s[left] - wanted_s) <= np.abs(sorted_s[right] - wanted_s), left, right)
+
+
+def _heights(topics: Topics) -> dict[str, Series]:
+    """Heights of the receiver, above sea level, and of the barometer."""
+    found: dict[str, Series] = {}
+    for name in RECEIVERS:
+        receiver = _gps(name, topics) if name in topics else None
+        if receiver is not None and receiver.lat_lon_alt is not None:
+            fixed = True if receiver.usable is None else receiver.usable
+            found["GPS"] = Series(receiver.t_s, np.where(fixed, receiver.lat_lon_alt[:, 2], np.nan))
+            break
+    air = topics.get(AIR)
+    if air is not None and (t_s := _time(air)) is not None:
+        height = column(air, "baro_alt_meter")
+        if height is not None and height.ndim == 1:
+            found["barometer"] = Series(t_s, height)
+    return found
 
 
 def _resets(records: Records) -> tuple[BoolArray, tuple[Finding, ...]]:
@@ -215,7 +267,7 @@ def _dropouts(lost: list[int]) -> tuple[Finding, ...]:
 
 # In the order of preference: the estimator's in metres, the estimator's on WGS84 (logged more rarely), a receiver's.
 POSITIONS: Final[dict[str, Callable[[str, Topics], Log | None]]] = {
-    "vehicle_local_position": _local,
+    LOCAL: _local,
     "vehicle_global_position": _global,
     "vehicle_gps_position": _gps,
     "sensor_gps": _gps,

@@ -1,4 +1,4 @@
-"""Buildings and named places of an OpenStreetMap extract (``.osm.pbf`` or ``.osm``).
+"""Buildings and named places of an OpenStreetMap extract (``.osm.pbf``, ``.osm``, ``.osm.gz``).
 
 Most buildings there have no height, and then none is made up: ``building:levels`` is not a height. Holes in outlines
 are filled.

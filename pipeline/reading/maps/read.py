@@ -12,7 +12,7 @@ from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.geojson import read_geojson
 from pipeline.reading.maps.osm import read_osm
 
-OSM_SUFFIXES: Final = (".pbf", ".osm")
+OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 
 
 def read_context(files: SceneFiles, path: Path, box: Box, walls: bool, findings: Findings) -> tuple[Feature, ...]:
@@ -30,7 +30,7 @@ def read_context(files: SceneFiles, path: Path, box: Box, walls: bool, findings:
     Raises:
         RawDataError: where the file cannot be read or placed on the earth.
     """
-    if path.suffix.lower() in OSM_SUFFIXES:
+    if path.name.lower().endswith(OSM_SUFFIXES):
         return read_osm(files, path, box, findings)
     value = files.json(path)
     try:

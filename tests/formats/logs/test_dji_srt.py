@@ -185,6 +185,30 @@ def test_slow_motion_is_said(tmp_path: Path) -> None:
     assert "pace" not in named(read(tmp_path / "b.srt", srt(cues)))
 
 
+def with_pause(i: int) -> str:
+    """Twelve seconds of video; the recording was paused for 15 s before the sixth."""
+    return bracketed(i).replace(f"10:00:{i:02d}", f"10:00:{i + (15 if i >= 5 else 0):02d}")
+
+
+def test_a_pause_of_the_recording_begins_a_part_and_is_no_slow_motion(tmp_path: Path) -> None:
+    a = read(tmp_path / "a.srt", srt([with_pause(i) for i in STEPS]))
+    assert a.track.part.tolist() == [0] * 5 + [1] * 7
+    assert next(f.measured for f in a.findings if f.name == "interrupted") == 15.0
+    assert "pace" not in named(a)
+    whole = read(tmp_path / "b.srt", srt([bracketed(i) for i in STEPS]))
+    assert whole.track.part.max() == 0
+    assert "interrupted" not in named(whole)
+
+
+@pytest.mark.parametrize("text", ["\n\n".join(bracketed(i) for i in STEPS), srt([bracketed(i) for i in STEPS], 0.0)])
+def test_without_cue_times_the_wall_clock_counts(text: str, tmp_path: Path) -> None:
+    a = read(tmp_path / "a.srt", text)
+    assert a.track.t_s.tolist() == list(STEPS)
+    assert a.track.enu_m[:, 1] == pytest.approx([4.0 * i for i in STEPS], abs=0.02)
+    assert {"wall_clock", "local_clock"} <= named(a, "note")
+    assert named(a, "doubt") == set()
+
+
 def test_a_late_first_cue_is_said(tmp_path: Path) -> None:
     a = read(tmp_path / "a.srt", srt(DIALECTS["pro"], first_s=1.0))
     assert a.track.t_s[0] == 0.0

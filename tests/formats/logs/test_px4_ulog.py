@@ -189,6 +189,39 @@ def test_estimator_without_a_valid_local_position(tmp_path: Path) -> None:
     assert log.lat_lon_alt[1] == pytest.approx([47.00001, 8.5, 500])
 
 
+def test_a_valid_local_height_is_used_though_the_place_over_ground_is_not_valid(tmp_path: Path) -> None:
+    place = structured(
+        timestamp=TIME, lat=47 + np.arange(N) * 1e-5, lon=np.full(N, 8.5), alt=np.full(N, 500, np.float32)
+    )
+    height = structured(timestamp=TIME, z=-np.arange(N, dtype=np.float32), z_valid=np.arange(N) >= 10)
+    topics = {
+        (LOCAL, 0): local(xy_valid=np.zeros(N, bool), z=height["z"], z_valid=height["z_valid"]),
+        ("vehicle_global_position", 0): place,
+    }
+    log = read(ulog(topics), tmp_path)
+    assert log.height_m is not None
+    assert log.height_m[10:] == pytest.approx(np.arange(N - 10))  # from where the height was first valid
+    wait_s = (TIME[10] - TIME) / 1e6
+    assert np.isnan(log.height_m[:10]).tolist() == (wait_s[:10] > 1.0).tolist()
+
+
+def test_height_is_held_against_the_receivers(tmp_path: Path) -> None:
+    """The local height sinks by 30 m while the receiver's stays."""
+    z = np.where(np.arange(N) < 30, 0.0, 30.0).astype(np.float32)
+    receiver = structured(
+        timestamp=TIME,
+        latitude_deg=np.full(N, 47.0),
+        longitude_deg=np.full(N, 8.5),
+        altitude_msl_m=np.full(N, 488.5),
+        fix_type=np.full(N, 3, np.uint8),
+    )
+    topics = {(LOCAL, 0): local(z=z), ("sensor_gps", 0): receiver}
+    found = {f.name: f for f in assemble(tmp_path / "made.ulg", read(ulog(topics), tmp_path)).findings}
+    assert found["heights_disagree"].measured == pytest.approx(30.0)
+    (stretch,) = found["heights_disagree"].stretches or ()
+    assert stretch == (pytest.approx(2.9), pytest.approx(3.9))
+
+
 def test_the_instance_with_most_messages_is_read(tmp_path: Path) -> None:
     few = b"".join(ulog_message(b"D", b"\x07\x00" + row.tobytes()) for row in local(x=np.full(N, 99, np.float32))[:5])
     content = ulog({(LOCAL, 1): local()}) + ulog_message(b"A", b"\x00\x07\x00" + LOCAL.encode()) + few
