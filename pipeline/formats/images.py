@@ -43,10 +43,10 @@ def depth_file(path: Path, units_per_m: float = 1000.0) -> FloatArray | None:
     return None if units is None else np.where(units > 0, units / units_per_m, np.nan)
 
 
-def size_of(path: Path) -> tuple[int, int] | None:
-    """Width and height from the file's header, without decoding; None where it is no picture."""
+def size_of(source: Path | bytes) -> tuple[int, int] | None:
+    """Width and height from the header of a file or of its bytes, without decoding; None where it is no picture."""
     try:
-        with Image.open(path, formats=FORMATS) as image:
+        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS) as image:
             return image.size
     except (*_BROKEN, *_TOO_LARGE):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.formats.images import decode_color
+from pipeline.formats.images import decode_color, size_of
 
 VERSION: Final = 4
 MAX_NAME_BYTES: Final = 4096
@@ -21,6 +21,7 @@ MAX_SIDE_PIXELS: Final = 16384
 _MATRICES: Final = struct.Struct("<64f")  # intrinsics and extrinsics of colour, then of depth
 _SIZES: Final = struct.Struct("<iiIIIIfQ")  # compressions, sizes of colour and depth, depth shift, number of frames
 _FRAME: Final = struct.Struct("<16fQQQQ")  # pose, times of colour and depth, bytes of colour and depth
+COLOR_RAW: Final = 0  # rows of RGB bytes
 COLOR_CODECS: Final = {1: "PNG", 2: "JPEG"}
 DEPTH_RAW, DEPTH_ZLIB = 0, 1
 
@@ -73,8 +74,19 @@ class Sens:
     def color(self, frame: int) -> npt.NDArray[np.uint8] | None:
         """Colour image (h, w, 3) RGB of a frame; None where there is none or it cannot be decoded."""
         offset, size, _ = map(int, self.table[frame])
-        codec = COLOR_CODECS.get(self.codecs[0])
-        return decode_color(self._bytes(offset, size), (codec,)) if codec and size else None
+        raw = self._bytes(offset, size)
+        if self.codecs[0] != COLOR_RAW:
+            return decode_color(raw, (COLOR_CODECS[self.codecs[0]],)) if raw else None
+        width, height = self.color_size
+        whole = len(raw) == 3 * width * height and bool(raw)
+        return np.frombuffer(raw, np.uint8).reshape(height, width, 3).copy() if whole else None
+
+    def picture_size(self) -> tuple[int, int] | None:
+        """Width and height that the first colour image has of its own; None where none can be read."""
+        if self.codecs[0] == COLOR_RAW:
+            return self.color_size
+        there = (row for row in self.table if row[1])
+        return next((s for o, n, _ in there if (s := size_of(self._bytes(int(o), int(n)))) is not None), None)
 
     def depth_m(self, frame: int) -> FloatArray | None:
         """Depth image (h, w), metres, NaN where not measured; None where there is none or it cannot be decoded."""
@@ -157,8 +169,8 @@ def _check_header(header: tuple[int | float, ...]) -> None:
         raise SensError("bad_sens", f"images of {sides[0]}x{sides[1]} and {sides[2]}x{sides[3]} pixels", remedy)
     if not 0 < shift < 1e9:
         raise SensError("bad_sens", f"the depth shift is {shift}", remedy)
-    if color_codec not in COLOR_CODECS or depth_codec not in {DEPTH_RAW, DEPTH_ZLIB}:
-        message = f"colour compression {color_codec} and depth compression {depth_codec}; read are 1 or 2, and 0 or 1"
+    if color_codec not in {COLOR_RAW, *COLOR_CODECS} or depth_codec not in {DEPTH_RAW, DEPTH_ZLIB}:
+        message = f"colour compression {color_codec} and depth compression {depth_codec}; read are 0 to 2, and 0 or 1"
         raise SensError("sens_compression", message, remedy)
 
 

@@ -51,6 +51,25 @@ def test_pictures_are_decoded_one_by_one(path: Path) -> None:
         assert depth[5, 5] == pytest.approx(depth_mm(i)[5, 5] / 1000)
 
 
+def test_raw_colours_are_read(tmp_path: Path) -> None:
+    """Compression 0 is rows of RGB bytes, as SensorData.h has it."""
+    raw = bytearray(sens(1, poses(1)))
+    sizes = struct.unpack("<QQ", raw[HEADER_BYTES + 80 : HEADER_BYTES + 96])
+    depth = bytes(raw[HEADER_BYTES + 96 + sizes[0] :])
+    picture = np.arange(3 * COLOR_SIZE[0] * COLOR_SIZE[1], dtype=np.uint8).reshape(COLOR_SIZE[1], COLOR_SIZE[0], 3)
+    raw[16 + 256 : 16 + 260] = struct.pack("<i", 0)
+    head = bytes(raw[: HEADER_BYTES + 80])
+    put(tmp_path / "a.sens", head + struct.pack("<QQ", picture.size, sizes[1]) + picture.tobytes() + depth)
+    found = open_sens(tmp_path / "a.sens")
+    color, there = found.color(0), found.depth_m(0)
+    assert color is not None
+    assert there is not None
+    np.testing.assert_array_equal(color, picture)
+    assert there[5, 5] == pytest.approx(depth_mm(0)[5, 5] / 1000)
+    put(tmp_path / "cut.sens", head + struct.pack("<QQ", 30, sizes[1]) + picture.tobytes()[:30] + depth)
+    assert open_sens(tmp_path / "cut.sens").color(0) is None
+
+
 def test_opening_reads_headers_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the whole file was read"))
     monkeypatch.setattr("pipeline.formats.sens.decode_color", lambda *_: pytest.fail("a picture was decoded"))
@@ -104,7 +123,7 @@ def test_raw_depth(tmp_path: Path) -> None:
     [
         (0, struct.pack("<I", 3), "sens_version"),
         (4, struct.pack("<Q", 2**40), "bad_sens"),
-        (16 + 256, struct.pack("<i", 0), "sens_compression"),
+        (16 + 256, struct.pack("<i", 3), "sens_compression"),
         (16 + 260, struct.pack("<i", 2), "sens_compression"),
         (16 + 264, struct.pack("<I", 10**6), "bad_sens"),
         (16 + 280, struct.pack("<f", 0.0), "bad_sens"),

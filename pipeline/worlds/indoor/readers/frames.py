@@ -22,6 +22,7 @@ from pipeline.worlds.indoor.readers.poses import check_poses, upright_turn
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
 OFF_MESH_MAX: Final = 0.5  # share of such cameras; beyond it poses and mesh do not belong together
 FPS_MIN, FPS_MAX = 0.5, 240.0
+CLOCK_TOLERANCE_S: Final = 0.5  # between the length of the delivered video and what the times of its frames say
 
 Load = Callable[[int], Any]
 
@@ -150,6 +151,25 @@ def check_frames(files: SceneFiles, path: Path, frames: Frames, vertices: FloatA
         message += "from the origin)"
         remedy = "fetch poses and mesh of one scan; positions must be metres, in the mesh's frame"
         raise files.fault(path, "camera_off_mesh", message, remedy)
+
+
+def check_clock(where: str, clock_s: FloatArray, number: IntArray, fps: float, findings: Findings) -> None:
+    """Reports times (N,) of frames that do not pass as fast as the video that shows them, as where frames are missing.
+
+    ``number`` (N,) counts the video's frames, of which ``fps`` pass in a second. Times of what is seen are those of the
+    video: nobody who watches it knows of the gap.
+    """
+    if len(clock_s) < 2 or not np.isfinite(clock_s).all():
+        return
+    stated, shown = float(clock_s[-1] - clock_s[0]), float(number[-1] - number[0]) / fps
+    if abs(stated - shown) > CLOCK_TOLERANCE_S:
+        gap = float(np.diff(clock_s).max())
+        message = (
+            f"{where}: the frames' own times last {stated:.2f} s (longest gap {gap:.2f} s), the video of {fps:g} "
+            f"frames per second {shown:.2f} s"
+        )
+        remedy = "are frames missing? Times are those of the video that is delivered"
+        findings.add(note("clock_differs", "video", message, remedy, abs(stated - shown), CLOCK_TOLERANCE_S, "s"))
 
 
 def check_upright(where: str, frames: Frames, findings: Findings) -> None:

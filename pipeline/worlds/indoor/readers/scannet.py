@@ -183,7 +183,7 @@ class ScanNet:
         frames = table.frames()
         check_frames(files, film.path, frames, scan.mesh.vertices, findings)
         check_upright(files.relative(film.path), frames, findings)
-        width, height = table.size
+        width, height = film.size
         path = files.relative(film.video_path)
         return Video(path=path, fps=film.fps, frames=len(table.number), width=width, height=height)
 
@@ -241,4 +241,4 @@ def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film |
                 raise
             message = f"{files.relative(sens)}: {error.message}; the exported folders are read instead"
             findings.add(note(error.finding, "video", message, error.remedy))
-    return None if exported is None else exported_film(files, exported, info)
+    return None if exported is None else exported_film(files, exported, info, findings)

@@ -15,7 +15,9 @@ from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.readers.frames import FrameTable, frame_rate
+from pipeline.worlds.indoor.readers.alignment import INFO
+from pipeline.worlds.indoor.readers.cameras import camera_size, check_pinhole
+from pipeline.worlds.indoor.readers.frames import FrameTable, check_clock, frame_rate
 
 FPS: Final = 30.0  # of ScanNet's tablets
 COLOR_SUFFIXES: Final = (".jpg", ".jpeg", ".png")
@@ -28,12 +30,14 @@ class Film:
     Attributes:
         path: what to name in messages about poses.
         video_path: the .sens file, or the folder of pictures.
+        size: width and height of the pictures themselves; intrinsics may belong to another.
         fps: frames per second.
         table: world_T_scan -> the frames.
     """
 
     path: Path
     video_path: Path
+    size: tuple[int, int]
     fps: float
     table: Callable[[FloatArray], FrameTable]
 
@@ -56,19 +60,22 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
     has_color = (sens.table[:, 1] > 0) & (sens.color_size[0] * sens.color_size[1] > 0)
     colored = bool(has_color.any())
     size, pinhole = (sens.color_size, sens.color_intrinsics) if colored else (sens.depth_size, sens.depth_intrinsics)
-    _check_pinhole(files, path, pinhole, size)
+    pictures = (sens.picture_size() if colored else None) or size
+    size = camera_size(files, path, pinhole, pictures, (size,), findings)
+    check_pinhole(files, path, pinhole, size)
     micros = sens.time_us[:, 0] if (sens.time_us[:, 0] > 0).any() else sens.time_us[:, 1]
-    time_s = (micros - micros[:1]).astype(np.int64) / 1e6  # unsigned first: the clock counts from the device's start
-    rate = frame_rate(time_s)
+    clock_s = (micros - micros[:1]).astype(np.int64) / 1e6  # unsigned first: the clock counts from the device's start
+    rate, number = frame_rate(clock_s), np.arange(len(sens))
     if rate is None:
         message = f"{where}: the times of the frames are missing or run backwards; {FPS:g} frames per second are taken"
         findings.add(note("no_frame_times", "video", message, "none: ScanNet was filmed at this rate"))
-        time_s = np.arange(len(sens)) / FPS
-    number = np.arange(len(sens))
+    else:
+        check_clock(where, clock_s, number, rate, findings)
+    fps = rate or FPS
 
     def table(world_T_scan: FloatArray) -> FrameTable:
         return FrameTable(
-            time_s=time_s,
+            time_s=number / fps,
             number=number,
             world_T_camera=_to_world(world_T_scan, sens.world_T_camera),
             intrinsics=np.tile(pinhole, (len(sens), 1)),
@@ -80,10 +87,10 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
             load_depth=sens.depth_m,
         )
 
-    return Film(path, path, rate or FPS, table)
+    return Film(path, path, pictures, fps, table)
 
 
-def exported_film(files: SceneFiles, folder: Path, info: dict[str, str]) -> Film:
+def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], findings: Findings) -> Film:
     """The frames of exported folders: ``pose/<n>.txt`` with ``color/<n>.jpg`` and ``depth/<n>.png``.
 
     ``info`` has the entries of the scan's .txt.
@@ -95,13 +102,16 @@ def exported_film(files: SceneFiles, folder: Path, info: dict[str, str]) -> Film
         raise files.fault(folder / "pose", "no_usable_frames", "the folders are empty", "export the .sens again")
     matrices, missing, unreadable = _read_poses(files, numbers, poses)
     kind, images = ("color", colors) if colors else ("depth", depths)
-    pinhole, size = _intrinsics(files, folder, info, kind, images)
-    time_s = (np.array(numbers) - numbers[0]) / FPS
+    pictures = next((found for p in images.values() if (found := size_of(p)) is not None), None)
+    pinhole, size = _intrinsics(files, folder, info, kind, pictures, findings)
+    clock_s, number = (np.array(numbers) - numbers[0]) / FPS, np.arange(len(numbers))
+    fps = frame_rate(clock_s) or FPS  # the video is what was exported, and that may be every tenth frame
+    check_clock(files.relative(folder / kind), clock_s, number, fps, findings)
 
     def table(world_T_scan: FloatArray) -> FrameTable:
         return FrameTable(
-            time_s=time_s,
-            number=np.arange(len(numbers)),  # the video is what was exported, and that may be every tenth frame
+            time_s=number / fps,
+            number=number,
             world_T_camera=_to_world(world_T_scan, matrices),
             intrinsics=np.tile(pinhole, (len(numbers), 1)),
             size=size,
@@ -113,7 +123,7 @@ def exported_film(files: SceneFiles, folder: Path, info: dict[str, str]) -> Film
             skipped={"no_pose": int(missing.sum()), "pose_unreadable": int(unreadable.sum())},
         )
 
-    return Film(folder / "pose", folder / kind, frame_rate(time_s) or FPS, table)
+    return Film(folder / "pose", folder / kind, pictures or size, fps, table)
 
 
 def _numbered(folder: Path, suffixes: tuple[str, ...]) -> dict[int, Path]:
@@ -148,40 +158,41 @@ def _read_poses(
 
 
 def _intrinsics(
-    files: SceneFiles, folder: Path, info: dict[str, str], kind: str, images: dict[int, Path]
+    files: SceneFiles,
+    folder: Path,
+    info: dict[str, str],
+    kind: str,
+    pictures: tuple[int, int] | None,
+    findings: Findings,
 ) -> tuple[FloatArray, tuple[int, int]]:
-    """fx, fy, cx, cy and the size of the image they belong to, from ``intrinsic/`` and the scan's .txt."""
+    """fx, fy, cx, cy and the size of the image they belong to, from ``intrinsic/`` or else the scan's .txt."""
     path = folder / "intrinsic" / f"intrinsic_{kind}.txt"
-    try:
-        size: tuple[int, int] | None = int(info[f"{kind}Width"]), int(info[f"{kind}Height"])
-    except (KeyError, ValueError):
-        size = next((found for p in images.values() if (found := size_of(p)) is not None), None)
-    try:
-        if path.is_file():
-            matrix = np.array(files.text(path).split(), dtype=np.float64).reshape(4, 4)
-            pinhole = np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
-        else:
+    if not path.is_file():
+        path = files.folder / INFO.format(files.name)
+        try:
             pinhole = np.array([float(info[f"{key}_{kind}"]) for key in ("fx", "fy", "mx", "my")])
-    except KeyError as error:
-        remedy = "export the .sens again, or fetch the scan's .txt"
-        raise files.fault(
-            path, "missing_file", f"there is no such file, nor {error} in the scan's .txt", remedy
-        ) from error
-    except ValueError as error:
-        raise files.fault(
-            path, "bad_intrinsics", f"16 numbers are needed: {error}", "export the .sens again"
-        ) from error
-    if size is None:
+        except KeyError as error:
+            message = f"there is no {kind} intrinsics file, nor {error} in the scan's .txt"
+            raise files.fault(path, "missing_file", message, "export the .sens again, or fetch the .txt") from error
+        except ValueError as error:
+            raise files.fault(path, "bad_intrinsics", str(error), "fetch the file again") from error
+    else:
+        try:
+            matrix = np.array(files.text(path).split(), dtype=np.float64).reshape(4, 4)
+        except ValueError as error:
+            message = f"16 numbers are needed: {error}"
+            raise files.fault(path, "bad_intrinsics", message, "export the .sens again") from error
+        pinhole = np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
+    try:
+        stated: tuple[tuple[int, int], ...] = ((int(info[f"{kind}Width"]), int(info[f"{kind}Height"])),)
+    except (KeyError, ValueError):
+        stated = ()
+    own = pictures or next(iter(stated), None)
+    if own is None or min(min(size) for size in (own, *stated)) < 1:
         raise files.fault(folder / kind, "no_image_size", "no picture can be read", "export the .sens again")
-    _check_pinhole(files, path, pinhole, size)
+    size = camera_size(files, path, pinhole, own, stated, findings)
+    check_pinhole(files, path, pinhole, size)
     return pinhole, size
-
-
-def _check_pinhole(files: SceneFiles, path: Path, pinhole: FloatArray, size: tuple[int, int]) -> None:
-    fx, fy, cx, cy = pinhole
-    if not (np.isfinite(pinhole).all() and min(fx, fy) > 0 and 0 < cx < size[0] and 0 < cy < size[1]):
-        message = f"fx {fx:g}, fy {fy:g}, cx {cx:g}, cy {cy:g} do not fit an image of {size[0]}x{size[1]} pixels"
-        raise files.fault(path, "bad_intrinsics", message, "fetch the file again")
 
 
 def _to_world(world_T_scan: FloatArray, scan_T_camera: FloatArray) -> FloatArray:

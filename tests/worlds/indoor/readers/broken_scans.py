@@ -456,7 +456,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "intrinsics of another camera": Fault(
         "scannet",
-        exported(lambda f: put(f / "intrinsic" / "intrinsic_color.txt", "900 0 480 0 0 900 360 0 0 0 1 0 0 0 0 1")),
+        exported(lambda f: put(f / "intrinsic" / "intrinsic_color.txt", "900 0 480 0 0 900 99 0 0 0 1 0 0 0 0 1")),
         "bad_intrinsics",
         "intrinsic_color.txt",
         ("cx 480", "48x36"),

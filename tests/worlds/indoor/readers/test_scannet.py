@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,8 +23,18 @@ from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, export, info, zipped
-from tests.worlds.indoor.readers.conftest import only_scene, read_only
-from tests.worlds.indoor.readers.tiny_scans import ROOM, SCANNET, THINGS, make_room, poses, put, write_scannet
+from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
+from tests.worlds.indoor.readers.tiny_scans import (
+    ROOM,
+    SCANNET,
+    THINGS,
+    encoded,
+    make_room,
+    picture,
+    poses,
+    put,
+    write_scannet,
+)
 
 ID = f"scannet/{SCANNET}"
 Copied = Callable[[str], Path]
@@ -216,6 +227,70 @@ def test_a_zip_bomb_is_none(copied: Copied) -> None:
     images = reader.object_images(SceneFiles(root, only_scene(reader, root)), scene)
     assert images is not None
     assert images.objects(0) is None
+
+
+def test_times_are_those_of_the_video_where_frames_are_missing(copied: Copied) -> None:
+    """The clock of the .sens jumps by ten seconds amid six frames; the video shows them at ten frames a second."""
+    root = copied("scannet")
+    path = root / "scans" / SCANNET / f"{SCANNET}.sens"
+    stamps = [5_000_000 + i * 100_000 + (10_000_000 if i > 2 else 0) for i in range(6)]
+    raw = path.read_bytes()
+    for i, stamp in enumerate(stamps):
+        raw = raw.replace(struct.pack("<QQ", *[5_000_000 + i * 100_000] * 2), struct.pack("<QQ", stamp, stamp))
+    path.write_bytes(raw)
+    scene = read_only("scannet", root)
+    frames = geometry_of(root, scene).frames
+    footage = ScanNet().footage(SceneFiles(root, only_scene(ScanNet(), root)), scene)
+    assert footage is not None
+    delivered_s = sum(1 for _ in footage.frames()) / footage.fps
+    assert frames.time_s[-1] == pytest.approx(0.5)
+    assert delivered_s == pytest.approx(0.6)
+    (note,) = scene.findings
+    assert (note.name, note.severity, note.measured) == ("clock_differs", "note", pytest.approx(10.0))
+
+
+def test_missing_exported_frames_shorten_the_video_and_its_times(tmp_path: Path) -> None:
+    write_scannet(tmp_path, frames=12, exported=True)  # numbered by threes: ten a second
+    for number in (12, 15, 18, 21, 24, 27):
+        for folder, suffix in (("color", "jpg"), ("depth", "png"), ("pose", "txt")):
+            (tmp_path / "scans" / SCANNET / folder / f"{number}.{suffix}").unlink()
+    scene = read_only("scannet", tmp_path)
+    np.testing.assert_allclose(geometry_of(tmp_path, scene).frames.time_s, np.arange(6) / 10)
+    assert [f.name for f in scene.findings] == ["clock_differs"]
+
+
+def exported_with(root: Path, stated: str, matrix: str, size: tuple[int, int]) -> None:
+    folder = write_scannet(root, exported=True)
+    info(lambda t: t.replace("colorHeight = 36\ncolorWidth = 48", stated))(folder)
+    put(folder / "intrinsic" / "intrinsic_color.txt", matrix)
+    for i in range(6):
+        put(folder / "color" / f"{3 * i}.jpg", encoded(picture(i, size), "JPEG"))
+
+
+@pytest.mark.parametrize(
+    ("stated", "focal", "pictures", "belongs", "told"),
+    [
+        ("colorHeight = 72\ncolorWidth = 96", 48, (48, 36), (48, 36), False),  # rescaled, beside the old .txt
+        ("colorHeight = 72\ncolorWidth = 96", 96, (48, 36), (96, 72), True),  # not rescaled: they follow the .txt
+        ("", 96, (48, 36), (96, 72), True),  # not rescaled, and no .txt to tell
+        ("", 48, (48, 36), (48, 36), False),
+    ],
+)
+def test_intrinsics_of_resized_pictures(
+    tmp_path: Path, stated: str, focal: int, pictures: tuple[int, int], belongs: tuple[int, int], told: bool
+) -> None:
+    matrix = f"{focal} 0 {focal / 2} 0\n0 {focal} {focal * 3 / 8} 0\n0 0 1 0\n0 0 0 1\n"
+    exported_with(tmp_path, stated, matrix, pictures)
+    scene = read_only("scannet", tmp_path)
+    assert scene.video is not None
+    assert (scene.video.width, scene.video.height) == pictures
+    assert geometry_of(tmp_path, scene).frames.size == belongs
+    assert [f.name for f in scene.findings] == (["pictures_resized"] if told else [])
+
+
+def test_pictures_that_were_cut_have_no_camera(tmp_path: Path) -> None:
+    exported_with(tmp_path, "", "96 0 48 0\n0 96 36 0\n0 0 1 0\n0 0 0 1\n", (48, 20))
+    assert fault_of("scannet", tmp_path).finding == "bad_intrinsics"
 
 
 def test_minimal_boxes_are_an_option(tiny: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
@@ -23,7 +24,7 @@ from pipeline.worlds.indoor.readers.segments import owners
 from pipeline.worlds.registry import configured
 from tests.oracles.public_tools import instances_on_vertices
 from tests.worlds.indoor.readers.broken_scans import desk_takes_chair, each_frame, edit_json, edit_raw, opengl, remove
-from tests.worlds.indoor.readers.conftest import only_scene, read_only
+from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     SCANNETPP,
     THINGS,
@@ -34,6 +35,7 @@ from tests.worlds.indoor.readers.tiny_scans import (
     picture,
     poses,
     put,
+    put_json,
     write_scannetpp,
 )
 
@@ -108,6 +110,8 @@ def test_frames_without_a_video(copied: Copied) -> None:
     assert (video.width, video.height) == (96, 72)
     frames = geometry_of(root, scene).frames
     np.testing.assert_allclose(frames.time_s, np.arange(6) / 10)
+    assert frames.size == (48, 36)  # what the intrinsics belong to; the pictures are twice as large
+    assert [f.name for f in scene.findings] == ["pictures_resized"]
     color, depth = frames.color(2), frames.depth_m(2)
     assert color is not None
     assert depth is not None
@@ -116,6 +120,57 @@ def test_frames_without_a_video(copied: Copied) -> None:
     footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
     assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (10.0, 6)
+
+
+def colmap_lines(camera: np.ndarray, names: list[str]) -> str:
+    """images.txt: two lines an image, world-to-camera, the second line empty."""
+    lines = ["# Image list with two lines of data per image:"]
+    for i, (pose, name) in enumerate(zip(camera, names, strict=True), start=1):
+        inverse = np.linalg.inv(pose)
+        x, y, z, w = Rotation.from_matrix(inverse[:3, :3]).as_quat()
+        lines += [" ".join(map(str, (i, w, x, y, z, *inverse[:3, 3], 1, name))), ""]
+    return "\n".join(lines) + "\n"
+
+
+def test_poses_of_colmap_stand_in_for_missing_ones(copied: Copied, tiny: Path) -> None:
+    root = copied("scannetpp")
+    folder = root / "data" / SCANNETPP / "iphone"
+    (folder / "pose_intrinsic_imu.json").unlink()
+    put(folder / "colmap" / "cameras.txt", "# lens\n1 OPENCV 48 36 48 48 24 18 0.01 0 0 0\n")
+    put(folder / "colmap" / "images.txt", colmap_lines(poses(6), [f"video/frame_{i:06d}.jpg" for i in range(6)]))
+    scene = read_only("scannetpp", root)
+    here = geometry_of(root, scene).frames
+    there = geometry_of(tiny / "scannetpp", read_only("scannetpp", tiny / "scannetpp")).frames
+    np.testing.assert_allclose(here.world_T_camera, there.world_T_camera, atol=1e-9)
+    np.testing.assert_array_equal(here.intrinsics, there.intrinsics)
+    np.testing.assert_array_equal(here.time_s, there.time_s)
+    assert scene.findings == ()
+    put(folder / "colmap" / "cameras.txt", "1 OPENCV_FISHEYE 48 36 48 48 24 18 0 0 0 0\n")
+    assert fault_of("scannetpp", root).finding == "bad_colmap"
+
+
+def test_undistorted_pictures_of_the_dslr_camera_stand_in_for_a_missing_phone(copied: Copied) -> None:
+    root = copied("scannetpp")
+    folder = root / "data" / SCANNETPP
+    shutil.rmtree(folder / "iphone")
+    names = [f"DSC{i:05d}.JPG" for i in (7, 5, 9)]
+    put(folder / "dslr" / "colmap" / "cameras.txt", "1 OPENCV_FISHEYE 1752 1168 790 790 880 580 0.1 0 0 0\n")
+    put(folder / "dslr" / "colmap" / "images.txt", colmap_lines(poses(3), names))
+    fisheye = read_only("scannetpp", root)
+    assert fisheye.video is None
+    assert ["fisheye" in f.message for f in fisheye.findings] == [True]
+    lens = {"fl_x": 48, "fl_y": 48, "cx": 24, "cy": 18, "w": 48, "h": 36, "frames": []}
+    put_json(folder / "dslr" / "nerfstudio" / "transforms_undistorted.json", lens)
+    for i, name in enumerate(names):
+        put(folder / "dslr" / "resized_undistorted_images" / name, encoded(picture(i), "JPEG"))
+    scene = read_only("scannetpp", root)
+    assert scene.video is not None
+    assert (scene.video.fps, scene.video.frames, scene.video.width) == (1.0, 3, 48)
+    frames = geometry_of(root, scene).frames
+    np.testing.assert_allclose(frames.world_T_camera, poses(3)[[1, 0, 2]], atol=1e-9)  # in order of their names
+    color = frames.color(0)
+    assert color is not None
+    assert color.mean() == pytest.approx(25, abs=2)
 
 
 def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:

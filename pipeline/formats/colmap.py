@@ -1,0 +1,82 @@
+"""COLMAP's text files of a reconstruction: cameras and the poses of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.core.arrays import FloatArray
+
+FISHEYE: Final = "OPENCV_FISHEYE"
+# How many parameters stand before cx and cy: one focal length, or fx and fy.
+_FOCAL_LENGTHS: Final = {"SIMPLE_PINHOLE": 1, "PINHOLE": 2, "SIMPLE_RADIAL": 1, "RADIAL": 1, "OPENCV": 2, FISHEYE: 2}
+
+
+_READ: Final = ", ".join(_FOCAL_LENGTHS)
+
+
+class ColmapError(Exception):
+    """A file is none of COLMAP's, or of a camera that is no pinhole."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """Images with poses: ``names``, world_T_camera (N, 4, 4) in OpenCV axes, fx fy cx cy (N, 4), and sizes (N, 2).
+
+    ``is_fisheye`` tells whether any camera is one: its pictures are no pinhole's before they are undistorted.
+    """
+
+    names: tuple[str, ...]
+    world_T_camera: FloatArray
+    intrinsics: FloatArray
+    sizes: FloatArray
+    is_fisheye: bool
+
+
+def parse_views(cameras: str, images: str) -> Views:
+    """Reads the texts of ``cameras.txt`` and ``images.txt``; lens distortion is left out. Raises ColmapError.
+
+    A line of an image is ``id qw qx qy qz tx ty tz camera name``, world-to-camera; the line after it holds its points.
+    """
+    known = dict(_camera(line.split()) for line in cameras.splitlines() if line.strip() and not line.startswith("#"))
+    rows = [line for line in images.splitlines() if not line.startswith("#")][::2]
+    names, numbers, lenses = [], [], []
+    for row in rows:
+        words = row.split(maxsplit=9)
+        if not words:
+            continue
+        try:
+            numbers.append([float(word) for word in words[1:8]])
+            lenses.append(known[int(words[8])])
+            names.append(words[9].strip())
+        except (ValueError, IndexError, KeyError) as error:
+            raise ColmapError(f"the image line {row[:60]!r} cannot be read: {error!r}") from error
+    table = np.array(numbers, dtype=np.float64).reshape(-1, 7)
+    length = np.sqrt((table[:, :4] ** 2).sum(axis=1))
+    if not np.isfinite(table).all() or (length < 0.5).any():
+        raise ColmapError("an image's pose is no rotation and shift")
+    pose = np.tile(np.eye(4), (len(table), 1, 1))
+    if len(table):
+        camera_R_world = Rotation.from_quat(table[:, [1, 2, 3, 0]]).as_matrix()
+        pose[:, :3, :3] = camera_R_world.transpose(0, 2, 1)
+        pose[:, :3, 3] = -np.einsum("nji,nj->ni", camera_R_world, table[:, 4:7])
+    lens = np.array(lenses, dtype=np.float64).reshape(-1, 6)
+    return Views(tuple(names), pose, lens[:, 2:], lens[:, :2], f" {FISHEYE} " in cameras)
+
+
+def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:
+    """Number of a camera, and its width, height, fx, fy, cx, cy."""
+    try:
+        number, model = int(words[0]), words[1]
+        width, height, *lens = (float(word) for word in words[2:])
+    except (ValueError, IndexError) as error:
+        raise ColmapError(f"the camera line {' '.join(words)[:60]!r} cannot be read") from error
+    focal = _FOCAL_LENGTHS.get(model)
+    if focal is None or len(lens) < focal + 2:
+        raise ColmapError(
+            f"camera {number} is {model} with {len(lens)} parameters; read are {', '.join(_FOCAL_LENGTHS)}"
+        )
+    return number, (width, height, lens[0], lens[focal - 1], lens[focal], lens[focal + 1])
