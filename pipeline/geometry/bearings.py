@@ -1,4 +1,4 @@
-"""Where a point stands for someone in the air: bearing, elevation, place in the camera's picture, distance.
+"""Where a point stands for someone in the air: bearing, place in the camera's picture, distance.
 
 Frame: ENU metres. Headings are compass angles of the nose, clockwise from north. All inputs broadcast over their
 leading dimensions, so that poses (N, 1, 3) against targets (T, 3) give (N, T). What is unknown (NaN) stays NaN.
@@ -38,14 +38,6 @@ def relative_bearing_deg(enu_m: FloatArray, heading_deg: FloatArray, target_m: F
         target_m: (..., 2 or 3).
     """
     return turn_between_deg(heading_deg, compass_deg(target_m[..., :2] - enu_m[..., :2]))
-
-
-def elevation_deg(enu_m: FloatArray, target_m: FloatArray) -> FloatArray:
-    """Angle of a target above the horizon, in [-90, 90]. Both (..., 3); NaN where the two coincide."""
-    offset = target_m - enu_m
-    over_ground = np.hypot(offset[..., 0], offset[..., 1])
-    angle = np.degrees(np.arctan2(offset[..., 2], over_ground))
-    return np.where((over_ground == 0) & (offset[..., 2] == 0), np.nan, angle)
 
 
 def distance_m(enu_m: FloatArray, target_m: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pipeline.geometry.bearings import (
     compass_deg,
     distance_m,
-    elevation_deg,
     footprint_distance_m,
     in_picture,
     inside_outline,
@@ -84,12 +83,6 @@ def test_poses_against_targets_broadcast():
     assert relative_bearing_deg(poses, np.zeros((4, 1)), targets).shape == (4, 3)
     assert distance_m(poses, targets).shape == (4, 3)
     assert in_picture(poses, np.zeros((4, 1)), np.zeros((4, 1)), targets, 80, 1.5).shape == (4, 3, 2)
-
-
-def test_elevation():
-    assert elevation_deg(np.array([0.0, 0, 30]), np.array([30.0, 0, 0])) == pytest.approx(-45)
-    assert elevation_deg(np.array([0.0, 0, 30]), np.array([0.0, 0, 40])) == pytest.approx(90)
-    assert np.isnan(elevation_deg(ORIGIN, ORIGIN))
 
 
 def test_distance_is_over_ground_where_a_height_is_missing():

@@ -9,8 +9,9 @@ from typing import Any, Final, Literal
 
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
+from pipeline.worlds.flight.doubts import Need
 from pipeline.worlds.flight.steps import Step
-from pipeline.worlds.flight.view import FlightView, Need
+from pipeline.worlds.flight.view import FlightView
 
 Relation = Literal[">=", ">", "<=", "<"]
 

@@ -34,7 +34,7 @@ def against_horizon(t_s: FloatArray, angle_deg: FloatArray, body_t_s: FloatArray
     """The pitch of the camera against the horizon, from an angle in a frame that the log does not name.
 
     Where the angle opposes the pitch of the body, the body's pitch is added to it. Where it does not, but the body
-    pitches so far that the frame matters, the angle is kept and a doubt says so.
+    pitches so far that the frame matters, the angles are left out (NaN) and a doubt says so.
 
     Args:
         t_s: (M,) times of the angles.
@@ -42,12 +42,12 @@ def against_horizon(t_s: FloatArray, angle_deg: FloatArray, body_t_s: FloatArray
         body_t_s: (K,) times of the body's pitch, on the same clock; may be empty.
         body_deg: (K,) pitch of the body, degrees, nose up positive.
     """
-    as_logged = Series(t_s, angle_deg)
+    as_logged, unknown = Series(t_s, angle_deg), Series(t_s, np.full(len(t_s), np.nan))
     known = np.isfinite(body_deg) & np.isfinite(body_t_s)
     order = np.argsort(body_t_s[known], kind="stable")
     if not known.any():
         message = "the log has no attitude, and does not say whether its gimbal angle is one against the horizon"
-        return Gimbal(as_logged, (_frame_doubt(message, None, None, None),))
+        return Gimbal(unknown, (_frame_doubt(message, None, None, None),))
     body = np.interp(t_s, body_t_s[known][order], body_deg[known][order])
     both = np.isfinite(angle_deg) & np.isfinite(t_s)
     reach_deg = float(np.quantile(np.abs(body[both]), LEVEL_SHARE)) if both.any() else 0.0
@@ -67,7 +67,7 @@ def against_horizon(t_s: FloatArray, angle_deg: FloatArray, body_t_s: FloatArray
         f"the body pitches by {reach_deg:.0f}° and the gimbal's angle does not show whether it is one against the "
         f"body or the horizon (correlation {correlation:.3f})"
     )
-    return Gimbal(as_logged, (_frame_doubt(message, reach_deg, BODY_LEVEL_DEG, "deg"),))
+    return Gimbal(unknown, (_frame_doubt(message, reach_deg, BODY_LEVEL_DEG, "deg"),))
 
 
 def _frame_doubt(message: str, measured: float | None, limit: float | None, unit: str | None) -> Finding:

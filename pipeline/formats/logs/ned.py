@@ -71,7 +71,7 @@ def lat_lon_deg(ned_m: FloatArray, ref_lat_deg: FloatArray, ref_lon_deg: FloatAr
     return np.stack([np.degrees(found_lat), (np.degrees(found_lon) + 180.0) % 360.0 - 180.0], axis=-1)
 
 
-def compass_deg(radians: FloatArray) -> FloatArray:
-    """Yaw of NED, clockwise from north, as degrees in [0, 360); NaN where it is not finite."""
-    degrees = np.degrees(radians) % 360.0
+def heading_deg_of(yaw_rad: FloatArray) -> FloatArray:
+    """Heading in degrees, [0, 360), of yaws (N,) in NED: both clockwise from north; NaN where one is not finite."""
+    degrees = np.degrees(yaw_rad) % 360.0
     return np.where(degrees == 360.0, 0.0, degrees)  # -1e-17 % 360 rounds up to 360

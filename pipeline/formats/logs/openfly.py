@@ -22,7 +22,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import note
 from pipeline.formats.logs.log import Log, Series
-from pipeline.formats.logs.ned import compass_deg, enu_from_ned
+from pipeline.formats.logs.ned import enu_from_ned, heading_deg_of
 from pipeline.formats.logs.openfly_actions import AERIALVLN, OPENFLY, Action
 from pipeline.formats.logs.records import file_bytes
 
@@ -116,7 +116,7 @@ def _openfly(item: Mapping[str, Any]) -> Episode:
         names=("image_path", "gpt_instruction", "action"),
         dialect="OpenFly",
         enu_m=place[:, :3],
-        heading_deg=compass_deg(np.pi / 2 - yaw),
+        heading_deg=heading_deg_of(np.pi / 2 - yaw),
         known=OPENFLY,
     )
 
@@ -131,7 +131,7 @@ def _aerialvln(item: Mapping[str, Any]) -> Episode:
         names=("trajectory_id", "instruction", "actions"),
         dialect="AerialVLN",
         enu_m=enu_from_ned(pose[:, :3]),
-        heading_deg=compass_deg(pose[:, 5]),
+        heading_deg=heading_deg_of(pose[:, 5]),
         known=AERIALVLN,
     )
 

@@ -13,7 +13,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log, Series
-from pipeline.formats.logs.ned import compass_deg, enu_from_ned, flu_to_enu, lat_lon_deg, pitch_deg
+from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
 from pipeline.formats.logs.px4_ulog_topics import MAGIC, read_topics
 from pipeline.formats.logs.records import GOOD_FIX, Records, column, columns, no_position
 
@@ -101,7 +101,7 @@ def _local(name: str, topics: Topics) -> Log | None:
         usable=usable,
         begins=begins,
         velocity_mps=velocity,
-        heading=None if yaw is None else Series(t_s, compass_deg(yaw[:, 0])),
+        heading=None if yaw is None else Series(t_s, heading_deg_of(yaw[:, 0])),
         findings=resets,
     )
 

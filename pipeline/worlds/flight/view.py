@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -11,26 +11,11 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import turn_between_deg
+from pipeline.worlds.flight.doubts import TOUCHES, Need, doubted_stretches, overlaps_any, within_any, without
 from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
 from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
 
-# What an answer may rest on. "seconds": that durations are those of the flight.
-Need = Literal["steps", "seconds", "places", "height", "heading", "views", "goal", "route", "goal or route"]
-
-# What a finding casts doubt on. A doubt that is not listed may be about the clock or the positions: on everything.
-TOUCHES: Final[dict[str, frozenset[Need]]] = {
-    "altitude_reference": frozenset(("height",)),
-    "ground_differs": frozenset(("height", "views")),
-    "heading_of_gimbal": frozenset(),  # left and right are those of the picture: a viewer knows no other
-    "landmark_too_far": frozenset(("places",)),
-    "no_altitude": frozenset(("height", "steps")),
-    "no_origin": frozenset(("places",)),
-    "nothing_near": frozenset(("places",)),
-    "picture_shape_differs": frozenset(("views", "places")),
-    "step_clock": frozenset(("seconds",)),  # a note, but one about durations
-    "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
-}
 DEFAULT_RULES: Final = UrbanRules()
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 _SPACING_S: Final = 10
@@ -56,6 +41,7 @@ class FlightView:
         heading_deg: (N,) of the nose, clockwise from north.
         pitch_deg: (N,) of the camera.
         part: (N,).
+        doubted: (k, 2) start and end of the stretches that are in doubt; no sample or movement lies in them.
         steps: movements that lie in the video, wholly or in part, in order of time.
         places: landmarks that can be named, by name.
     """
@@ -68,7 +54,8 @@ class FlightView:
         video = scene.video
         length = video.frames / video.fps if video and video.frames and video.fps else None
         self.end_s = round(float(length if length is not None else t[-1] if len(t) else 0.0), 6)  # a sum of steps
-        within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S)
+        self.doubted = doubted_stretches(scene.findings, self.flight.video_offset_s)
+        within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S) & ~within_any(t, self.doubted)
         self.t_s = t[within]
         self.enu_m = np.array(motion.enu_m, dtype=np.float64).reshape(-1, 3)[within]
         self.height_m, self.heading_deg, self.pitch_deg = (
@@ -78,8 +65,8 @@ class FlightView:
         self.part: IntArray = np.array(motion.part, dtype=np.intp)[within]
         names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}
         doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in TOUCHES]
-        # A doubt about one landmark leaves out that one.
-        self._doubts = [f for f in doubts if f.subject not in names]
+        # A doubt about one landmark leaves out that one, a doubt about a stretch that stretch.
+        self._doubts = [f for f in doubts if f.subject not in names and f.stretches is None]
         self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})
         self.steps = self._steps()
 
@@ -87,6 +74,8 @@ class FlightView:
 
     def obstacle(self, needs: frozenset[Need]) -> Rejection | None:
         """Why a task that rests on these facts cannot be asked, or None."""
+        if self.scene.video is None:
+            return Rejection(reason="missing_video", measured=None, limit=None, unit=None)
         if not self.observed:
             return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
         if len(self.t_s) < 2:
@@ -165,6 +154,8 @@ class FlightView:
         for segment in sorted(self.motion.segments, key=lambda s: (s.start_s, s.end_s)):
             if segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s):
                 continue
+            if overlaps_any(segment.start_s, segment.end_s, self.doubted):
+                continue
             actions: frozenset[Action] = frozenset(segment.actions)
             if actions == {"hover"} and self._stands(segment):
                 continue
@@ -217,7 +208,7 @@ class FlightView:
         found = {}
         for view in self.motion.views or ():
             spans = np.clip(np.array(sorted(view.intervals), dtype=np.float64).reshape(-1, 2), 0.0, self.end_s)
-            found[view.landmark] = spans[spans[:, 1] > spans[:, 0]]
+            found[view.landmark] = without(spans[spans[:, 1] > spans[:, 0]], self.doubted)
         return found
 
     def first_seen_s(self, place: int) -> float | None:
@@ -252,7 +243,10 @@ class FlightView:
     @cached_property
     def _possible(self) -> dict[int, FloatArray]:
         """Intervals (k, 2) in which landmarks may be in view."""
-        return {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in self.motion.views or ()}
+        return {
+            v.landmark: np.concatenate([np.array(v.possible, dtype=np.float64).reshape(-1, 2), self.doubted])
+            for v in self.motion.views or ()
+        }
 
     @cached_property
     def goal(self) -> int | None:

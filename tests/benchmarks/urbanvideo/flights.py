@@ -107,13 +107,16 @@ def flight(
     findings: Sequence[Finding] = (),
     video_s: float | None = None,
     name: str = "one",
+    filmed: bool = True,
 ) -> FlightScene:
+    if video_s is None:  # as long as the track
+        video_s = moved.t_s[-1] if moved and moved.t_s else 1.0
     return FlightScene(
         id=f"made/{name}",
         dataset="made",
         name=name,
         source=Source(reader="made", reader_version=1, files=("log.bin",), sha256="0" * 64),
-        video=None if video_s is None else Video(path="video.mp4", fps=10.0, frames=round(10 * video_s)),
+        video=Video(path="video.mp4", fps=10.0, frames=max(1, round(10 * video_s))) if filmed else None,
         facts=Flight(
             log="made",
             origin=None,

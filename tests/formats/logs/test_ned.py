@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.formats.logs.ned import (
     PX4_EARTH_RADIUS_M,
-    compass_deg,
     enu_from_ned,
     flu_to_enu,
+    heading_deg_of,
     lat_lon_deg,
     pitch_deg,
     quaternion,
@@ -62,8 +62,8 @@ def test_what_is_no_rotation_is_unknown() -> None:
 
 @pytest.mark.parametrize(("yaw", "expected"), [(0, 0), (np.pi / 2, 90), (-np.pi / 2, 270), (np.pi, 180), (-1e-17, 0)])
 def test_compass(yaw: float, expected: float) -> None:
-    assert compass_deg(np.array([yaw]))[0] == pytest.approx(expected)
-    assert 0 <= compass_deg(np.array([yaw]))[0] < 360
+    assert heading_deg_of(np.array([yaw]))[0] == pytest.approx(expected)
+    assert 0 <= heading_deg_of(np.array([yaw]))[0] < 360
 
 
 def test_px4_projection_by_hand() -> None:

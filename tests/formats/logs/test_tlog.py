@@ -196,7 +196,8 @@ def test_local_positions(tmp_path: Path) -> None:
     ],
 )
 def test_gimbal_looks_down(tmp_path: Path, message: Any) -> None:
-    log = read(tlog([*(place(i) for i in range(N)), (START_S, 1, message)], version=2), tmp_path)
+    sent = [*(place(i) for i in range(N)), attitude(0, 0.0), (START_S, 1, message)]  # level: all frames are one
+    log = read(tlog(sent, version=2), tmp_path)
     assert log.gimbal_pitch is not None
     assert log.gimbal_pitch.value[0] == pytest.approx(-30, abs=1e-4)
 
@@ -237,10 +238,10 @@ def mount(i: int, angle_deg: float) -> Sent:
     ("against_body", "swing_deg", "found", "pitch_deg"),
     [
         (-1.0, 15.0, ["gimbal_in_body"], -30.0),  # opposes the body: the body's pitch is added
-        (0.0, 15.0, ["gimbal_frame"], -30.0),  # held against the horizon, or fixed to the body: not known
+        (0.0, 15.0, ["gimbal_frame"], np.nan),  # held against the horizon, or fixed to the body: not known
         (0.0, 4.0, [], -30.0),  # the body hardly pitches: the frames are one
         (-1.0, 4.0, [], None),
-        (-0.5, 15.0, ["gimbal_frame"], None),
+        (-0.5, 15.0, ["gimbal_frame"], np.nan),
     ],
 )
 def test_frame_of_the_mount(

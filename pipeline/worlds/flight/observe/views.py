@@ -149,7 +149,8 @@ def _seen(
 def _height_seen_m(eyes: FloatArray, landmark: Landmark, foot: FloatArray, away: FloatArray) -> FloatArray:
     """Half of what a landmark measures upwards across the line of sight (G,): its walls and its ground from above.
 
-    Of a foot that is not known, and of a top that is not, the least that it may be. A lawn seen from the lawn is none.
+    Where the foot or the top is not known, the least that it may be: something flat, such as a lawn, measures nothing
+    for a camera at its own height.
     """
     top = foot if landmark.top_m is None else np.full(2, landmark.top_m)
     over = np.abs(eyes[:, 2:] - top).min(1)

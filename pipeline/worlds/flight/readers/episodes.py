@@ -22,6 +22,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.flight.facts import Flight, FlightScene
+from pipeline.worlds.flight.readers.flight_files import NO_VIDEO
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
 
 STEP_MAX_CHARS: Final = 200  # of the schema's names
@@ -81,6 +82,7 @@ class Episodes:
         files.add(files.ref.files[0], _digest(episode).encode())
         assembled = _track(files, episode, findings)
         _check_labels(episode, findings)
+        findings.add(note("missing_video", "video", NO_VIDEO, "render the episodes; the files hold no pictures"))
         route = steps_of(episode.instruction)
         if not route or not all(map(usable_name, route)):
             message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"

@@ -32,6 +32,7 @@ from pipeline.reading.maps.feature import usable_name
 
 FLIGHT_FILE: Final = "flight.yaml"
 DEFAULT_DATASET: Final = "flights"
+NO_VIDEO: Final = "the flight has no video: nothing is asked about it, for every question is about what a video shows"
 _SHOWN: Final = 80  # characters of a wrong value in a message
 _FAULTS_SHOWN: Final = 5
 

@@ -30,6 +30,7 @@ from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
+    NO_VIDEO,
     FlightSettings,
     find_file,
     read_settings,
@@ -124,13 +125,6 @@ class Flights:
         if path is None or scene.video is None or scene.video.fps is None:
             return None
         return movie_footage(files, path, scene.video.fps)
-
-
-def flight_track(root: Path, ref: SceneRef) -> tuple[Path | None, Track]:
-    """Video and track of a flight, for `video_offset.find_offset`. Raises RawDataError as `Flights.read` does."""
-    files, findings = SceneFiles(root, ref), Findings()
-    settings = _settings(files, findings)
-    return _one(files, settings, "video"), _track(files, settings, findings)[1].track
 
 
 def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
@@ -236,8 +230,7 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
     seconds = 0.0
     video = None
     if path is None:
-        remedy = f"put it there as {VIDEO_FILES}, to deliver it with the questions"
-        findings.add(note("missing_video", "video", f"the folder has no {VIDEO_FILES}", remedy))
+        findings.add(note("missing_video", "video", NO_VIDEO, f"put it there as {VIDEO_FILES}"))
     else:
         facts = movie_facts(files, path)
         with path.open("rb") as file:

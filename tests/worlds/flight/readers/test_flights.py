@@ -11,7 +11,6 @@ import pytest
 
 from pipeline.core.errors import ConfigError
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.flight.readers.flights import flight_track
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
     ALT,
@@ -343,10 +342,3 @@ def test_the_digest_is_over_every_file(tmp_path: Path, name: str) -> None:
     }
     change[name]()
     assert read(tmp_path)[0].source.sha256 != before.source.sha256
-
-
-def test_track_and_video_for_finding_the_offset(tmp_path: Path) -> None:
-    folder = write_flight(tmp_path, {}, video_s=2)
-    video, track = flight_track(tmp_path, only_ref(tmp_path))
-    assert video == folder / "video.mp4"
-    assert len(track) > 10

@@ -1,0 +1,68 @@
+"""A doubt refuses the stretch and the facts that it touches, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.core.schema import Finding
+from pipeline.worlds.flight.doubts import doubted_stretches, overlaps_any, within_any, without
+from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
+
+MOVES = [
+    ("ascend", 6, 12),
+    ("fly forward", 10, 60),
+    ("turn left", 4, 90),
+    ("fly forward", 8, 40),
+    ("descend", 5, -8),
+    ("hover", 6, 0),
+]  # fmt: skip
+
+
+def about(*stretches: tuple[float, float]) -> Finding:
+    return finding("clocks_apart").model_copy(update={"stretches": stretches})
+
+
+def asked(*findings: Finding, task: str = "Sequence Recall") -> set[str]:
+    return {row["operands"][0] for row in rows(flight(motion(MOVES), findings=findings), task) if row["reason"] is None}
+
+
+def test_the_movements_outside_a_doubted_stretch_are_asked_about() -> None:
+    whole = asked()
+    assert len(whole) == 3
+    assert asked(finding("clocks_apart")) == set()  # about the whole flight
+    some = asked(about((1.0, 2.0)))  # within the ascent
+    assert some == whole - {"ascending"}
+    assert asked(about((0.0, 38.0))) == set()
+
+
+@pytest.mark.parametrize(("name", "task", "left"), [
+    ("quantised", "Sequence Recall", True),  # movements below the step were never claimed
+    ("quantised", "Proximity", False),
+    ("damaged_bytes", "Sequence Recall", True),
+    ("position_reset", "Sequence Recall", True),
+    ("position_reset", "Proximity", False),
+    ("pace", "Sequence Recall", False),
+])  # fmt: skip
+def test_a_doubt_refuses_the_facts_that_it_touches(name: str, task: str, left: bool) -> None:
+    places = [mark("Mill", 0, 80), mark("Barn", 300, 0)]
+    found = rows(flight(motion(MOVES), places, findings=[finding(name)]), task)
+    assert (name not in {row["reason"] for row in found}) == left
+
+
+def test_a_flight_without_a_video_gives_no_question() -> None:
+    found = rows(flight(motion(MOVES), [mark("Mill", 0, 80)], goal="Mill", filmed=False))
+    assert {row["reason"] for row in found} == {"missing_video"}
+    assert {row["role"] for row in found} == {"scene"}  # one row for a task
+
+
+def test_stretches_in_the_time_of_the_video() -> None:
+    note = about((0.0, 99.0)).model_copy(update={"severity": "note"})
+    stretches = doubted_stretches([about((10.0, 12.0), (20.0, 21.0)), note, finding("pace")], 2.5)
+    assert stretches.tolist() == [[7.5, 9.5], [17.5, 18.5]]
+    assert within_any(np.array([7.4, 7.5, 9.5, 9.6, 18.0]), stretches).tolist() == [False, True, True, False, True]
+    assert overlaps_any(9.0, 11.0, stretches)
+    assert not overlaps_any(9.5, 17.5, stretches)
+    spans = np.array([[0.0, 8.0], [9.0, 20.0]])
+    assert without(spans, stretches).tolist() == [[0.0, 7.5], [9.5, 17.5], [18.5, 20.0]]
+    assert without(spans, np.empty((0, 2))).tolist() == spans.tolist()
