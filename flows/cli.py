@@ -190,7 +190,7 @@ def _prepare(
 
 def _sample_roots(kind: str, folder: Path, write: bool) -> dict[str, Path]:
     """Roots of the sample scans or flights, which are written where this version of them is not there yet."""
-    version, mark = code_digest([SAMPLES_CODE[kind]]), folder / ".version"
+    version, mark = code_digest((SAMPLES_CODE[kind],)), folder / ".version"
     if not mark.exists() or mark.read_text(encoding="utf-8") != version:
         if not write:
             raise ConfigError(

@@ -28,7 +28,7 @@ REGISTRIES: Final = frozenset({"pipeline.worlds.registry", "pipeline.benchmarks.
 # Names of distributions that are not the name by which they are imported.
 DISTRIBUTIONS: Final = {
     "PIL": ("pillow",),
-    "google": ("google-genai", "google-generativeai", "protobuf"),
+    "google": ("google-api-core", "google-auth", "google-genai", "google-generativeai", "protobuf"),
     "open3d": ("open3d-cpu", "open3d"),
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
@@ -43,46 +43,40 @@ class Module(NamedTuple):
     imports: tuple[str, ...]
 
 
-def code_digest(roots: Iterable[str], folder: Path = FOLDER) -> str:
-    """Digest of the closure of modules: of their syntax trees and of the versions of the libraries they import."""
-    return _code_digest(tuple(sorted(set(roots))), folder)
+@cache
+def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
+    """Digest of the `closure` of modules: of their syntax trees and of the versions of the libraries they import."""
+    modules = closure(roots, folder)
+    digests = {name: module.digest for name, module in modules.items()}
+    return digest_of([digests, libraries(modules.values())])
 
 
 def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
     """The modules of the package that are imported from ``roots``, these included, by name.
 
-    Imports within functions and packages around a module count; those for type checkers alone, and whatever stands
-    behind a registry, do not. Raises ValueError for a root that is no module.
+    Imports within functions and the packages around a module count; those for type checkers alone, and whatever
+    stands behind a registry, do not. Raises ValueError for a root that is no module.
     """
-    known = _Sources(folder)
+    sources = sources_of(folder)
+    missing = sorted(set(roots) - sources.paths.keys())
+    if missing:
+        raise ValueError(f"no such module below {folder}: {', '.join(missing)}")
     found: dict[str, Module] = {}
     waiting = list(roots)
-    for root in waiting:
-        if known.path(root) is None:
-            raise ValueError(f"{root} is no module below {folder}")
     while waiting:
         name = waiting.pop()
-        if name in found or name in REGISTRIES or known.path(name) is None:
-            continue
-        found[name] = known.module(name)
-        waiting += [name.rpartition(".")[0], *found[name].imports]
-    known.save()
+        if name in sources.paths and name not in found and name not in REGISTRIES:
+            found[name] = sources.module(name)
+            waiting += [name.rpartition(".")[0], *found[name].imports]
+    sources.save()
     return found
 
 
 def libraries(modules: Iterable[Module]) -> dict[str, str | None]:
     """Distribution -> version of everything outside Python and the package that modules import; None: not here."""
     names = {name.partition(".")[0] for module in modules for name in module.imports}
-    names -= {PACKAGE, "", *sys.stdlib_module_names}
-    distributions = {d for name in names for d in DISTRIBUTIONS.get(name, (name,))}
-    return {name: _version(name) for name in sorted(distributions)}
-
-
-@cache
-def _code_digest(roots: tuple[str, ...], folder: Path) -> str:
-    modules = closure(roots, folder)
-    digests = {name: module.digest for name, module in modules.items()}
-    return digest_of([digests, libraries(modules.values())])
+    names -= {PACKAGE, *sys.stdlib_module_names}
+    return {d: _version(d) for name in sorted(names) for d in DISTRIBUTIONS.get(name, (name,))}
 
 
 @cache
@@ -93,89 +87,93 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-class _Sources:
-    """The sources of the package; what was parsed once is kept by the digest of its bytes."""
+@cache
+def sources_of(folder: Path) -> Sources:
+    """The sources below a folder as they are now."""
+    return Sources(folder)
 
-    _parsed: dict[str, Module] = {}  # noqa: RUF012 - of all folders: the same bytes are the same module
+
+class Sources:
+    """The modules of the package below a folder.
+
+    What was parsed is kept by the digest of its bytes for the next process, beside what Python keeps of it: to parse
+    the package takes longer than all the rest of a build in which nothing changed.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._file = folder / PACKAGE / CACHE_FILE
-        self._new = False
-        self._loaded = False
-
-    def path(self, name: str) -> Path | None:
-        """The file of a module of the package; None where there is none of this name."""
-        if name.partition(".")[0] != PACKAGE:
-            return None
-        stem = self._folder / name.replace(".", "/")
-        return next((p for p in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if p.is_file()), None)
+        files = (path.relative_to(folder) for path in (folder / PACKAGE).rglob("*.py"))
+        self.paths = {".".join(f.with_suffix("").parts).removesuffix(".__init__"): folder / f for f in files}
+        self._kept = folder / PACKAGE / CACHE_FILE
+        self._parsed = self._load()
+        self._read: dict[str, Module] = {}
+        self._is_new = False
 
     def module(self, name: str) -> Module:
-        """One module that is there."""
-        path = self.path(name)
-        if path is None:
-            raise ValueError(f"{name} is no module below {self._folder}")
-        raw = path.read_bytes()
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        key = hashlib.sha256(f"{package}\0{sys.version}\0".encode() + raw).hexdigest()
-        if key not in self._parsed and not self._loaded:
-            self._load()
-        if key not in self._parsed:
-            self._parsed[key], self._new = parse(raw, package), True
-        return self._parsed[key]
-
-    def _load(self) -> None:
-        self._loaded = True
-        with suppress(OSError, ValueError, TypeError):  # none yet, or damaged: everything is parsed
-            entries = json.loads(self._file.read_bytes())
-            self._parsed.update({key: Module(digest, tuple(imports)) for key, (digest, imports) in entries.items()})
+        """A module that is in ``paths``."""
+        if name not in self._read:
+            path = self.paths[name]
+            raw = path.read_bytes()
+            digest = hashlib.sha256(f"{sys.version_info[:2]}".encode() + raw).hexdigest()
+            if self._parsed.get(name, ("",))[0] != digest:
+                package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+                self._parsed[name] = (digest, parse(raw, package))
+                self._is_new = True
+            self._read[name] = self._parsed[name][1]
+        return self._read[name]
 
     def save(self) -> None:
-        """Keeps what was parsed for the next process, where Python may keep its own; a folder of others stays so."""
-        if not self._new or sys.dont_write_bytecode:
-            return
-        with suppress(OSError):
-            self._file.parent.mkdir(exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._file.parent)
-            with os.fdopen(handle, "w") as file:
-                json.dump(self._parsed, file)
-            os.replace(name, self._file)  # noqa: PTH105 - a Path would say the same
-        self._new = False
+        """Writes what was parsed; where the folder cannot be written, the next process parses again."""
+        if self._is_new:
+            with suppress(OSError):
+                self._kept.parent.mkdir(exist_ok=True)
+                handle, name = tempfile.mkstemp(dir=self._kept.parent)
+                with os.fdopen(handle, "w") as file:
+                    json.dump(self._parsed, file)
+                os.replace(name, self._kept)  # noqa: PTH105 - tests end a build at any `Path.replace` of its own
+            self._is_new = False
+
+    def _load(self) -> dict[str, tuple[str, Module]]:
+        try:
+            kept = json.loads(self._kept.read_bytes())
+            return {name: (d, Module(digest, tuple(imports))) for name, (d, (digest, imports)) in kept.items()}
+        except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged
+            return {}
 
 
 def parse(raw: bytes, package: str) -> Module:
     """A module from its source; ``package`` is where its relative imports start."""
     tree = ast.parse(raw)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            _drop_docstring(node)
-    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(set(_imports(tree, package)))))
+    imports = {name for node in _statements(tree) for name in _imported(node, package)}
+    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)))
 
 
-def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    first = node.body[0] if node.body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        del node.body[0]
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements; takes docstrings, and what stands there for type checkers alone, out on its way."""
+    yield node
+    if _is_for_type_checkers(node):
+        node.body.clear()  # type: ignore[attr-defined]
+    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            del node.body[0]
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        children = getattr(node, name, [])
+        for child in children if isinstance(children, list) else []:
+            yield from _statements(child)
 
 
-def _imports(node: ast.AST, package: str) -> Iterator[str]:
+def _is_for_type_checkers(node: ast.AST) -> bool:
+    test = node.test if isinstance(node, ast.If) else None
+    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else None
+    return name == "TYPE_CHECKING"
+
+
+def _imported(node: ast.AST, package: str) -> Iterator[str]:
     """All names that may be modules: of ``from a import b`` both ``a`` and ``a.b``."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
-        around = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+        around = package.split(".")
+        around = around[: len(around) + 1 - node.level] if node.level else []
         base = ".".join([*around, *([node.module] if node.module else [])])
-        yield base
-        yield from (f"{base}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.If) and _is_for_type_checkers(node.test):
-        yield from (name for other in node.orelse for name in _imports(other, package))
-    else:
-        for child in ast.iter_child_nodes(node):
-            yield from _imports(child, package)
-
-
-def _is_for_type_checkers(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
+        yield from (base, *(f"{base}.{alias.name}" for alias in node.names))

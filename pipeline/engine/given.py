@@ -36,24 +36,32 @@ class Given:
     Attributes:
         unit: "dataset/name" of the scene, or the name of the whole build's unit.
         settings: what its `Stage.settings` gave; of the configuration its result depends on nothing else.
-        config: the rest says how to work, not what comes out: how many requests at once, or where a server is.
         folder: of the build.
         results: of the stages that it takes: for a scene those of this scene, for the build those of all scenes.
         raw: the scene's raw data, for a stage that reads them.
         ask: asks the model of a stage that works scene by scene.
+        whole_config: for a stage of the build; beyond its settings it says how to work, not what comes out: how many
+            requests at once, or where a server is.
         keys: API keys by the name of their environment variable; never part of a result.
         progress: to be called now and then by a stage that takes long.
     """
 
     unit: str
     settings: Mapping[str, Any]
-    config: BuildConfig
     folder: Path
     results: Results = field(default_factory=dict)
     raw: RawScene | None = None
     ask: Ask | None = None
+    whole_config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
+
+    @property
+    def config(self) -> BuildConfig:
+        """The configuration, for a stage of the build."""
+        if self.whole_config is None:
+            raise ValueError("a stage of scenes depends on its settings alone")
+        return self.whole_config
 
     @property
     def source(self) -> RawScene:

@@ -29,16 +29,18 @@ class Job:
     Attributes:
         steps: in order. One whose input failed, or was never there, is left out.
         outputs: results of earlier stages: stage -> unit -> result.
-        ask: the model of a stage that asks one; such jobs stay in the process of the build.
+        ask: the model of a stage that asks one; such jobs, and those of the whole build, stay in its process.
+        config: for the stages of the whole build.
+        keys: API keys, for the same.
     """
 
     unit: str
     steps: tuple[Step, ...]
     outputs: Mapping[str, Mapping[str, Result]]
     raw: RawInput | None
-    config: BuildConfig
     folder: Path
     ask: Ask | None = None
+    config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
 
@@ -83,11 +85,11 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
     given = Given(
         unit=job.unit,
         settings=recipe.settings,
-        config=job.config,
         folder=job.folder,
         results=results,
         raw=raw if recipe.reads_raw else None,
         ask=job.ask,
+        whole_config=job.config,
         keys=job.keys,
         progress=job.progress,
     )

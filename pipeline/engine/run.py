@@ -89,12 +89,13 @@ class Runner:
             for stage, found in self.outputs.items()
             if of_build or unit in found
         }
-        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.config, self.folder)
+        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.folder)
 
     def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[Done]:
         first, last = group[0], group[-1]
         if first.unit == "build":
-            return run_here(first.name, [[replace(job, keys=self.keys, progress=self.progress) for job in jobs]])
+            mine = [replace(j, config=self.config, keys=self.keys, progress=self.progress) for j in jobs]
+            return run_here(first.name, [mine])
         models = first.asks(self.config)
         if models:
             return _run_asking(models[0], jobs, self.folder, self.keys)

@@ -568,7 +568,7 @@ def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
 
 def test_batches_hold_every_job_once_one_dataset_each_and_about_64(tmp_path: Path) -> None:
     units = [f"{dataset}/scene{i:04}" for dataset, n in (("a", 1000), ("b", 64), ("c", 1)) for i in range(n)]
-    jobs = [Job(unit, (), {}, None, config_of(tmp_path), tmp_path) for unit in units]
+    jobs = [Job(unit, (), {}, None, tmp_path) for unit in units]
     batches = batches_of(jobs)
     assert sorted(job.unit for batch in batches for job in batch) == sorted(units)
     assert all(len({job.unit.partition("/")[0] for job in batch}) == 1 for batch in batches)
