@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from pipeline.core.arrays import FloatArray
+from pipeline.formats.zips import ZipMember
 
 MAX_PIXELS: Final = 4096 * 4096
 FORMATS: Final = ("PNG", "JPEG")
@@ -30,29 +31,31 @@ def decode_numbers(raw: bytes) -> npt.NDArray[np.integer[Any]] | None:
     return numbers if numbers is not None and numbers.ndim == 2 and numbers.dtype.kind in "iu" else None
 
 
-def color_file(path: Path) -> npt.NDArray[np.uint8] | None:
+def color_file(path: Path | ZipMember) -> npt.NDArray[np.uint8] | None:
     """RGB image (h, w, 3) of a file, or None."""
     raw = _bytes(path)
     return None if raw is None else decode_color(raw)
 
 
-def depth_file(path: Path, units_per_m: float = 1000.0) -> FloatArray | None:
+def depth_file(path: Path | ZipMember, units_per_m: float = 1000.0) -> FloatArray | None:
     """Depth (h, w) in metres of a 16-bit PNG, NaN where it is 0; None where there is none."""
     raw = _bytes(path)
     units = None if raw is None else decode_numbers(raw)
     return None if units is None else np.where(units > 0, units / units_per_m, np.nan)
 
 
-def size_of(source: Path | bytes) -> tuple[int, int] | None:
+def size_of(source: Path | ZipMember | bytes) -> tuple[int, int] | None:
     """Width and height from the header of a file or of its bytes, without decoding; None where it is no picture."""
     try:
+        if isinstance(source, ZipMember):
+            source = source.read_bytes()
         with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS) as image:
             return image.size
     except (*_BROKEN, *_TOO_LARGE):
         return None
 
 
-def _bytes(path: Path) -> bytes | None:
+def _bytes(path: Path | ZipMember) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -54,7 +55,7 @@ class SceneFiles:
 
     def relative(self, path: Path) -> str:
         """The path below the root, as it stands in `Source` and `Video`."""
-        return path.relative_to(self.root).as_posix()
+        return Path(os.path.relpath(path, self.root)).as_posix()  # what lies beside the root begins with ".."
 
     def raw(self, path: Path, remedy: str = "fetch the file again") -> bytes:
         """A whole file. Raises RawDataError where it is missing, empty, too large or unreadable."""

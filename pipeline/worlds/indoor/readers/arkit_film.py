@@ -1,8 +1,12 @@
-"""The film of an ARKitScenes video: a recording, streams of pictures, a trajectory, and intrinsics per picture."""
+"""The film of an ARKitScenes video: a recording, streams of pictures, a trajectory, and intrinsics per picture.
+
+A stream is a folder, or the zip of that name that the dataset's download script keeps with ``--keep_zip``.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,19 +17,21 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
+from pipeline.formats.zips import ZipMember, zip_members
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.movies import movie_facts
-from pipeline.worlds.indoor.readers.frames import FrameTable, frame_rate
+from pipeline.worlds.indoor.readers.frames import CLOCK_TOLERANCE_S, FrameTable, check_clock, frame_rate
 from pipeline.worlds.indoor.readers.poses import from_axis_angle, interpolate, invert
 
-STREAMS: Final = ("lowres_wide", "vga_wide")  # coarsest first: that is the one with depth of its size
-TRAJECTORY: Final = "lowres_wide.traj"
+STREAMS: Final = ("lowres_wide", "vga_wide", "wide")  # coarsest first: that is the one with depth of its size
+TRAJECTORIES: Final = ("lowres_wide.traj", "color.traj")
 MOVIES: Final = (".mov", ".mp4")
 FPS: Final = 10.0  # of the frames in 3dod
 SAME_STAMP_S: Final = 0.005  # the dataset's own tools take stamps this close as one
 NEAR_STAMP_S: Final = 0.1  # poses come ten times a second; one is never made from stamps farther off
 PINCAM_TOLERANCE_S: Final = 0.0015  # names of intrinsics are rounded apart from those of the pictures by 1 ms
-CLOCK_TOLERANCE_S: Final = 0.5  # between the length of a video and that of the frames
+FOLDS: Final = {"train": "Training", "val": "Validation"}
+Stamped = list[tuple[float, Path | ZipMember]]
 _STAMPED: Final = re.compile(r".+_(\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
 
 
@@ -42,44 +48,62 @@ class Film:
 
     video: Video
     path: Path
-    pictures: list[tuple[float, Path]]
+    pictures: Stamped
     table: FrameTable | None
 
 
-def _frames_folder(files: SceneFiles) -> Path | None:
-    """Where the frames lie; None where there are none."""
+def _frames_folder(files: SceneFiles) -> Path:
+    """Where the frames lie, or where they should: ``<id>_frames``, or in the raw layout the scene's own folder."""
     places = (files.folder / f"{files.name}_frames", files.folder)
-    return next((place for place in places if any((place / stream).is_dir() for stream in STREAMS)), None)
+    parts = (*STREAMS, *(f"{stream}.zip" for stream in STREAMS), *TRAJECTORIES)
+    return next((place for place in places if any((place / part).exists() for part in parts)), places[0])
 
 
 def open_film(files: SceneFiles, findings: Findings) -> Film | None:
     """The film of a scene, not yet turned; None where there are neither frames nor a recording."""
     folder, movie = _frames_folder(files), movie_path(files.root, files.folder)
-    streams = {name: _stamped(folder / name, ".png") for name in STREAMS} if folder else {}
-    finest = next((name for name in reversed(STREAMS) if streams.get(name)), STREAMS[0])
-    pictures = streams.get(finest, [])
+    streams = {name: _stamped(files, folder / name, ".png") for name in STREAMS}
+    there = [name for name in STREAMS if streams[name]]
+    empty = next((name for name in STREAMS if (folder / name).is_dir()), None)
+    trajectory = next((folder / name for name in TRAJECTORIES if (folder / name).is_file()), None)
+    if movie is None and not there:
+        if empty is not None:
+            _picture_size(files, folder / empty, [])
+        _no_frames(f"neither a recording nor {files.relative(folder)}/{STREAMS[0]}", findings)
+        return None
+    pictures = streams[there[-1]] if there else []
+    stamp = np.array([t for t, _ in pictures])
+    video, path = _source_video(files, movie, folder / there[-1] if there else folder, pictures)
+    if not there or trajectory is None:
+        missing = STREAMS[0] if not there else " or ".join(TRAJECTORIES)
+        _no_frames(f"{files.relative(folder)}/{missing}", findings)
+        return Film(video, path, pictures, None)
+    table, clock_s = _table(files, folder, trajectory, there[0], streams[there[0]], findings), stamp - stamp[0]
+    fps, frames = video.fps or FPS, video.frames or len(pictures)
+    if movie is not None:
+        number = np.round(table.time_s * fps).astype(np.intp)
+        _compare_length(video.path, frames / fps, float(table.time_s[-1]), findings)
+    else:
+        check_clock(video.path, clock_s, np.arange(len(stamp)), fps, findings)
+        number = (
+            np.searchsorted([t - SAME_STAMP_S for t, _ in pictures], [t for t, _ in streams[there[0]]], "right") - 1
+        )
+    beyond = table.usable & (number > frames - 1 + CLOCK_TOLERANCE_S * fps)
+    number = np.clip(number, 0, frames - 1)
+    skipped = table.skipped | {"beyond_video": int(beyond.sum())}
+    shown = replace(table, number=number, time_s=number / fps, usable=table.usable & ~beyond, skipped=skipped)
+    return Film(video, path, pictures, shown)
+
+
+def _source_video(files: SceneFiles, movie: Path | None, folder: Path, pictures: Stamped) -> tuple[Video, Path]:
+    """Facts of the recording, or else of the finest stream's pictures as a video, and which of both it is."""
+    rate = frame_rate(np.array([t for t, _ in pictures])) or FPS
     if movie is not None:
         facts = movie_facts(files, movie)
-        path, frames, size = movie, facts.frames, (facts.width, facts.height)
-        fps = facts.fps or frame_rate(np.array([t for t, _ in pictures])) or FPS
-    elif folder is not None:
-        path, frames, fps = folder / finest, len(pictures), frame_rate(np.array([t for t, _ in pictures])) or FPS
-        size = _picture_size(files, path, pictures)
+        size, fps, frames, path = (facts.width, facts.height), facts.fps or rate, facts.frames, movie
     else:
-        _no_frames(f"{files.name}_frames/{STREAMS[0]}", findings)
-        return None
-    video = Video(path=files.relative(path), fps=fps, frames=frames, width=size[0], height=size[1])
-    if folder is None or not (folder / TRAJECTORY).is_file():
-        _no_frames(f"{files.name}_frames/{TRAJECTORY}", findings)
-        return Film(video, path, pictures, None)
-    stream = next(name for name in STREAMS if (folder / name).is_dir())
-    table = _table(files, folder, stream, streams[stream], findings)
-    if movie is not None:
-        _compare_length(files.relative(movie), frames / fps, float(table.time_s[-1]), findings)
-        number = np.minimum(np.round(table.time_s * fps).astype(np.intp), frames - 1)
-    else:
-        number = np.searchsorted([t - SAME_STAMP_S for t, _ in pictures], [t for t, _ in streams[stream]], "right") - 1
-    return Film(video, path, pictures, replace(table, number=np.maximum(number, 0)))
+        size, fps, frames, path = _picture_size(files, folder, pictures), rate, len(pictures), folder
+    return Video(path=files.relative(path), fps=fps, frames=frames, width=size[0], height=size[1]), path
 
 
 def _no_frames(missing: str, findings: Findings) -> None:
@@ -87,7 +111,7 @@ def _no_frames(missing: str, findings: Findings) -> None:
     findings.add(note("no_frames", "video", f"{missing} is not here", remedy, 0, 1, "frames"))
 
 
-def _picture_size(files: SceneFiles, folder: Path, pictures: list[tuple[float, Path]]) -> tuple[int, int]:
+def _picture_size(files: SceneFiles, folder: Path, pictures: Stamped) -> tuple[int, int]:
     if not pictures:
         raise files.fault(folder, "no_usable_frames", "there is no picture <id>_<time>.png", "fetch them again")
     size = next((s for _, p in pictures if (s := size_of(p)) is not None), None)
@@ -98,16 +122,16 @@ def _picture_size(files: SceneFiles, folder: Path, pictures: list[tuple[float, P
 
 
 def _table(
-    files: SceneFiles, folder: Path, stream: str, images: list[tuple[float, Path]], findings: Findings
+    files: SceneFiles, folder: Path, trajectory: Path, stream: str, images: Stamped, findings: Findings
 ) -> FrameTable:
     """The frames of a stream, numbered in their own order."""
     size = _picture_size(files, folder / stream, images)
     stamp, paths = np.array([t for t, _ in images]), [p for _, p in images]
-    stamps, poses = _trajectory(files, folder / TRAJECTORY, findings)
+    stamps, poses = _trajectory(files, trajectory, findings)
     pose, posed = poses_at(stamp, stamps, poses)
     cameras, seen = _intrinsics(files, folder / f"{stream}_intrinsics", stamp)
     fits = seen & (cameras[:, 0] == size[0]) & (cameras[:, 1] == size[1]) & (cameras[:, 2:] > 0).all(axis=1)
-    depths = dict(_stamped(folder / "lowres_depth", ".png"))
+    depths = dict(_stamped(files, folder / "lowres_depth", ".png"))
     depth_paths = [depths.get(t) for t in stamp.tolist()]
     return FrameTable(
         time_s=stamp - stamp[0],
@@ -128,13 +152,19 @@ def _table(
     )
 
 
-def _stamped(folder: Path, suffix: str) -> list[tuple[float, Path]]:
-    """Files named ``<id>_<seconds>`` in order of time."""
-    if not folder.is_dir():
-        return []
-    return sorted(
-        (float(m[1]), p) for p in folder.iterdir() if p.suffix == suffix and (m := _STAMPED.fullmatch(p.stem))
-    )
+def _stamped(files: SceneFiles, folder: Path, suffix: str) -> Stamped:
+    """Files named ``<id>_<seconds>`` of a folder, or of the zip of its name, in order of time."""
+    packed = folder.with_name(f"{folder.name}.zip")
+    found: Iterable[Path | ZipMember] = ()
+    if folder.is_dir():
+        found = folder.iterdir()
+    elif packed.is_file():
+        try:
+            found = zip_members(packed)
+        except OSError as error:
+            raise files.fault(packed, "unreadable_zip", str(error), "fetch the zip again, or unpack it") from error
+    stamped: Stamped = [(float(m[1]), p) for p in found if p.suffix == suffix and (m := _STAMPED.fullmatch(p.stem))]
+    return sorted(stamped, key=lambda item: (item[0], item[1].name))
 
 
 def _trajectory(files: SceneFiles, path: Path, findings: Findings) -> tuple[FloatArray, FloatArray]:
@@ -193,7 +223,7 @@ def poses_at(stamp: FloatArray, stamps: FloatArray, poses: FloatArray) -> tuple[
 def _intrinsics(files: SceneFiles, folder: Path, stamp: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Width, height, fx, fy, cx, cy (N, 6) at times (N,), and which (N,) have a readable file."""
     cameras = np.full((len(stamp), 6), np.nan)
-    files_at = _stamped(folder, ".pincam")
+    files_at = _stamped(files, folder, ".pincam")
     if not files_at:
         return cameras, np.zeros(len(stamp), dtype=bool)
     times = np.array([t for t, _ in files_at])
@@ -215,9 +245,19 @@ def _intrinsics(files: SceneFiles, folder: Path, stamp: FloatArray) -> tuple[Flo
     return cameras, near & np.isfinite(cameras).all(axis=1)
 
 
+def dataset_folders(root: Path) -> tuple[Path, ...]:
+    """The root, and the dataset's top folder where the root is its ``3dod`` or a fold within that."""
+    if root.name == "3dod":
+        return root, root.parent
+    if root.name in FOLDS.values() and root.parent.name == "3dod":
+        return root, root.parent, root.parent.parent
+    return (root,)
+
+
 def movie_path(root: Path, folder: Path) -> Path | None:
     """The recording of a scene, in its folder or in ``raw/``; None where there is none."""
-    places = (folder, root / "raw" / folder.parent.name / folder.name)
+    tops = dataset_folders(root.absolute())
+    places = (folder, *(top / "raw" / folder.parent.name / folder.name for top in tops))
     paths = (p for place in places if place.is_dir() for p in sorted(place.glob(f"{folder.name}*")))
     return next((p for p in paths if p.suffix.lower() in MOVIES and p.is_file()), None)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.findings import Findings, fault
+from pipeline.core.findings import Findings, doubt, fault
 from pipeline.core.schema import Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
@@ -25,7 +25,7 @@ from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.arkit_film import Film, movie_path, open_film
+from pipeline.worlds.indoor.readers.arkit_film import FOLDS, Film, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, no_frames, picture_footage
 from pipeline.worlds.indoor.readers.meshes import load_mesh
@@ -36,7 +36,6 @@ from pipeline.worlds.indoor.readers.sky import metadata_row, row_bytes, video_tu
 ANNOTATION: Final = "{}_3dod_annotation.json"
 MESH: Final = "{}_3dod_mesh.ply"
 SCENE_NAME: Final = re.compile(r"\d{8}", re.ASCII)  # a video even where its files are not here
-FOLDS: Final = {"train": "Training", "val": "Validation"}
 
 
 def _is_scene(folder: Path) -> bool:
@@ -137,11 +136,15 @@ def _film_of(files: SceneFiles, findings: Findings) -> Film | None:
 
 def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
     path = files.folder / ANNOTATION.format(files.name)
-    entries = files.json(path).get("data")
+    annotation = files.json(path)
+    entries = annotation.get("data")
     if not isinstance(entries, list):
         raise files.fault(path, "missing_key", "there is no list 'data'", "is this a 3dod annotation?")
     if not entries:
         raise files.fault(path, "empty_annotation", "'data' is empty", "annotate the scan, or leave it out")
+    if annotation.get("skipped") is True:
+        message = "'skipped' is true: the annotators left this scan out, and what is listed is not complete"
+        raise files.fault(path, "skipped_annotation", message, "leave the scan out")
     labels: list[str] = []
     for place, entry in enumerate(entries):
         label = entry.get("label") if isinstance(entry, dict) else None
@@ -153,7 +156,12 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
     instances = []
     for place, category in enumerate(curated(labels, curation, findings)):
         if category is not None:
-            box = check_box(_box_of(entries[place]), f"{labels[place]} {place}", category, findings)
+            what, raw = f"{labels[place]} {place}", _box_of(entries[place])
+            if raw is None:
+                message = f"{what} has no obbAligned: it gets no box and is not counted"
+                findings.add(doubt("object_without_box", category, message, "annotate its box", 0, 1, "boxes"))
+                continue
+            box = check_box(raw, what, category, findings)
             if box is not None:
                 instances.append(Instance(place, labels[place], category, box, None))
     files.raise_faults(path, findings)

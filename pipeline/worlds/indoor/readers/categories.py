@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,9 @@ from pipeline.core.errors import ConfigError
 from pipeline.reading.checks import CATEGORY
 
 CATEGORIES_DIR: Final = Path(__file__).resolve().parents[4] / "meta_schemas" / "categories"
+
+
+_JOINTS: Final = re.compile(r"[-/_]")
 
 
 class CategoryFile(BaseModel):
@@ -61,8 +65,8 @@ class Curation:
 
 
 def normal(label: str) -> str:
-    """A raw label as it is looked up."""
-    return " ".join(label.lower().split())
+    """A raw label as it is looked up: case, blanks, and what joins words ("-", "/", "_") make no difference."""
+    return " ".join(_JOINTS.sub(" ", label.lower()).split())
 
 
 @cache

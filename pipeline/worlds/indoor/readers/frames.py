@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file
+from pipeline.formats.zips import ZipMember
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage
@@ -94,7 +95,9 @@ class _Pictures:
         return picture
 
 
-def picture_footage(files: SceneFiles, folder: Path, pictures: Sequence[Path], fps: float) -> Footage | None:
+def picture_footage(
+    files: SceneFiles, folder: Path, pictures: Sequence[Path | ZipMember], fps: float
+) -> Footage | None:
     """Picture files as a video; None where there are none."""
     return _held(files, folder, fps, len(pictures), lambda i: color_file(pictures[i])) if pictures else None
 

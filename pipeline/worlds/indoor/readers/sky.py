@@ -11,6 +11,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.findings import Findings, note
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
+from pipeline.worlds.indoor.readers.arkit_film import dataset_folders
 from pipeline.worlds.indoor.readers.poses import Turn, upright_turn
 
 METADATA: Final = ("metadata.csv", "3dod/metadata.csv", "raw/metadata.csv")
@@ -49,8 +50,7 @@ def video_turn(files: SceneFiles, frames: Frames | None, findings: Findings) -> 
 
 def metadata_row(root: Path, name: str) -> dict[str, str]:
     """The video's row of ``metadata.csv`` below the root; empty where there is none."""
-    for place in METADATA:
-        path = root / place
+    for path in (top / place for top in dataset_folders(root.absolute()) for place in METADATA):
         try:
             stat = path.stat()
         except OSError:

@@ -525,12 +525,15 @@ FAULTS: dict[str, Fault] = {
         DATA,
         ("data[2]", "None"),
     ),
-    "data without segments": Fault(
+    "scan that the annotators skipped": Fault(
+        "arkitscenes", edit_json(DATA, lambda v: v.update(skipped=True)), "skipped_annotation", DATA, ("'skipped'",)
+    ),
+    "zip that is none": Fault(
         "arkitscenes",
-        edit_json(DATA, lambda v: v["data"][2].pop("segments") and None),
-        "wrong_type",
-        DATA,
-        ("chair 2",),
+        lambda f: put(f / f"{f.name}_frames" / "vga_wide.zip", b"PK"),
+        "unreadable_zip",
+        "vga_wide.zip",
+        ("zip",),
     ),
     "trajectory of words": Fault(
         "arkitscenes", traj(lambda lines: ["a b c d e f g"] * 3), "bad_trajectory_line", "lowres_wide.traj", ("3 of 3",)
@@ -554,6 +557,14 @@ FINDINGS: dict[str, Found] = {
     "all annotated twice": Found("scannet", edit_json(AGG, all_again), "doubled_annotation", "note", "segGroups", 5),
     "one thing under two labels": Found(
         "scannet", edit_json(AGG, again_as("couch")), "shared_vertices", "doubt", "sofa", 1.0
+    ),
+    "object without a box": Found(
+        "arkitscenes",
+        edit_json(DATA, lambda v: v["data"][2].pop("segments") and None),
+        "object_without_box",
+        "doubt",
+        "chair",
+        0,
     ),
     "a thing within a larger one": Found(
         "scannetpp", edit_json("segments_anno.json", desk_takes_chair), "shared_vertices", "note", "chair", 1.0

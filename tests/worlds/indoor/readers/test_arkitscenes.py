@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from pipeline.worlds.indoor.readers.objects import in_box
 from pipeline.worlds.indoor.readers.poses import check_poses, from_axis_angle, interpolate, invert, upright_turn
 from pipeline.worlds.indoor.readers.sky import TURN_OF_SKY
 from pipeline.worlds.registry import configured
-from tests.worlds.indoor.readers.broken_scans import edit_raw, remove, sky
+from tests.worlds.indoor.readers.broken_scans import edit_json, edit_raw, remove, sky
 from tests.worlds.indoor.readers.conftest import only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     ARKIT,
@@ -153,7 +155,7 @@ def test_the_root_may_be_any_folder_above(tiny: Path, top: str) -> None:
     root = tiny / "arkitscenes" / top
     scene = ARKitScenes().read(SceneFiles(root, only_scene(ARKitScenes(), root)))
     assert scene.name == ARKIT
-    assert [f.name for f in scene.findings] == ([] if top == "" else ["no_sky_direction"])
+    assert [f.name for f in scene.findings] == []
 
 
 def test_splits_by_folder_and_by_table(tmp_path: Path) -> None:
@@ -184,6 +186,100 @@ def test_a_recording_in_raw_is_the_video(copied: Copied) -> None:
     footage = ARKitScenes().footage(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
     assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (30.0, 15)
+
+
+@pytest.mark.parametrize("top", ["3dod", "3dod/Validation"])
+def test_a_recording_beside_the_root_is_the_video(copied: Copied, top: str) -> None:
+    root = copied("arkitscenes")
+    put(root / "raw" / "Validation" / ARKIT / f"{ARKIT}.mov", movie(15, (64, 48), fps=30))
+    ref = only_scene(ARKitScenes(), root / top)
+    video = ARKitScenes().read(SceneFiles(root / top, ref)).video
+    assert video is not None
+    assert video.path == f"{'../' * (1 + top.count('/'))}raw/Validation/{ARKIT}/{ARKIT}.mov"
+    assert (video.frames, video.width) == (15, 64)
+    put(root / "raw" / "Validation" / ARKIT / f"{ARKIT}.mov", movie(16, (64, 48), fps=30))
+    assert only_scene(ARKitScenes(), root / top).stamp != ref.stamp
+
+
+def test_an_object_without_a_box_costs_itself_alone(copied: Copied) -> None:
+    root = copied("arkitscenes")
+    edit_json("*_3dod_annotation.json", lambda v: v["data"][2].pop("segments") and None)(root / "3dod")
+    scene = read_only("arkitscenes", root)
+    assert scene.facts.counts == {"chair": 1, "sofa": 1, "table": 1}
+
+
+@pytest.mark.parametrize("label", ["tv-monitor", "TV/Monitor", "tv_monitor"])
+def test_what_joins_the_words_of_a_label_makes_no_difference(copied: Copied, label: str) -> None:
+    root = copied("arkitscenes")
+    edit_json("*_3dod_annotation.json", lambda v: v["data"][0].update(label=label))(root / "3dod")
+    assert read_only("arkitscenes", root).facts.counts["tv"] == 1
+
+
+def zipped_folder(folder: Path) -> None:
+    """The folder becomes a zip beside it, its files below a folder of that name."""
+    with zipfile.ZipFile(folder.with_name(f"{folder.name}.zip"), "w") as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, f"{folder.name}/{path.name}")
+    shutil.rmtree(folder)
+
+
+def test_zipped_streams_are_read_as_folders_are(copied: Copied, tiny: Path) -> None:
+    root = copied("arkitscenes")
+    folder = root / "3dod" / "Validation" / ARKIT / f"{ARKIT}_frames"
+    for name in ("lowres_wide", "lowres_depth", "lowres_wide_intrinsics"):
+        zipped_folder(folder / name)
+    scene, other = read_only("arkitscenes", root), read_only("arkitscenes", tiny / "arkitscenes")
+    assert scene.findings == ()
+    assert scene.video == other.video
+    here, there = geometry_of(root, scene).frames, geometry_of(tiny / "arkitscenes", other).frames
+    np.testing.assert_array_equal(here.world_T_camera, there.world_T_camera)
+    np.testing.assert_array_equal(here.intrinsics, there.intrinsics)
+    np.testing.assert_array_equal(here.color(3), there.color(3))
+    np.testing.assert_array_equal(here.depth_m(3), there.depth_m(3))
+    footage = ARKitScenes().footage(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
+    assert footage is not None
+    assert sum(1 for _ in footage.frames()) == 6
+
+
+def test_wide_pictures_and_a_trajectory_named_color(copied: Copied) -> None:
+    root = copied("arkitscenes")
+    folder = root / "3dod" / "Validation" / ARKIT / f"{ARKIT}_frames"
+    (folder / "lowres_wide.traj").rename(folder / "color.traj")
+    (folder / "lowres_wide").rename(folder / "wide")
+    (folder / "lowres_wide_intrinsics").rename(folder / "wide_intrinsics")
+    scene = read_only("arkitscenes", root)
+    assert scene.findings == ()
+    assert scene.video is not None
+    assert scene.video.path.endswith("/wide")
+    np.testing.assert_allclose(geometry_of(root, scene).frames.world_T_camera, poses(6), atol=1e-6)
+
+
+def test_no_message_denies_a_file_that_is_there(copied: Copied) -> None:
+    root = copied("arkitscenes")
+    folder = root / "3dod" / "Validation" / ARKIT
+    put(folder / f"{ARKIT}.mov", movie(15, (64, 48), fps=30))
+    shutil.rmtree(folder / f"{ARKIT}_frames" / "lowres_wide")
+    (note,) = read_only("arkitscenes", root).findings
+    assert note.message == f"3dod/Validation/{ARKIT}/{ARKIT}_frames/lowres_wide is not here"  # the .traj is
+
+
+def test_times_are_those_of_the_video_where_pictures_are_missing(tmp_path: Path) -> None:
+    folder = write_arkitscenes(tmp_path, frames=24)
+    for path in sorted((folder / f"{ARKIT}_frames" / "lowres_wide").iterdir())[6:18]:
+        path.unlink()
+    scene = read_only("arkitscenes", tmp_path)
+    np.testing.assert_allclose(geometry_of(tmp_path, scene).frames.time_s, np.arange(12) / 10)
+    (note,) = scene.findings
+    assert (note.name, note.measured) == ("clock_differs", pytest.approx(1.2))
+
+
+def test_pictures_after_the_end_of_the_recording_are_left_out(tmp_path: Path) -> None:
+    folder = write_arkitscenes(tmp_path, frames=24)
+    put(folder / f"{ARKIT}.mov", movie(30, (64, 48), fps=30))
+    scene = read_only("arkitscenes", tmp_path)
+    frames = geometry_of(tmp_path, scene).frames
+    assert frames.time_s[-1] <= 1.0
+    assert frames.skipped["beyond_video"] == 24 - len(frames.time_s)
 
 
 def test_vga_pictures_are_the_video_and_lowres_ones_the_frames(copied: Copied) -> None:
