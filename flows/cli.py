@@ -11,36 +11,22 @@ import typer
 from rich.traceback import install as pretty_tracebacks
 
 from flows import show
+from flows.audit import audit, coverage
+from flows.samples import sample_roots, samples
 from flows.stress import stress_test
 from flows.track import track, video_offset
-from pipeline.benchmarks.vsi.audit import audit as run_audit
-from pipeline.benchmarks.vsi.audit import audit_table, read_questions
-from pipeline.benchmarks.vsi.audit import coverage as run_coverage
-from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError
+from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.files import write_atomically
-from pipeline.core.parquet import table_bytes
-from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
 from pipeline.reading.doctor import inspect
-from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.flight.samples.write import write_flights
-from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
-from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.registry import READERS, configured
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
-SAMPLES: Final = {"scans": ("scannet", "scannetpp", "arkitscenes"), "flights": ("flights",)}
-SAMPLES_CODE: Final = {
-    "scans": "pipeline.worlds.indoor.samples.write",
-    "flights": "pipeline.worlds.flight.samples.write",
-}
 EXIT_USAGE: Final = 2
 EXIT_QUARANTINED: Final = 3
 
@@ -67,12 +53,12 @@ Roots = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Changes one configuration key.")]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
-Meta = Annotated[Path, typer.Option("--meta", help="Folder with the unified metadata (meta_info/*.json).")]
-Questions = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
-Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
 
 
 app.command("stress-test")(stress_test)
+app.command()(audit)
+app.command()(coverage)
+app.command()(samples)
 app.command()(track)
 app.command()(video_offset)
 
@@ -118,28 +104,6 @@ def stage(
 
 
 @app.command()
-def audit(
-    meta: Meta,
-    questions: Questions,
-    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
-    profile: Profile = "official",
-) -> None:
-    """Answers a published question file again from the metadata, and says where it differs."""
-    scenes, rules = _read_scenes(meta), _rules(profile)
-    table = audit_table(run_audit(read_questions(questions), scenes, rules))
-    write_atomically(out, table_bytes(table))
-    show.show_audit(table, profile)
-    show.console.print(f"All rows: {out}")
-
-
-@app.command()
-def coverage(meta: Meta, questions: Questions, profile: Profile = "official") -> None:
-    """Checks that the candidates, before caps, contain the published questions and contradict none."""
-    scenes, rules = _read_scenes(meta), _rules(profile)
-    show.show_coverage(*run_coverage(read_questions(questions), scenes, rules), profile)
-
-
-@app.command()
 def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
 ) -> None:
@@ -151,16 +115,6 @@ def doctor(
         broken |= bool(inspection.broken)
     if broken:
         raise typer.Exit(EXIT_QUARANTINED)
-
-
-@app.command()
-def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
-    """Writes small procedural scans and flights in the raw formats, and the truth that was planted in them."""
-    write_sample_metadata(folder / "vsi_meta")
-    for kind, build_name in (("scans", "vsi"), ("flights", "urban")):
-        _write_samples(kind, folder)
-        roots = " ".join(f"--root {name}={folder / name}" for name in SAMPLES[kind])
-        show.console.print(f"Try: scan2qa build {build_name} {roots}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -184,29 +138,8 @@ def _prepare(
     given = dict(config.roots)
     given |= _roots(roots)
     if not given and needs_root:
-        given = _sample_roots(config.samples, folder / "samples", write)
+        given = sample_roots(config.of_benchmark().worlds, folder / "samples", write)
     return config.model_copy(update={"roots": given}), folder
-
-
-def _sample_roots(kind: str, folder: Path, write: bool) -> dict[str, Path]:
-    """Roots of the sample scans or flights, which are written where this version of them is not there yet."""
-    version, mark = code_digest((SAMPLES_CODE[kind],)), folder / ".version"
-    if not mark.exists() or mark.read_text(encoding="utf-8") != version:
-        if not write:
-            raise ConfigError(
-                f"no --root was given and the sample {kind} are not written yet: build once, or give a root"
-            )
-        with show.errors.status(f"writing sample {kind} (no --root given)"):
-            _write_samples(kind, folder)
-        write_atomically(mark, version.encode())
-    return {name: folder / name for name in SAMPLES[kind]}
-
-
-def _write_samples(kind: str, folder: Path) -> None:
-    if kind == "scans":
-        write_samples(folder)
-    else:
-        write_flights(folder / "flights")
 
 
 def _roots(roots: list[str]) -> dict[str, Path]:
@@ -235,26 +168,6 @@ def _keys(config: BuildConfig) -> dict[str, str]:
     """The API keys of the configured models, of those environment variables that are set."""
     names = {model.key_name for stage in STAGES.values() for model in stage.asks(config) if model.key_name}
     return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
-
-
-def _read_scenes(meta: Path) -> list[IndoorScene]:
-    """All sound scenes of a metadata folder; the others are listed on the terminal."""
-    reader = READERS["vsi_meta"]
-    listing = reader.scenes(meta)
-    scenes, broken = [], list(listing.broken)
-    for ref in listing.scenes:
-        try:
-            scenes.append(reader.read(SceneFiles(meta, ref)))
-        except RawDataError as error:
-            broken.append(error)
-    show.show_broken(broken)
-    return scenes
-
-
-def _rules(profile: str) -> Rules:
-    if profile not in PROFILES:
-        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(PROFILES)}")
-    return PROFILES[profile]
 
 
 def main() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from pipeline.benchmarks.vsi.audit import STATUSES, Coverage, Miss
 from pipeline.blind.without_video import WithoutVideo, is_prior
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
@@ -156,76 +154,6 @@ def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
         console.print(table)
     show_broken(inspection.broken)
-
-
-def show_audit(table: pa.Table, profile: str) -> None:
-    """Summary per question type, then every reason with the ids it holds for."""
-    rows = table.to_pylist()
-    per_type: dict[str, Counter[str]] = defaultdict(Counter)
-    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        per_type[row["question_type"]][row["status"]] += 1
-        if row["reason"]:
-            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
-    summary = Table("question type", "n", *STATUSES, title=f"Audit, profile {profile}", title_justify="left")
-    for column in summary.columns[1:]:
-        column.justify = "right"
-    for name, counts in sorted(per_type.items()):
-        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
-    total = Counter(row["status"] for row in rows)
-    summary.add_section()
-    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
-    console.print(summary)
-    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
-    for (status, reason, kind), cases in sorted(reasons.items()):
-        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
-        listed = "" if status == "unsupported" else shown
-        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
-    if reasons:
-        console.print(causes)
-    for name in ("object_abs_distance",):
-        gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
-        if gaps:
-            within = sum(gap <= 0.1 + 1e-9 for gap in gaps)
-            console.print(f"{name}: {within} of {len(gaps)} answered again are within 0.1 m ({within / len(gaps):.2%})")
-
-
-def _both(row: dict[str, str | None], name: str) -> bool:
-    return row["question_type"] == name and row["recomputed"] is not None and row["status"] in ("reproduced", "differs")
-
-
-def _case(row: dict[str, object]) -> str:
-    if row["status"] == "differs":
-        return f"{row['id']} ({row['published']} / {row['recomputed']})"
-    if isinstance(row["measured"], float):
-        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
-    return str(row["id"])
-
-
-def show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], profile: str) -> None:
-    """Share of the published questions that the candidates contain, and every miss."""
-    title = f"Published questions among the candidates, profile {profile}"
-    headers = ("published", "not in metadata", "contained", "share of the rest", "contradicted")
-    table = Table("question type", *headers, title=title, title_justify="left")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    contradicted = Counter(m.question.question_type for m in misses if m.kind == "contradicted")
-    rows = [
-        (name, c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())
-    ]
-    rows.append(("all", *(sum(row[i] for row in rows) for i in range(1, 5))))  # type: ignore[arg-type, misc]
-    for name, n, missing, contained, wrong in rows:
-        if name == "all":
-            table.add_section()
-        share = f"{contained / (n - missing):.1%}" if n > missing else ""
-        table.add_row(name, str(n), str(missing or ""), str(contained), share, str(wrong or ""))
-    console.print(table)
-    for miss in misses:
-        reason = miss.rejection
-        limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
-        question = miss.question
-        line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def show_dry_run(outcome: Outcome) -> None:

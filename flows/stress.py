@@ -14,10 +14,11 @@ import typer
 from rich.table import Table
 
 from flows import show
-from pipeline.benchmarks.vsi.audit import Published, read_questions
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
+from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
     from pipeline.blind.items import Item
@@ -68,7 +69,7 @@ def _read_items(path: Path, column: str) -> list[Item]:
     """The questions of a file, grouped by a column. Ids are all whole numbers or all texts."""
     from pipeline.blind.items import make_item
 
-    published = read_questions(path)
+    published = read_published(path, [benchmark.columns for benchmark in BENCHMARKS.values()])
     groups = _read_column(path, published, column)
     if len(set(groups)) < 2:
         remedy = "name another with --group, or give --ungrouped"

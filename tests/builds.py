@@ -19,7 +19,7 @@ import pytest
 
 from flows import cli
 from pipeline.core.parquet import read_table
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.stage import Stage
 from pipeline.stages.builder import Builder
@@ -40,7 +40,7 @@ RUN_STAGES: dict[str, Stage] = {
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:
     """A configuration that builds unified metadata; ``sections`` as in a YAML file."""
-    return BuildConfig.model_validate({"build": "vsi", "roots": {"vsi_meta": root}} | UNASKED | sections)
+    return build_config({"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": root}} | UNASKED | sections)
 
 
 def build(root: Path, out: Path, **sections: Any) -> Outcome:

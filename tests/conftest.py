@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pipeline.benchmarks.vsi.audit import Published, read_questions
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import Finding, OrientedBox, Source
-from pipeline.questions.candidates import candidates
+from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.samples.truth import Truth
 from pipeline.worlds.indoor.samples.write import write_samples
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from pipeline.worlds.registry import READERS
+from tests.tables import candidates, read_questions
 
 # The same examples on every run: a red test stays red until its cause is mended, and no database is written.
 settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None)

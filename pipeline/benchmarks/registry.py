@@ -1,12 +1,12 @@
-"""All benchmarks."""
+"""All benchmarks, by name."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
-from pipeline.benchmarks.urbanvideo.cases import UrbanTask
-from pipeline.benchmarks.vsi.benchmark import TASKS
-from pipeline.questions.arrays import Task
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
+from pipeline.benchmarks.vsi.benchmark import VSI
 
-ALL_TASKS: Final[dict[str, Task | UrbanTask]] = {**TASKS, **URBAN_TASKS}
+_ALL: Final[tuple[Benchmark[Any, Any], ...]] = (VSI, URBANVIDEO)
+BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}

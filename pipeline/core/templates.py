@@ -41,6 +41,11 @@ class Template(BaseModel):
         return _fields(self.text)
 
     @property
+    def identity(self) -> str:
+        """What question ids are made with; it stays where the folder of a benchmark's wording is renamed."""
+        return self.id.replace(".", "/", 1)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of everything that the template says."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()

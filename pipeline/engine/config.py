@@ -1,80 +1,89 @@
-"""Build configurations: YAML read into models that refuse unknown keys."""
+"""Build configurations: YAML read into models that refuse unknown keys.
+
+What a key may hold depends on the benchmark: its tasks, its rules, its worlds' parts. So there is a model of the
+configuration for each benchmark (`config_model`), and the key ``benchmark`` tells which.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Final, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, create_model, field_validator, model_validator
 
-from pipeline.benchmarks.registry import ALL_TASKS
-from pipeline.benchmarks.urbanvideo.authoring.author import AuthorConfig
-from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.errors import ConfigError
-from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.indoor.observe.visibility import ObserveConfig
+from pipeline.core.schema import Model
+from pipeline.llm.base import ModelSpec
+
+BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
-class Section(BaseModel):
-    """Base of all parts: immutable, unknown keys are an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class GenerateConfig(Section):
+class GenerateConfig(Model):
     """Stage `generate`: which tasks, under which rules."""
 
-    profile: str = Field(default="strict", description="official or strict; of scans")
-    tasks: tuple[str, ...] = tuple(ALL_TASKS)
+    benchmark: ClassVar[Benchmark[Any, Any]]
+
+    profile: str = "strict"
+    tasks: tuple[str, ...] = ()
     rules: dict[str, Any] = Field(default_factory=dict, description="limits that differ from the profile's")
-    flight_rules: UrbanRules = UrbanRules()
 
     @field_validator("tasks")
     @classmethod
     def _known_tasks(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [t for t in tasks if t not in ALL_TASKS]
+        known = tuple(cls.benchmark.by_name())
+        unknown = [t for t in tasks if t not in known]
         if unknown:
-            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(ALL_TASKS)}")
+            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(known)}")
         if len(set(tasks)) < len(tasks):
             raise ValueError("a task is named twice")
         if not tasks:
-            raise ValueError(f"no task is named; there are {', '.join(ALL_TASKS)}")
-        return tuple(t for t in ALL_TASKS if t in tasks)  # one order, so that the order in the file changes nothing
+            raise ValueError(f"no task is named; there are {', '.join(known)}")
+        return tuple(t for t in known if t in tasks)  # one order, so that the order in the file changes nothing
 
     @model_validator(mode="after")
     def _sound_rules(self) -> GenerateConfig:
-        unknown = sorted(set(self.rules) - set(Rules.model_fields))
+        limits = self.benchmark.rules.model_fields
+        unknown = sorted(set(self.rules) - set(limits))
         if unknown:
-            raise ValueError(f"unknown rule {', '.join(unknown)}; there are {', '.join(sorted(Rules.model_fields))}")
+            raise ValueError(f"unknown rule {', '.join(unknown)}; there are {', '.join(sorted(limits))}")
         try:
             self.resolved_rules()
         except ValidationError as error:
             raise ValueError("; ".join(f"rule {e['loc'][0]}: {e['msg']}" for e in error.errors())) from error
         return self
 
-    def resolved_rules(self) -> Rules:
+    def resolved_rules(self) -> BaseModel:
         """The profile's rules with the configured differences."""
-        if self.profile not in PROFILES:
-            raise ValueError(f"unknown profile {self.profile!r}; there are {', '.join(PROFILES)}")
-        return Rules.model_validate(PROFILES[self.profile].model_dump() | self.rules)
+        profiles = self.benchmark.profiles
+        if self.profile not in profiles:
+            raise ValueError(f"unknown profile {self.profile!r}; there are {', '.join(profiles)}")
+        return self.benchmark.rules.model_validate(profiles[self.profile].model_dump() | self.rules)
 
 
-class SelectConfig(Section):
+class AuthorConfig(Model):
+    """Stage `author`: which model writes, and how much it is asked at most (2 calls per scene and 1 per task)."""
+
+    model: ModelSpec | None = Field(default=None, description="null: none writes; max_tokens: a few thousand")
+    questions_per_task: int = Field(default=2, ge=1, le=10)
+
+
+class SelectConfig(Model):
     """Stage `select`: how many questions per scene and task."""
 
     per_scene_and_task: int = Field(default=6, ge=1)
 
 
-class ExportConfig(Section):
+class ExportConfig(Model):
     """Stage `export`: names in the release."""
 
-    layout: Literal["vsi", "urban"] = Field(default="vsi", description="whose public columns the questions have")
     split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
-    pretty_name: str = "VSI-Bench, rebuilt with scan2qa"
+    pretty_name: str = ""
 
     @field_validator("split")
     @classmethod
@@ -84,30 +93,79 @@ class ExportConfig(Section):
         return split
 
 
-class BuildConfig(Section):
-    """A whole build."""
+class BuildConfig(Model):
+    """A whole build of one benchmark."""
 
-    build: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    samples: Literal["scans", "flights"] = Field(default="scans", description="what a build without roots is made from")
+    build: str
+    benchmark: str
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
-    observe: ObserveConfig = Field(default=ObserveConfig(), description="what the video of a scan shows")
-    motion: MotionConfig = Field(default=MotionConfig(), description="what a flight does and sees")
-    generate: GenerateConfig = GenerateConfig()
+    observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
+    generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()
     select: SelectConfig = SelectConfig()
     blind: BlindConfig = BlindConfig()
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
-    export: ExportConfig = ExportConfig()
+    export: ExportConfig
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its model is made for its benchmark, and so is made again in another process."""
+        return (build_config, (self.model_dump(),))
+
+    def of_benchmark(self) -> Benchmark[Any, Any]:
+        """The benchmark that is built."""
+        return BENCHMARKS[self.benchmark]
+
+
+@cache
+def config_model(name: str) -> type[BuildConfig]:
+    """The configuration of builds of one benchmark."""
+    benchmark = BENCHMARKS[name]
+    profiles = ", ".join(benchmark.profiles)
+    worlds: dict[str, Any] = {world.name: (world.config, world.config()) for world in benchmark.worlds}
+    observe = create_model("ObserveConfig", __base__=Model, __doc__="A part for each world.", **worlds)
+    generate = create_model(
+        "GenerateConfig",
+        __base__=GenerateConfig,
+        __doc__=GenerateConfig.__doc__,
+        profile=(str, Field(default=next(iter(benchmark.profiles)), description=f"one of {profiles}")),
+        tasks=(tuple[str, ...], tuple(benchmark.by_name())),
+    )
+    generate.benchmark = benchmark
+    export = create_model(
+        "ExportConfig",
+        __base__=ExportConfig,
+        __doc__=ExportConfig.__doc__,
+        pretty_name=(str, f"{benchmark.title}, rebuilt with scan2qa"),
+    )
+    return create_model(
+        "BuildConfig",
+        __base__=BuildConfig,
+        __doc__=f"A whole build of {benchmark.title}.",
+        build=(str, Field(default=name, pattern=BUILD_NAME, description="its name, and its folder below outputs/")),
+        observe=(observe, observe()),
+        generate=(generate, generate()),
+        export=(export, export()),
+    )
+
+
+def build_config(raw: dict[str, Any]) -> BuildConfig:
+    """A configuration from its keys. Raises ConfigError, one line per fault; for an unknown key it names the known."""
+    known = ", ".join(BENCHMARKS)
+    if raw.get("benchmark") not in BENCHMARKS:
+        named = f"unknown benchmark {raw['benchmark']!r}" if "benchmark" in raw else "no benchmark is named"
+        raise ConfigError(f"configuration benchmark: {named}; there are {known}")
+    model = config_model(raw["benchmark"])
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_describe(e, model) for e in error.errors())) from error
 
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
-    """A build configuration with ``a.b=value`` settings laid over it; values are YAML.
-
-    Raises ConfigError, one line per fault, with the known keys where one is unknown.
-    """
+    """A build configuration with ``a.b=value`` settings laid over it; values are YAML. Raises ConfigError."""
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -116,10 +174,7 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
         raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
     for setting in settings:
         _apply(raw, setting)
-    try:
-        return BuildConfig.model_validate(raw)
-    except ValidationError as error:
-        raise ConfigError("; ".join(_describe(e) for e in error.errors())) from error
+    return build_config(raw)
 
 
 def _apply(raw: dict[str, Any], setting: str) -> None:
@@ -137,11 +192,10 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
         raise ConfigError(f"--set {setting}: the value is not YAML") from error
 
 
-def _describe(error: Any) -> str:
+def _describe(error: Any, model: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] != "extra_forbidden":
         return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
-    model: type[BaseModel] = BuildConfig
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections
             model = _section_of(model.model_fields[part].annotation)

@@ -10,23 +10,15 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import AnyScene
 from pipeline.export.blind_section import blind_section
 
 _OTHER_PARTS = {
-    ("maps", ""): "- `maps/<id>.png`: the options of a Cognitive Map question, drawn.",
-    (
-        "data",
-        "debiased",
-    ): "- Split `debiased` of `default`: what bias pruning left.",
+    ("data", "debiased"): "- Split `debiased` of `default`: what bias pruning left.",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
-_ABOUT = {
-    "vsi": 'Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
-    "urban": "Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
-}
-_MEDIA = {"vsi": "`dataset` and `scene_name` name them", "urban": "`video_id` names them"}
 _DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
 
 
@@ -42,7 +34,11 @@ class Part:
 
 
 def dataset_card(
-    parts: Sequence[Part], summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any]
+    parts: Sequence[Part],
+    summary: dict[str, Any],
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    benchmark: Benchmark[Any, Any],
 ) -> str:
     """README.md of a release.
 
@@ -51,13 +47,14 @@ def dataset_card(
         summary: the counts of `release.Released`.
         scenes: all scenes of the release.
         settings: the part of the configuration that the release depends on.
+        benchmark: what it says of itself.
     """
     header = yaml.safe_dump(_header(parts, settings), sort_keys=False, allow_unicode=True, width=1000)
     sections = [
-        *_about(parts, scenes, settings),
+        *_about(parts, scenes, settings, benchmark),
         *_counts(summary),
         *blind_section(summary["blind"], settings),
-        *_limits(summary, scenes, settings),
+        *_limits(summary, scenes, settings, benchmark),
     ]
     return f"---\n{header}---\n\n" + "\n".join(sections)
 
@@ -104,15 +101,15 @@ def _feature(field: pa.Field) -> dict[str, Any]:
     return {"name": field.name, "dtype": _DTYPES[str(field.type)]}
 
 
-def _about(parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
+def _about(
+    parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]
+) -> list[str]:
     folders = {(part.folder, "") for part in parts}
-    if settings["export"]["layout"] == "urban":
-        folders.add(("maps", ""))
     per_dataset = Counter(scene.dataset for scene in scenes)
     return [
         f"# {settings['export']['pretty_name']}",
         "",
-        _ABOUT[settings["export"]["layout"]],
+        benchmark.card.about,
         f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
         "",
         "## Configurations",
@@ -121,11 +118,12 @@ def _about(parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
+        *(f"- {line}" for line in benchmark.card.parts.values()),
         *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
         "## How it was built",
         "",
-        f"Ambiguity rules: {_profile(settings)}digest `{digest_of(settings['rules'])}`; at most "
+        f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
         f"{settings['select']['per_scene_and_task']} questions per scene and task.",
         "",
         "| rule | limit |",
@@ -138,9 +136,9 @@ def _about(parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str
     ]
 
 
-def _profile(settings: dict[str, Any]) -> str:
-    """Flights have one set of rules."""
-    return f"profile `{settings['generate']['profile']}`, " if settings["export"]["layout"] == "vsi" else ""
+def _profile(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
+    """Nothing where there is but one set of rules."""
+    return f"profile `{settings['generate']['profile']}`, " if len(benchmark.profiles) > 1 else ""
 
 
 def _counts(summary: dict[str, Any]) -> list[str]:
@@ -169,40 +167,22 @@ def _counts(summary: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
-def _limits(summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
-    layout = settings["export"]["layout"]
+def _limits(
+    summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]
+) -> list[str]:
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
-    lines = [
+    units = " and ".join(world.units for world in benchmark.worlds)
+    quirk = benchmark.card.quirks.get(settings["generate"]["profile"])
+    of_world = [(world, [s for s in scenes if s.facts.world == world.name]) for world in benchmark.worlds]
+    return [
         "## Known limits",
         "",
-        *_sight(scenes),
+        *(line for world, own in of_world if own for line in world.sight(own)),
         "- No human review took place.",
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
-        f"- The {'scans' if layout == 'vsi' else 'flights'}' own terms hold. This release holds no media; "
-        f"{_MEDIA[layout]}.",
+        f"- The {units}' own terms hold. This release holds no media; {benchmark.card.media}.",
+        *([f"- {quirk}"] if quirk else []),
+        "",
     ]
-    if settings["generate"]["profile"] == "official" and layout == "vsi":
-        lines.append("- Profile `official` repeats the quirks of the released benchmark (see scan2qa's README).")
-    return [*lines, ""]
-
-
-def _sight(scenes: Sequence[AnyScene]) -> list[str]:
-    """How far it is known what the videos show."""
-    scans = [scene for scene in scenes if scene.facts.world == "indoor"]
-    flights = len(scenes) - len(scans)
-    examined = sum(scene.facts.observation is not None for scene in scans)
-    lines = []
-    if scans:
-        lines += [
-            f"- The video of {examined} of {len(scans)} scans was examined for what it shows; in the others answers",
-            "  come from annotated boxes alone, whether the video shows them or not.",
-        ]
-    if flights:
-        lines += [
-            f"- What the {flights} flights do and see comes from their logs and maps, not from their pictures. Where",
-            "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
-            "  carries `model_assisted`.",
-        ]
-    return lines

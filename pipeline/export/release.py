@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel
 
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
@@ -21,8 +22,7 @@ from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
 from pipeline.export.card import Part, dataset_card
-from pipeline.export.maps import map_pictures
-from pipeline.export.tables import LAYOUTS, SCHEMA_METADATA, provenance_table, removed_blind, split_by_verdict
+from pipeline.export.tables import SCHEMA_METADATA, provenance_table, removed_blind, split_by_verdict
 
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
@@ -60,7 +60,12 @@ class Blind:
 
 
 def write_release(
-    folder: Path, selected: Iterable[pa.Table], scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind
+    folder: Path,
+    selected: Iterable[pa.Table],
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    blind: Blind,
+    benchmark: Benchmark[Any, Any],
 ) -> bytes:
     """Writes all files of the release, atomically one by one, and gives the summary (`Released` as JSON).
 
@@ -71,17 +76,18 @@ def write_release(
         scenes: the scenes of the release.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
         blind: what stages `blind` and `prune` found.
+        benchmark: whose columns, card and pictures it has.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(selected, removed_blind(blind.verdicts), rejected)
-        tables = _tables(sorted_out.kept, scenes, settings, blind)
+        tables = _tables(sorted_out.kept, scenes, settings, blind, benchmark)
         summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        files |= map_pictures(sorted_out.kept)
-        files["README.md"] = dataset_card(parts, summary, scenes, settings).encode()
+        files |= benchmark.pictures(sorted_out.kept)
+        files["README.md"] = dataset_card(parts, summary, scenes, settings, benchmark).encode()
         (folder / CHECKSUMS).unlink(missing_ok=True)
         rejected.publish()
     for name, raw in files.items():
@@ -145,13 +151,13 @@ def _name(configuration: str, split: str) -> str:
 
 
 def _tables(
-    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind
+    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind, benchmark: Benchmark[Any, Any]
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
     split = settings["export"]["split"]
     gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
-    public = LAYOUTS[settings["export"]["layout"]]
+    public = benchmark.columns.table
     tables = {("data", split): public(asked, pruned)}
     if blind.pruned is not None:
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,29 +14,6 @@ from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
 
 ANSWERED_BLIND: Final = "answered_blind"
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
-# The columns of the released VSI-Bench, as its scorers expect them.
-VSI: Final = pa.schema(
-    [
-        pa.field("id", pa.int64()),
-        pa.field("dataset", pa.string()),
-        pa.field("scene_name", pa.string()),
-        pa.field("question_type", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("options", pa.list_(pa.string())),
-        pa.field("ground_truth", pa.string()),
-        pa.field("pruned", pa.bool_()),
-    ]
-)
-# The columns of the released UrbanVideo-Bench.
-URBAN: Final = pa.schema(
-    [
-        pa.field("Question_id", pa.int64()),
-        pa.field("video_id", pa.string()),
-        pa.field("question_category", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("answer", pa.string()),
-    ]
-)
 # Of stage `prune`; null where it did not run.
 _STRESS: Final = pa.schema(
     [
@@ -77,41 +54,6 @@ def removed_blind(verdicts: pa.Table | None) -> pa.Table | None:
             "unit": pa.repeat(pa.scalar("right answers"), gone.num_rows),
         }
     )
-
-
-def vsi_table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
-    """The columns of the released VSI-Bench (`VSI`). ``pruned``: ids of questions that are not in `debiased`."""
-    scenes = [s.split("/", 1) for s in asked["scene"].to_pylist()]
-    columns = {
-        "id": asked["id"],
-        "dataset": pa.array([dataset for dataset, _ in scenes], pa.string()),
-        "scene_name": pa.array([name for _, name in scenes], pa.string()),
-        "question_type": asked["task"],
-        "question": asked["text"],
-        "options": asked["options"],
-        "ground_truth": asked["ground_truth"],
-        "pruned": pa.array([i in pruned for i in asked["id"].to_pylist()], pa.bool_()),
-    }
-    return pa.table(columns, schema=VSI)
-
-
-def urban_table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
-    """The columns of the released UrbanVideo-Bench (`URBAN`): the options stand in the question's text.
-
-    ``video_id`` is the video's path below the build's folder of videos.
-    """
-    texts = zip(asked["text"].to_pylist(), asked["options"].to_pylist(), strict=True)
-    columns = {
-        "Question_id": asked["id"],
-        "video_id": pa.array([f"{scene}.mp4" for scene in asked["scene"].to_pylist()], pa.string()),
-        "question_category": asked["task"],
-        "question": pa.array(["\n".join([text, *(options or ())]) for text, options in texts], pa.string()),
-        "answer": asked["ground_truth"],
-    }
-    return pa.table(columns, schema=URBAN)
-
-
-LAYOUTS: Final[dict[str, Callable[[pa.Table, Collection[int]], pa.Table]]] = {"vsi": vsi_table, "urban": urban_table}
 
 
 def provenance_table(

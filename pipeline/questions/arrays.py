@@ -1,47 +1,49 @@
-"""What all tasks share: a scene as arrays, and answers as columns.
+"""Tasks over arrays of operands: all combinations at once, answers as columns; they can be audited.
 
-Operands are category indices into ``SceneView.categories`` (sorted by name), one row per candidate question. A task
-enumerates them (`operands`) and answers them (`answer`); an audit hands operands of its own to the same `answer`.
+Operands are indices into ``view.names`` (sorted), one row per candidate. A task enumerates them (`ArrayTask.operands`)
+and answers them (`ArrayTask.answer`); an audit hands operands of its own to the same `answer`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.identity import question_ids
 from pipeline.core.schema import Rejection
-from pipeline.core.templates import Operands
-
-if TYPE_CHECKING:
-    from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.core.tables import CANDIDATES
+from pipeline.core.templates import Operands, load_template
+from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
+from pipeline.questions.task import Choice, Form, Number, SceneView
 
 WRITTEN: Final = "written"  # flag of a candidate that people wrote
+# A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
+WRITTEN_ZEROS: Final = ("0", "0.0")
 
 
-@dataclass(frozen=True)
-class Check:
-    """One rule over a batch: ``reason`` applies where ``measured`` is not in ``relation`` to ``limit``. Arrays (n,)."""
+class ArrayView(SceneView, Protocol):
+    """A scene whose things can be operands."""
 
-    reason: str
-    relation: Literal[">=", ">", "<=", "<"]
-    ok: BoolArray
-    measured: FloatArray
-    limit: FloatArray
-    unit: str
+    @property
+    def names(self) -> StrArray:
+        """What can be an operand (C,), sorted."""
+        ...
+
+    def problem(self, operand: int, slot: str) -> Rejection | None:
+        """Why something cannot stand in a slot, or None if it can."""
+        ...
+
+    def visible_in(self, operands: IntArray, kept: BoolArray) -> pa.Array:
+        """Frame budgets that show everything that each question (n, k) speaks of; null where that is not known."""
+        ...
 
 
-@dataclass(frozen=True)
-class Fact:
-    """One number behind each answer of a batch. ``subject`` and ``value`` are (n,)."""
-
-    name: str
-    subject: StrArray
-    value: FloatArray
-    unit: str
+A = TypeVar("A", bound=ArrayView)
 
 
 @dataclass(frozen=True)
@@ -60,71 +62,111 @@ class Answers:
     facts: tuple[Fact, ...]
     flags: StrArray | None = None
 
-
-@dataclass(frozen=True)
-class Number:
-    """How a numeric answer is written, and the bounds of its generated options as factors of the truth (B.1)."""
-
-    decimals: int
-    unit: str
-    lower: float = 0.25
-    upper: float = 1.75
+    def verdicts(self) -> Verdicts:
+        """The first broken check of each candidate; an answer that is written as 0 breaks one more."""
+        n = len(self.truth)
+        written = np.isin(self.truth.astype(str), WRITTEN_ZEROS)
+        zero = Check("answer_is_zero", ">", ~written, np.zeros(n), np.full(n, np.nan), None)
+        return verdicts((*self.checks, zero), n)
 
 
-class Task(Protocol):
-    """One question type. Implementations are stateless; a difficulty is a constructor argument."""
+class ArrayTask(Generic[A]):
+    """Base of tasks over arrays of operands.
+
+    Attributes:
+        roles: one name per operand; the fields of the template, unless `fields` says otherwise.
+        slots: what each operand needs (`ArrayView.problem`).
+    """
 
     name: str
-    version: int
+    version: int = 1
     template: str
-    roles: tuple[str, ...]  # one name per operand
-    slots: tuple[Slot, ...]  # what each operand needs
+    form: Form = Choice()
+    roles: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
 
-    @property
-    def number(self) -> Number | None:
-        """How a numeric answer is written; None for multiple choice."""
-        ...
-
-    def obstacle(self, view: SceneView) -> Rejection | None:
+    def obstacle(self, view: A) -> Rejection | None:
         """Why nothing of this type can be asked about the scene as a whole; `operands` is then empty."""
-        ...
+        return None
 
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: A) -> IntArray:
         """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows."""
-        ...
+        raise NotImplementedError
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: A, operands: IntArray) -> Answers:
         """Answers and measured checks for any operands that meet their slots."""
-        ...
+        raise NotImplementedError
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Everything that may be offered as an option, the truth included; empty for numbers."""
-        ...
+        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """Template fields for names of operands, with the options in the order in which they are offered."""
-        ...
+        """Fields of the template: each role's name, unless overridden."""
+        return dict(zip(self.roles, operands, strict=True))
 
     def canonical(self, fields: Operands) -> tuple[str, ...] | None:
-        """The operands that parsed template fields stand for: the inverse of `fields`; None for none."""
-        ...
+        """The operands that parsed fields stand for, the inverse of `fields`; None for none."""
+        return tuple(str(fields[role]) for role in self.roles)
+
+    def candidates(self, view: A) -> pa.Table:
+        """Every candidate (`CANDIDATES`): first what no operands were formed of, then the answered ones."""
+        refused = self._refused(view)
+        return refused if self.obstacle(view) else pa.concat_tables([refused, self._answered(view)])
+
+    def _answered(self, view: A) -> pa.Table:
+        operands = self.operands(view)
+        answers = self.answer(view, operands)
+        found = answers.verdicts()
+        kept = found.broken < 0
+        there = operands >= 0
+        names = view.names[operands].tolist() if there.all() else [tuple(view.names[row[row >= 0]]) for row in operands]
+        return self._table(
+            view,
+            len(operands),
+            id=self.ids(view, names),
+            operands=lists(view.names[operands[there]], there.sum(1)),
+            answer=pa.array(answers.truth, pa.string(), mask=~kept),
+            visible_in=view.visible_in(operands, kept),
+            evidence=evidence(answers.facts, answers.checks, kept),
+            flags=_flags(answers),
+            **found.columns,
+        )
+
+    def _refused(self, view: A) -> pa.Table:
+        """One row per role and operand that cannot play it, so that no candidate is lost without a word."""
+        obstacle = self.obstacle(view)
+        rows = [("scene", view.scene.name, obstacle)] if obstacle else []
+        for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():
+            problems = [(name, view.problem(operand, slot)) for operand, name in enumerate(view.names)]
+            rows += [(role, name, problem) for name, problem in problems if problem]
+        return self._table(
+            view,
+            len(rows),
+            id=self.ids(view, [(role, name) for role, name, _ in rows]),
+            role=[role for role, _, _ in rows],
+            operands=[[name] for _, name, _ in rows],
+            reason=[p.reason for _, _, p in rows],
+            measured=[p.measured for _, _, p in rows],
+            limit=[p.limit for _, _, p in rows],
+            unit=[p.unit for _, _, p in rows],
+        )
+
+    def ids(self, view: A, operands: Sequence[Sequence[str]]) -> list[int]:
+        """Question ids of tuples of names."""
+        return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)
+
+    def _table(self, view: A, n: int, **columns: object) -> pa.Table:
+        columns |= {"scene": pa.repeat(view.scene.id, n), "task": pa.repeat(self.name, n)}
+        arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in CANDIDATES]
+        return pa.Table.from_arrays(arrays, schema=CANDIDATES)
 
 
-_RELATIONS: Final[dict[str, np.ufunc]] = {
-    ">=": np.greater_equal,
-    ">": np.greater,
-    "<=": np.less_equal,
-    "<": np.less,
-}
-
-
-def check(
-    reason: str, measured: npt.ArrayLike, relation: Literal[">=", ">", "<=", "<"], limit: float, unit: str
-) -> Check:
-    """A check that passes where ``measured relation limit`` holds; a NaN does not pass."""
-    value = np.asarray(measured, dtype=np.float64)
-    bound = np.full(value.shape, float(limit))
-    return Check(reason, relation, _RELATIONS[relation](value, bound), value, bound, unit)
+def _flags(answers: Answers) -> pa.Array:
+    if answers.flags is None:
+        return pa.nulls(len(answers.truth), pa.list_(pa.string()))
+    present = answers.flags != ""
+    return lists(answers.flags[present], present.astype(np.intp), present)
 
 
 def format_numbers(values: FloatArray, number: Number) -> StrArray:

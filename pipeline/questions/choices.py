@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.identity import rng_for
-from pipeline.questions.arrays import Number
+from pipeline.questions.task import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4

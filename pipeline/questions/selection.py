@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -11,35 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
-from pipeline.core.templates import Operands, load_template
-from pipeline.questions.arrays import WRITTEN, Number
+from pipeline.core.templates import load_template
+from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
+from pipeline.questions.task import Number, Task
 
 OVER_CAP: Final = "over_cap"
-MOST_OPTIONS: Final = 5  # where a candidate brings its own (UrbanVideo-Bench: A to E)
 
 
-class Asked(Protocol):
-    """What a task, of scans or of flights, says of its questions."""
-
-    version: int
-    template: str
-
-    @property
-    def number(self) -> Number | None:
-        """How a numeric answer is written; None for multiple choice."""
-        ...
-
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """Everything that may be offered as an option, where a candidate does not bring its own."""
-        ...
-
-    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """Template fields of a question."""
-        ...
-
-
-def select(candidates: pa.Table, tasks: Mapping[str, Asked], cap: int) -> pa.Table:
+def select(candidates: pa.Table, tasks: Mapping[str, Task[Any]], cap: int) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), at most ``cap`` questions per task.
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
@@ -83,7 +63,7 @@ def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
     return pa.concat_tables([refused, displaced]).sort_by([("task", "ascending"), ("id", "ascending")])
 
 
-def _questions(kept: pa.Table, tasks: Mapping[str, Asked]) -> pa.Table:
+def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]]) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
     by_task: dict[str, list[dict[str, Any]]] = {}
@@ -98,20 +78,20 @@ def _questions(kept: pa.Table, tasks: Mapping[str, Asked]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _offer(row: dict[str, Any], task: Asked) -> tuple[str, ...]:
+def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
-    if row["wrong"] is not None:
-        return draw_options(row["id"], row["answer"], (row["answer"], *row["wrong"]), MOST_OPTIONS)
-    if task.number:
-        return numeric_choices(row["id"], row["answer"], task.number)
-    return draw_options(row["id"], row["answer"], task.labels(tuple(row["operands"]), row["answer"]))
+    if isinstance(task.form, Number):
+        return numeric_choices(row["id"], row["answer"], task.form)
+    own = row["wrong"] is not None
+    labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
+    return draw_options(row["id"], row["answer"], labels, task.form.most)
 
 
-def _question(row: dict[str, Any], task: Asked, offered: tuple[str, ...], position: int) -> dict[str, Any]:
+def _question(row: dict[str, Any], task: Task[Any], offered: tuple[str, ...], position: int) -> dict[str, Any]:
     template = load_template(task.template)
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
-    letter, numeric = LETTERS[position], task.number is not None
+    letter, numeric = LETTERS[position], isinstance(task.form, Number)
     common = {k: row[k] for k in ("id", "scene", "task", "answer", "visible_in", "evidence", "flags")}
     return common | {
         "task_version": task.version,

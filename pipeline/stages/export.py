@@ -6,14 +6,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
-from pipeline.worlds.registry import SCENE
+from pipeline.worlds.registry import SCENE, WORLDS
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
 
 RELEASE: Final = "release"  # folder of a build
 
@@ -31,15 +33,17 @@ def run(given: Given) -> bytes:
         pruned=pruned,
         summary=lambda asked: without_video(asked, replies, pruned, config),
     )
-    scenes = [_without_motion(raw) for raw in given.all_bytes("observe")]
-    return write_release(given.folder / RELEASE, given.tables("select"), scenes, dict(given.settings), blind)
+    scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
+    benchmark = BENCHMARKS[given.settings["benchmark"]]
+    folder = given.folder / RELEASE
+    return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, benchmark)
 
 
-def _without_motion(raw: bytes) -> AnyScene:
-    """A scene without what its flight did second by second: of a thousand flights that would be gigabytes."""
+def _without_bulk(raw: bytes) -> AnyScene:
+    """A scene without its world's bulky facts: second by second, a thousand flights would be gigabytes."""
     fields = json.loads(raw)
-    if "motion" in fields["facts"]:
-        fields["facts"]["motion"] = None
+    for name in WORLDS[fields["facts"]["world"]].bulky:
+        fields["facts"][name] = None
     return SCENE.validate_python(fields)
 
 
@@ -53,11 +57,13 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     settings = config.model_dump(exclude={"roots", "routes", "video"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["author"]["model"] = config.author.model.identity() if config.author.model else None
-    return settings | {
-        "rules": (
-            config.generate.resolved_rules() if config.export.layout == "vsi" else config.generate.flight_rules
-        ).model_dump()
-    }
+    return settings | {"rules": config.generate.resolved_rules().model_dump()}
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """The benchmark's own record: its columns, its card and its pictures."""
+    benchmark = config.of_benchmark()
+    return (benchmark.columns.table.__module__, benchmark.pictures.__module__)
 
 
 EXPORT: Final = Stage(
@@ -69,6 +75,7 @@ EXPORT: Final = Stage(
     takes=("select", "observe"),
     may_take=("blind", "prune"),
     settings=settings,
+    uses=uses,
     is_whole=is_whole,
     folders=(RELEASE,),
     summary=Released.model_validate_json,

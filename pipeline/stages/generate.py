@@ -4,50 +4,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.benchmarks.registry import ALL_TASKS
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
-from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
-from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.vsi.benchmark import TASKS
-from pipeline.benchmarks.vsi.rules import Rules
+import pyarrow as pa
+
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.questions.candidates import candidates
-from pipeline.worlds.flight.view import FlightView
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.questions.cases import CaseTask
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
 
 
 def run(given: Given) -> bytes:
     """All candidates of all tasks (`core.tables.CANDIDATES`)."""
-    scene, names = read_scene(given.needed("observe")), given.settings["tasks"]
-    if scene.facts.world == "flight":
-        flight = FlightView(scene, UrbanRules.model_validate(given.settings["flight_rules"]))
-        return table_bytes(urban_candidates(flight, [URBAN_TASKS[name] for name in names if name in URBAN_TASKS]))
-    view = SceneView(scene, Rules.model_validate(given.settings["rules"]))
-    return table_bytes(candidates(view, [TASKS[name] for name in names if name in TASKS]))
+    benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
+    rules = benchmark.rules.model_validate(given.settings["rules"])
+    view = benchmark.view(read_scene(given.needed("observe")), rules)
+    tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
+    return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """Tasks and limits, and the wording of flight tasks, whose candidates hold words."""
+    """Tasks and limits, and the wording of tasks whose candidates are words."""
+    benchmark = config.of_benchmark()
+    worded = {task.name for task in benchmark.tasks if isinstance(task, CaseTask)}
     return {
+        "benchmark": benchmark.name,
         "tasks": list(config.generate.tasks),
         "rules": config.generate.resolved_rules().model_dump(),
-        "flight_rules": config.generate.flight_rules.model_dump(),
-        "flight_templates": {name: text for name, text in wordings(config).items() if name in URBAN_TASKS},
+        "templates": {name: digest for name, digest in wordings(config).items() if name in worded},
     }
 
 
 def wordings(config: BuildConfig) -> dict[str, str]:
     """Task -> digest of its template."""
-    return {name: load_template(ALL_TASKS[name].template).digest for name in config.generate.tasks}
+    tasks = config.of_benchmark().by_name()
+    return {name: load_template(tasks[name].template).digest for name in config.generate.tasks}
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """The benchmark's view and rules, and the tasks that are asked for."""
+    benchmark = config.of_benchmark()
+    tasks = [type(task).__module__ for name, task in benchmark.by_name().items() if name in config.generate.tasks]
+    worlds = [world.facts.__module__ for world in benchmark.worlds]
+    return (benchmark.view.__module__, benchmark.rules.__module__, *worlds, *tasks)
 
 
 GENERATE: Final = Stage(
-    name="generate", suffix=".parquet", module=__name__, run=run, takes=("observe",), settings=settings
+    name="generate", suffix=".parquet", module=__name__, run=run, takes=("observe",), settings=settings, uses=uses
 )

@@ -25,7 +25,7 @@ def run(given: Given) -> bytes:
     if geometry is None:
         return before
     world = WORLDS[scene.facts.world]
-    config = world.config.model_validate(given.settings["motion" if world.name == "flight" else "observe"])
+    config = world.config.model_validate(given.settings[world.name])
     observed = world.observe(scene, geometry, config)
     for fault in observed.findings:
         if fault.severity == "fault":
@@ -34,8 +34,8 @@ def run(given: Given) -> bytes:
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """Limits of both kinds of scenes."""
-    return {"observe": config.observe.model_dump(mode="json"), "motion": config.motion.model_dump(mode="json")}
+    """How closely each world's scenes are looked at."""
+    return config.observe.model_dump(mode="json")
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.benchmarks.registry import ALL_TASKS
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
@@ -13,16 +13,26 @@ from pipeline.stages.generate import wordings
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
 
 
 def run(given: Given) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
-    return table_bytes(select(read_table(given.needed("author")), ALL_TASKS, given.settings["per_scene_and_task"]))
+    tasks = BENCHMARKS[given.settings["benchmark"]].by_name()
+    return table_bytes(select(read_table(given.needed("author")), tasks, given.settings["per_scene_and_task"]))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The caps and the wording."""
-    return config.select.model_dump() | {"templates": wordings(config)}
+    return config.select.model_dump() | {"benchmark": config.benchmark, "templates": wordings(config)}
 
 
-SELECT: Final = Stage(name="select", suffix=".parquet", module=__name__, run=run, takes=("author",), settings=settings)
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """The tasks that are asked for: they offer options and fill in the wording."""
+    tasks = config.of_benchmark().by_name()
+    return tuple(type(tasks[name]).__module__ for name in config.generate.tasks)
+
+
+SELECT: Final = Stage(
+    name="select", suffix=".parquet", module=__name__, run=run, takes=("author",), settings=settings, uses=uses
+)

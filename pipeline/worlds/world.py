@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -39,6 +39,8 @@ class World(Generic[F]):
         observe: the scene with what was observed, from what `Reader.geometry` gave. A finding of severity "fault"
             leaves the scene out.
         samples: what a build without data of one's own is made from.
+        sight: for a dataset card, how far it is known what the videos of scenes show.
+        bulky: facts that are long and that only questions are made from, none of them needed.
     """
 
     name: str
@@ -48,3 +50,5 @@ class World(Generic[F]):
     config: type[Model]
     observe: Callable[[Scene[F], Any, Any], Scene[F]]
     samples: Samples
+    sight: Callable[[Sequence[Scene[F]]], list[str]]
+    bulky: tuple[str, ...] = ()

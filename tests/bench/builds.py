@@ -24,21 +24,21 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial import cKDTree
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.arrays import IntArray
 from pipeline.core.schema import Scene
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
-from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from pipeline.worlds.registry import READERS
 from tests.builds import build, perturbed, prefect_environment
 from tests.conftest import REAL_DATA
+from tests.tables import candidates
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 SIZES: Final = (125, 250, 500, 1000)

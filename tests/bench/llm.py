@@ -23,14 +23,15 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.benchmarks.vsi.audit import read_questions
-from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.blind.ask import ask
 from pipeline.llm.base import ModelSpec
 from pipeline.questions.choices import LETTERS, lettered, numeric_choices, order_options
+from pipeline.questions.task import Number
 from tests.conftest import REAL_DATA
 from tests.llm.asking import hosted, lettered_questions, table
 from tests.llm.fake_server import FAULTS, running
+from tests.tables import read_questions
 
 QUESTIONS: Final = 10_000
 CONCURRENCY: Final = 64
@@ -159,8 +160,8 @@ def real_questions(count: int) -> pa.Table:
             "options": question.options,
             "ground_truth": question.ground_truth,
         }
-        number = TASKS[question.question_type].number
-        if number is not None:
+        number = TASKS[question.question_type].form
+        if isinstance(number, Number):
             truth, place = f"{float(question.ground_truth):.{number.decimals}f}", int(question.id) % 4
             offered = numeric_choices(int(question.id), truth, number)
             row["choices"] = lettered(order_options(int(question.id), truth, offered, place))

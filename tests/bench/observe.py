@@ -14,7 +14,7 @@ import numpy as np
 import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import build_config
 from pipeline.engine.job import Done, Job, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.stages.builder import Builder
@@ -93,8 +93,13 @@ def worker_rows() -> list[Row]:
         for scan in sorted((folder / "samples" / "arkitscenes" / "3dod" / "Validation").iterdir()):
             for copy in range(8):
                 _copy(scan, scan.with_name(f"{copy}{scan.name}"))
-        config = BuildConfig.model_validate(
-            {"build": "vsi", "roots": {"arkitscenes": folder / "samples" / "arkitscenes"}, "video": False} | UNASKED
+        config = build_config(
+            {
+                "benchmark": "vsi",
+                "roots": {"arkitscenes": folder / "samples" / "arkitscenes"},
+                "video": False,
+            }
+            | UNASKED
         )
         seconds = {}
         for workers in (1, 2):

@@ -17,7 +17,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.benchmarks.vsi.audit import read_questions
 from pipeline.blind import priors
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item, make_item
@@ -26,6 +25,7 @@ from pipeline.blind.stress_test import stress_test, tasks_of
 from pipeline.blind.summary import standard_error, stress_table
 from pipeline.core.parquet import table_bytes
 from pipeline.metrics.mra import mean_relative_accuracies
+from tests.tables import read_questions
 
 REAL_DATA = Path(os.environ.get("SCAN2QA_REAL_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 QUESTIONS = 5_000  # issue 4: within 60 s on two cores

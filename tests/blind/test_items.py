@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.benchmarks.vsi.audit import Published
 from pipeline.blind.items import make_item
 from pipeline.core.errors import ConfigError
 from pipeline.core.templates import load_template
+from pipeline.questions.published import Published
 
 OPTIONS = ["A. chair", "B. table"]
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.vsi.audit import Published
 from pipeline.blind import priors
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item, make_item
@@ -15,6 +14,7 @@ from pipeline.blind.stress_test import Scores, stress_test, tasks_of
 from pipeline.blind.summary import TaskSummary, standard_error, stress_table, summarise
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
+from pipeline.questions.published import Published
 from tests.blind.made import nearest_item, nearest_items, number_item, size_items
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.audit import Published
-from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import TemplateError
 from pipeline.core.templates import Operands, Template, load_template
+from pipeline.questions.published import Published
 from tests.conftest import METADATA_TASKS
 
 # Text as it stands in the released file, and what it asks about.

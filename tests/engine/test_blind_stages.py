@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.benchmarks.vsi.audit import read_questions
 from pipeline.blind.ask import ask
 from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError
@@ -28,6 +27,7 @@ from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.blind.test_ask import Scripted
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.llm.fake_server import running
+from tests.tables import read_questions
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 ALL = {plan.name: sample_scene(plan) for plan in PLANS}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from flows.cli import BUILDS
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.config import build_config, load_config
 
 VSI = BUILDS / "vsi.yaml"
 
@@ -49,17 +49,17 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("cap=3", ["unknown configuration key cap; known here: author, blind, build, export, generate"]),
+        ("cap=3", ["unknown configuration key cap; known here: author, benchmark, blind, build, export"]),
         ("select.cap=3", ["unknown configuration key select.cap", "known here: per_scene_and_task"]),
         (
             "generate.rule=3",
-            ["unknown configuration key generate.rule", "known here: flight_rules, profile, rules, tasks"],
+            ["unknown configuration key generate.rule", "known here: profile, rules, tasks"],
         ),
         ("generate.rules.margin=3", ["unknown rule margin", "margin_min_deg"]),
         ("generate.rules.margin_min_deg=wide", ["generate", "rule margin_min_deg", "number"]),
         ("generate.rules.margin_min_deg=.nan", ["generate", "rule margin_min_deg", "finite"]),
         ("generate.rules.distance=manhattan", ["generate", "rule distance", "'exact' or 'grid_5cm'"]),
-        ("generate.profile=lax", ["unknown profile 'lax'", "official, strict"]),
+        ("generate.profile=lax", ["unknown profile 'lax'", "strict, official"]),
         ("generate.tasks=[counting]", ["generate.tasks", "unknown task counting", "object_counting, "]),
         ("generate.tasks=[object_counting, object_counting]", ["generate.tasks", "named twice"]),
         ("generate.tasks=[]", ["generate.tasks", "no task is named"]),
@@ -95,7 +95,7 @@ def test_every_fault_is_told_at_once() -> None:
         (b"build: [", "cannot be read as YAML: while parsing"),
         (b"build: \xff", "cannot be read as YAML: 'utf-8' codec"),
         (b"build: !!python/object/apply:os.getcwd []", "cannot be read as YAML: could not determine a constructor"),
-        (b"roots: {}", "configuration build: Field required"),
+        (b"roots: {}", "configuration benchmark: no benchmark is named; there are vsi"),
     ],
 )
 def test_a_file_that_is_no_configuration_is_refused(raw: bytes, said: str, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_the_order_of_tasks_changes_nothing() -> None:
     names = list(TASKS)[:3]
     configs = [
-        BuildConfig.model_validate({"build": "vsi", "generate": {"tasks": order}})
+        build_config({"build": "vsi", "benchmark": "vsi", "generate": {"tasks": order}})
         for order in itertools.permutations(names)
     ]
     assert all(config == configs[0] for config in configs)

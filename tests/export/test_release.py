@@ -16,19 +16,21 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipeline.benchmarks.vsi.audit import audit, coverage, read_questions
-from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.audit import audit, coverage
 from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.identity import ID_BITS, digest_of
 from pipeline.core.schema import SCHEMA_VERSION, Scene
 from pipeline.engine.config import BuildConfig
 from pipeline.export.release import CHECKSUMS, Released
 from pipeline.questions.choices import LETTERS
+from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import build, config_of, perturbed, release_of, rows_of, whys
+from tests.tables import read_questions
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 COLUMNS = ["id", "dataset", "scene_name", "question_type", "question", "options", "ground_truth", "pruned"]
@@ -108,13 +110,13 @@ def test_ground_truths_are_bare_letters_or_numbers_that_are_not_zero(made: Build
         task, options, truth = TASKS[row["question_type"]], row["options"], row["ground_truth"]
         types.add(task.name)
         assert row["pruned"] is False
-        if task.number is None:
+        if not isinstance(task.form, Number):
             assert [option[:3] for option in options] == [f"{letter}. " for letter in LETTERS[: len(options)]]
             assert len(set(options)) == len(options) > 1
             assert truth in LETTERS[: len(options)]
         else:
             assert options is None
-            assert re.fullmatch(rf"\d+\.\d{{{task.number.decimals}}}" if task.number.decimals else r"\d+", truth)
+            assert re.fullmatch(rf"\d+\.\d{{{task.form.decimals}}}" if task.form.decimals else r"\d+", truth)
             assert float(truth) > 0
     assert types >= {"object_counting", "object_abs_distance", "object_rel_distance", "object_rel_direction_hard"}
 

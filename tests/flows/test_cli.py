@@ -44,6 +44,7 @@ from flows.cli import main
 main()
 """
 COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
+AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_an_audit_of_ones_own_release(scan2qa: Cli, root: str, meta: Path, tmp_p
     scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out")
     questions = tmp_path / "out" / "release" / "data" / "test-00000-of-00001.parquet"
     where = ["--meta", meta, "--questions", questions, "--profile", "strict"]
-    run = scan2qa("audit", *where, "--out", tmp_path / "audit.parquet")
+    run = scan2qa(*AUDIT, *where, "--out", tmp_path / "audit.parquet")
     assert (run.code, run.err) == (0, "")
     assert "Audit, profile strict" in run.out
     rows = rows_of(tmp_path / "audit.parquet")
@@ -174,7 +175,7 @@ def test_an_audit_of_ones_own_release(scan2qa: Cli, root: str, meta: Path, tmp_p
     assert list(rows[0]) == columns.split()
     assert {row["status"] for row in rows} == {"reproduced"}
     assert len(rows) == len(rows_of(questions))
-    run = scan2qa("coverage", *where)
+    run = scan2qa(*COVERAGE, *where)
     assert (run.code, run.err) == (0, "")
     assert "lacking" not in run.out
     assert "100.0%" in run.out
@@ -191,7 +192,7 @@ def test_an_audit_that_finds_differences_has_run(scan2qa: Cli, meta: Path, tmp_p
         "ground_truth": "4",
     }
     (tmp_path / "q.jsonl").write_text(json.dumps(question))
-    run = scan2qa("audit", "--meta", meta, "--questions", tmp_path / "q.jsonl", "--out", tmp_path / "audit.parquet")
+    run = scan2qa(*AUDIT, "--meta", meta, "--questions", tmp_path / "q.jsonl", "--out", tmp_path / "audit.parquet")
     assert run.code == 0
     (row,) = rows_of(tmp_path / "audit.parquet")
     assert (row["status"], row["published"], row["recomputed"]) == ("differs", "4", "3")
@@ -207,11 +208,11 @@ def test_a_published_file_may_hold_what_looks_like_markup(scan2qa: Cli, meta: Pa
     ]
     (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     where = ["--meta", meta, "--questions", tmp_path / "q.jsonl"]
-    run = scan2qa("audit", *where, "--out", tmp_path / "audit.parquet")
+    run = scan2qa(*AUDIT, *where, "--out", tmp_path / "audit.parquet")
     assert (run.code, run.err) == (0, "")
     assert "[/y]" in run.out
     assert "[/z]" in run.out
-    run = scan2qa("coverage", *where)
+    run = scan2qa(*COVERAGE, *where)
     assert (run.code, run.err) == (0, "")
     assert "[/z]" in run.out
 
@@ -263,7 +264,11 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["build", "vsi", "--root", "nuscenes=."], 2, ["unknown reader 'nuscenes'; there are ", "vsi_meta"]),
         (["build", "vsi", "ROOT", "--set", "select.cap=3"], 2, ["key select.cap; known here: per_scene_and_task"]),
         (["build", "vsi", "ROOT", "--set", "generate.rules.x=3"], 2, ["unknown rule x; there are abs_distance_min_m"]),
-        (["build", "vsi", "ROOT", "--set", "generate.profile=lax"], 2, ["unknown profile 'lax'; there are official"]),
+        (
+            ["build", "vsi", "ROOT", "--set", "generate.profile=lax"],
+            2,
+            ["unknown profile 'lax'; there are strict"],
+        ),
         (["build", "vsi", "ROOT", "--set", "cap"], 2, ["--set cap: write it as key=value"]),
         (
             ["build", "vsi", "ROOT", "--out", "FILE"],
@@ -274,12 +279,24 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["stage", "vsi", "unify"], 2, ["no --root was given"]),
         (["stage", "vsi", "blend", "ROOT"], 2, ["unknown stage 'blend'; there are unify, "]),
         (["build", "vsi", "--dry-run", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder"]),
-        (["audit", "--meta", "/no", "--questions", "/no", "--out", "x"], 2, ["/no: no such folder"]),
-        (["audit", "META", "--questions", "/no.jsonl", "--out", "x"], 2, ["/no.jsonl: cannot be read", "No such file"]),
-        (["audit", "META", "--questions", "FILE", "--out", "x"], 2, ["cannot be read as .jsonl, .json or .parquet"]),
-        (["audit", "META", "--questions", "EMPTY", "--out", "FILE/x"], 1, ["cannot write (", "--out"]),
-        (["audit", "META", "--questions", "EMPTY", "--out", "x", "--profile", "lax"], 2, ["unknown profile 'lax'"]),
-        (["coverage", "META", "--questions", "/no.parquet"], 2, ["/no.parquet: cannot be read"]),
+        ([*AUDIT, "--meta", "/no", "--questions", "/no", "--out", "x"], 2, ["/no: no such folder"]),
+        (
+            [*AUDIT, "META", "--questions", "/no.jsonl", "--out", "x"],
+            2,
+            ["/no.jsonl: cannot be read", "No such file"],
+        ),
+        (
+            [*AUDIT, "META", "--questions", "FILE", "--out", "x"],
+            2,
+            ["cannot be read as .jsonl, .json or .parquet"],
+        ),
+        ([*AUDIT, "META", "--questions", "EMPTY", "--out", "FILE/x"], 1, ["cannot write (", "--out"]),
+        (
+            [*AUDIT, "META", "--questions", "EMPTY", "--out", "x", "--profile", "lax"],
+            2,
+            ["unknown profile 'lax'"],
+        ),
+        ([*COVERAGE, "META", "--questions", "/no.parquet"], 2, ["/no.parquet: cannot be read"]),
         (["samples", "FILE/below"], 1, ["cannot write (Not a directory)"]),
         (["schemas", "FILE"], 1, ["cannot write ("]),
     ],
@@ -330,7 +347,15 @@ def test_a_full_disk_is_one_line(
     monkeypatch.setattr(pipeline.core.files, "write_all", write)
     arguments = {
         "build": ["vsi", "--root", root, "--out", tmp_path / "out"],
-        "audit": ["--meta", meta, "--questions", tmp_path / "empty.jsonl", "--out", tmp_path / "out" / "a.parquet"],
+        "audit": [
+            "vsi",
+            "--meta",
+            meta,
+            "--questions",
+            tmp_path / "empty.jsonl",
+            "--out",
+            tmp_path / "out" / "a.parquet",
+        ],
         "schemas": [tmp_path / "out"],
     }[command]
     assert_one_line(scan2qa(command, *arguments), 1, str(tmp_path / "out"), "No space left on device): free some space")

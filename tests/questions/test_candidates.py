@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
-from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
+from tests.tables import candidates
 
 STRICT = PROFILES["strict"]
 few = settings(max_examples=30)  # whole scenes, some hundred candidates each

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
-from pipeline.questions.arrays import Number
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.questions.choices import (
     FREEDOM,
     MARGIN,
@@ -18,6 +17,7 @@ from pipeline.questions.choices import (
     numeric_choices,
     order_options,
 )
+from pipeline.questions.task import Number
 
 COUNT, CM, METRES = Number(0, "objects"), Number(0, "cm", 0.4, 1.8), Number(1, "m")
 ids = st.integers(0, 2**53 - 1)
@@ -29,7 +29,7 @@ truths = st.one_of(
 
 
 def test_the_numbers_here_are_those_of_the_tasks() -> None:
-    used = {TASKS[t].number for t in ("object_counting", "object_size_estimation", "object_abs_distance")}
+    used = {TASKS[t].form for t in ("object_counting", "object_size_estimation", "object_abs_distance")}
     assert used == {COUNT, CM, METRES}
 
 

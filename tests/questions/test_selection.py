@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
-from pipeline.questions.candidates import candidates
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.selection import OVER_CAP, select
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.questions.task import Number
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import METADATA_TASKS, make_scene, random_objects
+from tests.tables import candidates
 
 MEDIUM = "object_rel_direction_medium"
 CAP = 6
@@ -135,7 +136,7 @@ def test_options_text_and_truth_agree(seed: int) -> None:
     """Whatever is offered contains the truth once, at the letter that is given; numbers get choices of their own."""
     for question in asked_in(select(of_random_scene(seed), TASKS, CAP)).to_pylist():
         task = TASKS[question["task"]]
-        numeric = task.number is not None
+        numeric = isinstance(task.form, Number)
         offered, letter = (
             (question["choices"], question["choice"]) if numeric else (question["options"], question["ground_truth"])
         )

@@ -1,39 +1,31 @@
-"""The 16 tasks of UrbanVideo-Bench, by their released names."""
+"""UrbanVideo-Bench."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.cases import UrbanTask
-from pipeline.benchmarks.urbanvideo.tasks.assisted import Causal, Counterfactual, SceneRecall
-from pipeline.benchmarks.urbanvideo.tasks.captions import TrajectoryCaptioning
-from pipeline.benchmarks.urbanvideo.tasks.duration import Duration
-from pipeline.benchmarks.urbanvideo.tasks.ends import ObjectRecall, StartEndPosition
-from pipeline.benchmarks.urbanvideo.tasks.goal import Association, GoalDetection
-from pipeline.benchmarks.urbanvideo.tasks.maps import CognitiveMap
-from pipeline.benchmarks.urbanvideo.tasks.planning import HighLevelPlanning
-from pipeline.benchmarks.urbanvideo.tasks.position import LandmarkPosition
-from pipeline.benchmarks.urbanvideo.tasks.progress import ProgressEvaluation
-from pipeline.benchmarks.urbanvideo.tasks.proximity import Proximity
-from pipeline.benchmarks.urbanvideo.tasks.sequence import ActionGeneration, SequenceRecall
+from pipeline.benchmarks.benchmark import Benchmark, Card
+from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
+from pipeline.benchmarks.urbanvideo.columns import COLUMNS
+from pipeline.benchmarks.urbanvideo.pictures import map_pictures
+from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.worlds.flight.view import FlightView
+from pipeline.worlds.flight.world import FLIGHT
 
-# In the order of table 1: recall, perception, reasoning, navigation.
-_ALL: Final[tuple[UrbanTask, ...]] = (
-    TrajectoryCaptioning(),
-    SequenceRecall(),
-    ObjectRecall(),
-    SceneRecall(),
-    StartEndPosition(),
-    Proximity(),
-    Duration(),
-    LandmarkPosition(),
-    GoalDetection(),
-    CognitiveMap(),
-    Causal(),
-    Counterfactual(),
-    Association(),
-    ProgressEvaluation(),
-    HighLevelPlanning(),
-    ActionGeneration(),
+URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
+    name="urbanvideo",
+    title="UrbanVideo-Bench",
+    worlds=(FLIGHT,),
+    tasks=tuple(URBAN_TASKS.values()),
+    profiles=PROFILES,
+    view=FlightView,
+    columns=COLUMNS,
+    card=Card(
+        about="Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
+        media="`video_id` names them",
+        parts={"maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn."},
+    ),
+    pictures=map_pictures,
+    author=Writer(),
 )
-URBAN_TASKS: Final[dict[str, UrbanTask]] = {task.name: task for task in _ALL}

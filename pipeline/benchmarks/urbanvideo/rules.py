@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Final
+
+from pydantic import Field
+
+from pipeline.worlds.flight.view import FlightRules, FlightView
 
 
-class UrbanRules(BaseModel):
+class UrbanRules(FlightRules):
     """When a question about a flight is asked. Any of them can be set in a build's configuration."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # Movements
     step_margin_min: float = Field(default=1.2, description="times what a movement needs at least to be one")
@@ -29,8 +31,6 @@ class UrbanRules(BaseModel):
     # A movement's ends are known within 0.4 s: its length within 0.8 s, twice the shorter within 1.6 s.
     duration_twice_gap_min_s: float = Field(default=2.4, description="between the longer and twice the shorter")
     # Landmarks
-    landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
-    reach_m: float = Field(default=100.0, description="from the path to a landmark, where no view is known")
     near_max_m: float = Field(default=60.0, description="of an end of the path to the landmark it is said to be near")
     beside_max_m: float = Field(default=30.0, description="from a landmark to the one next to it: about a street")
     second_ratio_min: float = Field(
@@ -41,7 +41,6 @@ class UrbanRules(BaseModel):
     still_max: float = Field(default=0.05, gt=0, lt=1, description="proximity: share within which it stays the same")
     window_min_s: float = Field(default=3.0, description="proximity: shortest stretch asked about")
     # Directions and views
-    moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
     direction_margin_min_deg: float = Field(default=15.0, description="to the sectors' edges at 45 and 135 degrees")
     half_width_max_deg: float = Field(default=30.0, description="half the angle under which a landmark is seen")
     elevation_min_deg: float = Field(default=15.0, description="above or below: of its top, from the horizon")
@@ -61,3 +60,7 @@ class UrbanRules(BaseModel):
     detour_max: float = Field(default=1.05, description="way by a landmark on the straight way, over that way")
     wrong_detour_min: float = Field(default=1.3, description="the same by a landmark that is offered as wrong")
     plan_min_m: float = Field(default=15.0, description="of legs: nearer, one is there already")
+
+
+UrbanView = FlightView[UrbanRules]  # as the tasks see a flight
+PROFILES: Final[dict[str, UrbanRules]] = {"strict": UrbanRules()}

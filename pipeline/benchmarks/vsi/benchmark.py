@@ -1,27 +1,34 @@
-"""The tasks, by the question type they answer."""
+"""VSI-Bench."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.vsi.tasks.abs_distance import AbsDistance
-from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
-from pipeline.benchmarks.vsi.tasks.counting import ObjectCounting
-from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS, RelDirection
-from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
-from pipeline.benchmarks.vsi.tasks.room import RoomSize
-from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
-from pipeline.benchmarks.vsi.tasks.size import ObjectSize
-from pipeline.questions.arrays import Task
+from pipeline.benchmarks.benchmark import Audit, Benchmark, Card
+from pipeline.benchmarks.vsi.audit import audit, coverage
+from pipeline.benchmarks.vsi.columns import COLUMNS
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.worlds.indoor.view import IndoorView
+from pipeline.worlds.indoor.world import INDOOR
 
-_ALL: Final[tuple[Task, ...]] = (
-    ObjectCounting(),
-    ObjectSize(),
-    RoomSize(),
-    AbsDistance(),
-    RelDistance(),
-    *(RelDirection(level) for level in LEVELS),
-    AppearanceOrder(),
-    RoutePlanning(),
+VSI: Final = Benchmark[ScanView, Rules](
+    name="vsi",
+    title="VSI-Bench",
+    worlds=(INDOOR,),
+    tasks=tuple(TASKS.values()),
+    profiles=PROFILES,
+    view=IndoorView,
+    columns=COLUMNS,
+    card=Card(
+        about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
+        media="`dataset` and `scene_name` name them",
+        quirks={"official": "Profile `official` repeats the quirks of the released benchmark (see scan2qa's README)."},
+    ),
+    audit=Audit(
+        reader="vsi_meta",
+        answer=audit,
+        cover=coverage,
+        tolerances={"object_abs_distance": (0.1, "m")},
+    ),
 )
-TASKS: Final[dict[str, Task]] = {task.name: task for task in _ALL}  # of scans

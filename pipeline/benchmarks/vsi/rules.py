@@ -6,19 +6,16 @@ numbers come from the paper ("Thinking in Space", appendix B.1) and from the rel
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from pipeline.worlds.indoor.view import IndoorRules, IndoorView
 
 
-class Rules(BaseModel):
+class Rules(IndoorRules):
     """Limits of one profile; metres, square metres, degrees. Any of them can be set in a build's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
-    refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
-    refuse_unseen: bool = Field(description="objects that the examined video never shows are not asked or counted")
     first_gap_min_s: float = Field(default=1.0, description="appearance order: between any two first times")
     turn_margin_min_deg: float = Field(default=10.0, description="routes: from 30 and 135 degrees of turn")
     leg_min_m: float = Field(default=0.5, description="routes: shortest way between two turns")
@@ -53,4 +50,5 @@ STRICT: Final = Rules(
     horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
     hard_margin_two_sided=True,
 )
-PROFILES: Final[dict[str, Rules]] = {"official": OFFICIAL, "strict": STRICT}
+ScanView = IndoorView[Rules]  # as the tasks see a scan
+PROFILES: Final[dict[str, Rules]] = {"strict": STRICT, "official": OFFICIAL}  # the first is the default

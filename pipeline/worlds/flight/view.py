@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import turn_between_deg
@@ -16,7 +16,6 @@ from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
 from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
 
-DEFAULT_RULES: Final = UrbanRules()
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 _SPACING_S: Final = 10
 _EPS_S: Final = 1e-6  # times are sums of steps
@@ -26,7 +25,20 @@ _NO_MOTION: Final = Motion(
 )  # fmt: skip
 
 
-class FlightView:
+class FlightRules(BaseModel):
+    """The limits that every benchmark over flights sets; its own rules extend them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
+    reach_m: float = Field(default=100.0, description="from the path to a landmark, where no view is known")
+    moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
+
+
+R = TypeVar("R", bound=FlightRules)
+
+
+class FlightView(Generic[R]):
     """A flight under its rules. Unknown numbers are NaN.
 
     Args:
@@ -46,7 +58,7 @@ class FlightView:
         places: landmarks that can be named, by name.
     """
 
-    def __init__(self, scene: FlightScene, rules: UrbanRules = DEFAULT_RULES) -> None:
+    def __init__(self, scene: FlightScene, rules: R) -> None:
         self.scene, self.rules, self.flight = scene, rules, scene.facts
         self.observed = scene.facts.motion is not None
         self.motion = motion = scene.facts.motion or _NO_MOTION

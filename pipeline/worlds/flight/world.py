@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.worlds.flight.facts import Flight
+from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
@@ -18,6 +19,14 @@ def _write_samples(folder: Path) -> None:
     write_flights(folder / Flights.name)
 
 
+def _sight(scenes: Sequence[FlightScene]) -> list[str]:
+    return [
+        f"- What the {len(scenes)} flights do and see comes from their logs and maps, not from their pictures. Where",
+        "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
+        "  carries `model_assisted`.",
+    ]
+
+
 FLIGHT: Final = World(
     name="flight",
     units="flights",
@@ -26,4 +35,6 @@ FLIGHT: Final = World(
     config=MotionConfig,
     observe=observe_flight,
     samples=Samples(_write_samples, (Flights.name,)),
+    sight=_sight,
+    bulky=("motion",),
 )

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.benchmarks.vsi.rules import Rules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
+from pipeline.questions.rules import lists
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
 
 
-class SceneView:
+class IndoorRules(BaseModel):
+    """The limits that every benchmark over indoor scans sets; its own rules extend them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
+    refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
+    refuse_unseen: bool = Field(description="objects that the examined video never shows are not asked or counted")
+
+
+R = TypeVar("R", bound=IndoorRules)
+
+
+class IndoorView(Generic[R]):
     """A scene as arrays under one profile.
 
     Attributes:
@@ -29,7 +44,7 @@ class SceneView:
         first: (C,) index of each category's first box (meaningless where it has none).
     """
 
-    def __init__(self, scene: IndoorScene, rules: Rules) -> None:
+    def __init__(self, scene: IndoorScene, rules: R) -> None:
         self.scene = scene
         self.rules = rules
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
@@ -53,7 +68,12 @@ class SceneView:
         self.first = np.minimum(first, max(len(objects) - 1, 0))
         self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
 
-    def problem(self, category: int, slot: Slot) -> Rejection | None:
+    @property
+    def names(self) -> StrArray:
+        """What can be an operand: the categories (C,)."""
+        return self.categories
+
+    def problem(self, category: int, slot: str) -> Rejection | None:
         """Why a category cannot stand in a slot, or None if it can."""
         name = str(self.categories[category])
         if self.unseen[category] and not self.boxed[category]:
@@ -119,6 +139,15 @@ class SceneView:
             pixels = item.visibility.budgets if item.visibility else {}
             shown[category] &= [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
         return shown
+
+    def visible_in(self, operands: IntArray, kept: BoolArray) -> pa.Array:
+        """Frame budgets that show every object of each question (n, k); null where the video was not examined."""
+        observation = self.scene.facts.observation
+        if observation is None or operands.shape[1] == 0:
+            return pa.nulls(len(kept), pa.list_(pa.int32()))
+        shown = (self.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
+        budgets = np.broadcast_to(np.array(observation.budgets, dtype=np.int32), shown.shape)
+        return lists(pa.array(budgets[shown], pa.int32()), shown.sum(1), kept)
 
     def center_m(self, category: IntArray) -> FloatArray:
         """Centre (n, 3) of each category's first box."""

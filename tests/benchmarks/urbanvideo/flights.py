@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
-from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, View
 from pipeline.worlds.flight.view import FlightView
+from tests.tables import candidates as urban_candidates
 
 RATE_HZ = 5
 # Movement, seconds, metres or degrees: ("fly forward", 10, 100), ("turn left", 5, 90), ("hover", 4, 0). A movement of

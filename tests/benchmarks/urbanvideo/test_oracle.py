@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from tests.benchmarks.urbanvideo.flights import random_flight, rows, words_of
 from tests.oracles.flight_answers import judge
 from tests.oracles.made_flights import truth_of_made

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.parquet import read_table
 from pipeline.core.templates import load_template
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
@@ -33,7 +34,7 @@ from tests.oracles.sample_flights import (
 
 IDS = tuple(plan.id for plan in PLANS)
 NOISY, GAP, NO_HEADING = "water_tower", "old_quarter", "market_hall"
-FACTS = tuple(name for name, task in URBAN_TASKS.items() if task.facts)
+FACTS = tuple(name for name, task in URBAN_TASKS.items() if not isinstance(task, Assisted))
 TOLD_WITHOUT_HEADING = {"ascend", "descend", "hover"}
 MOVEMENTS = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
 LEAST_S = 2.0  # a shorter rest, at a border of the video, is no hovering
@@ -72,13 +73,13 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 def uncapped(flights: Path) -> BuildConfig:
     """Everything that may be asked."""
-    return BuildConfig.model_validate(
+    return build_config(
         {
-            "build": "urban",
+            "build": "urbanvideo",
+            "benchmark": "urbanvideo",
             "roots": {"flights": flights},
             "author": {"model": None},
             "select": {"per_scene_and_task": 1000},
-            "export": {"layout": "urban"},
             "video": False,
         }
         | UNASKED

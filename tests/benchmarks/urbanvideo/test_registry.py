@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
-from pipeline.benchmarks.urbanvideo.candidates import urban_candidates
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
 from pipeline.benchmarks.urbanvideo.tasks.progress import actions_of
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import FlightScene
@@ -24,6 +25,7 @@ from tests.benchmarks.urbanvideo.flights import (
     row,
     rows,
 )
+from tests.tables import candidates as urban_candidates
 
 RELEASED = (
     "Trajectory Captioning", "Sequence Recall", "Object Recall", "Scene Recall", "Start/End Position", "Proximity",
@@ -44,7 +46,7 @@ def whole(**more: object) -> FlightScene:
 
 def test_all_tasks_by_their_released_names() -> None:
     assert tuple(URBAN_TASKS) == RELEASED
-    assert tuple(name for name, task in URBAN_TASKS.items() if not task.facts) == ASSISTED
+    assert tuple(name for name, task in URBAN_TASKS.items() if isinstance(task, Assisted)) == ASSISTED
     for task in URBAN_TASKS.values():
         assert load_template(task.template).version == 1
         assert task.definition
@@ -139,7 +141,7 @@ def test_answers_of_one_flight() -> None:
     assert "Fly forward" not in row(scene, "Action Generation", "0:16", *route)["wrong"]
     assert row(scene, "Progress Evaluation", "0:11", *ROUTE)["answer"] == "Fly to the crossing"
     assert set(row(scene, "Progress Evaluation", "0:11", *ROUTE)["wrong"]) == {*ROUTE} - {"Fly to the crossing"}
-    assert urban_candidates(FlightView(scene), list(URBAN_TASKS.values())).schema == CANDIDATES
+    assert urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values())).schema == CANDIDATES
 
 
 def test_a_route_does_not_speak_of_every_pause() -> None:
@@ -285,7 +287,7 @@ def test_one_landmark_alone() -> None:
 
 def test_the_same_bytes_again() -> None:
     tasks = list(URBAN_TASKS.values())
-    first, second = (urban_candidates(FlightView(random_flight(3)), tasks) for _ in range(2))
+    first, second = (urban_candidates(FlightView(random_flight(3), UrbanRules()), tasks) for _ in range(2))
     assert first.equals(second)
 
 
@@ -295,8 +297,8 @@ def test_a_long_flight_in_a_city_costs_little() -> None:
     moved = motion([kinds[i % 4] for i in range(60)])
     places = [mark(f"house {i}", *rng.uniform(-300, 300, 2).tolist()) for i in range(2000)]
     scene = flight(moved, places, goal="house 7", route=["Fly forward"] * 60)
-    urban_candidates(FlightView(scene), list(URBAN_TASKS.values()))
+    urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
     begin = time.process_time()
-    found = urban_candidates(FlightView(scene), list(URBAN_TASKS.values()))
+    found = urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
     assert time.process_time() - begin < 1.0  # 0.2 s on one core: a flight of 7.5 minutes
     assert 100 < len(found) < 5000

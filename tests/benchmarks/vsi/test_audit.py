@@ -10,26 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.benchmarks.vsi.audit import (
-    STATUSES,
-    Finding,
-    Published,
-    audit,
-    audit_table,
-    coverage,
-    operands_of,
-    read_questions,
-)
-from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.audit import audit, coverage, operands_of
 from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import asked_in
-from pipeline.questions.candidates import candidates
+from pipeline.questions.audited import STATUSES, audit_table
+from pipeline.questions.audited import Audited as Finding
+from pipeline.questions.published import Published
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import DIRECTIONS, METADATA_TASKS, cube, make_doubt, make_scene, random_objects
 from tests.core.test_templates import PAPER, RELEASED
+from tests.tables import candidates, read_questions
 
 OFFICIAL, STRICT = PROFILES["official"], PROFILES["strict"]
 

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
 from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.questions.candidates import candidates
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
+from tests.tables import candidates
 
 SCENE = "arkitscenes/49900002"
 MIRRORED = {"left": "right", "Left": "Right"}

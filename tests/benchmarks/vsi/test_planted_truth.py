@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.vsi.benchmark import TASKS
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import read_table
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.stages.builder import Builder
@@ -36,11 +36,12 @@ class Built:
 @pytest.fixture(scope="module")
 def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("planted")
-    config = BuildConfig.model_validate(
+    config = build_config(
         {
             "build": "vsi",
+            "benchmark": "vsi",
             "roots": {name: samples.folder / name for name in ("scannet", "scannetpp", "arkitscenes")},
-            "observe": {"frames_per_second": 3.0, "min_pixels": PIXELS},
+            "observe": {"indoor": {"frames_per_second": 3.0, "min_pixels": PIXELS}},
             "video": False,
         }
         | UNASKED

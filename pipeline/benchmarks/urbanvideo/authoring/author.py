@@ -9,40 +9,32 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.benchmarks.urbanvideo.authoring.check import Measure, measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import AuthoredTask, Item, compose
+from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
+from pipeline.benchmarks.urbanvideo.authoring.compose import Item, compose
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
+from pipeline.benchmarks.urbanvideo.cases import UrbanTask
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
-from pipeline.llm.base import ModelSpec
+from pipeline.core.templates import load_template
+from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import FlightScene
 
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
-DECIMALS: Final = 6  # of numbers in tables
-
-
-class AuthorConfig(BaseModel):
-    """Stage `author`: which model writes, and how much it is asked at most (2 calls per flight and 1 per task)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    model: ModelSpec | None = Field(default=None, description="null: none writes; max_tokens: a few thousand")
-    questions_per_task: int = Field(default=2, ge=1, le=10)
 
 
 def author(
-    scene: FlightScene,
+    view: UrbanView,
     candidates: pa.Table,
     ask: Ask,
-    tasks: Sequence[AuthoredTask],
+    tasks: Sequence[UrbanTask],
     video: Path | None = None,
     questions_per_task: int = 2,
 ) -> pa.Table:
@@ -52,7 +44,7 @@ def author(
     number within the task and, once there is one, the question; refused rows keep what was written.
 
     Args:
-        scene: an observed flight; anything else gives no rows.
+        view: an observed flight.
         candidates: the rows from facts.
         ask: the model, through its cache.
         tasks: in the order of the rows.
@@ -66,8 +58,8 @@ def author(
     left = [task for task in tasks if task.name not in answered]
     rows = []
     if left:
-        for task, drafts in _drafts(Observed(scene.facts), ask, left, video, questions_per_task):
-            rows += [_row(scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
+        for task, drafts in _drafts(Observed(view), ask, left, video, questions_per_task):
+            rows += [_row(view.scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
 
@@ -82,8 +74,8 @@ class _Draft:
 
 
 def _drafts(
-    facts: Observed, ask: Ask, tasks: Sequence[AuthoredTask], video: Path | None, count: int
-) -> Iterator[tuple[AuthoredTask, list[_Draft]]]:
+    facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], video: Path | None, count: int
+) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
     """For each task so many drafts. A step that fails refuses all that would have come of it."""
     try:
         passages = narrate(facts, ask, video)
@@ -109,20 +101,18 @@ def _examined(item: Item, facts: Observed, known: Extract, before: Sequence[Item
     mended = relative(item, facts)
     passed: list[Measure] = []
     again = sum(tokens(other.question) == tokens(mended.question) for other in before)
-    repeated = Measure("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
+    repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
     for measure in chain(measures(mended, facts, known), [repeated]):
-        if not measure.ok:
-            measured = round(measure.measured, DECIMALS)
-            rejection = Rejection(reason=measure.reason, measured=measured, limit=measure.limit, unit=measure.unit)
-            return _Draft(mended, rejection, rewritten=mended != item)
+        if not measure.holds:
+            return _Draft(mended, measure.rejection(), rewritten=mended != item)
         passed.append(measure)
     return _Draft(mended, None, tuple(passed), mended != item)
 
 
-def _row(scene: FlightScene, task: AuthoredTask, number: int, draft: _Draft) -> dict[str, Any]:
+def _row(scene: FlightScene, task: UrbanTask, number: int, draft: _Draft) -> dict[str, Any]:
     operands = [str(number), *([draft.item.question] if draft.item else [])]
     row: dict[str, Any] = {
-        "id": question_ids(scene.id, task.name, task.template, [operands])[0],
+        "id": question_ids(scene.id, task.name, load_template(task.template).identity, [operands])[0],
         "scene": scene.id,
         "task": task.name,
         "operands": operands,
@@ -132,16 +122,4 @@ def _row(scene: FlightScene, task: AuthoredTask, number: int, draft: _Draft) -> 
         row |= {"answer": draft.item.answer, "wrong": list(draft.item.wrong), "wording": draft.item.question}
     if draft.rejection:
         return row | draft.rejection.model_dump()
-    return row | {"evidence": [_evidence(measure) for measure in draft.passed]}
-
-
-def _evidence(measure: Measure) -> dict[str, Any]:
-    """A kept rule, as the candidates from facts show theirs."""
-    return {
-        "name": measure.reason,
-        "subject": "rule",
-        "value": round(measure.measured, DECIMALS),
-        "relation": measure.relation,
-        "limit": measure.limit,
-        "unit": measure.unit,
-    }
+    return row | {"evidence": [measure.evidence() for measure in draft.passed]}

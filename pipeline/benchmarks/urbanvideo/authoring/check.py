@@ -6,16 +6,15 @@ The reasons begin with the aspect under which people mended the questions of Urb
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Final, Literal
+from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, Item
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
-from pipeline.benchmarks.urbanvideo.authoring.observed import MARGIN_DEG, Observed, side_of
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     COMPASS,
     FACING,
@@ -39,6 +38,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     tokens,
     without,
 )
+from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 150)  # a given route is part of the question
 OPTION_WORDS: Final = 40
@@ -50,25 +50,6 @@ _LETTERED: Final = re.compile(r"(?:^|\s)\(?A[.):]\s.*\s\(?B[.):]\s", re.DOTALL)
 _SEVERAL: Final = re.compile(
     r"\b(?:all|none|both|any|some) of (?:the )?(?:above|these|those|them|options)\b|\ball above\b"
 )
-
-Relation = Literal[">=", "<="]
-_HOLDS: Final = {">=": operator.ge, "<=": operator.le}
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One rule applied: ``reason`` refuses the question unless ``measured relation limit``."""
-
-    reason: str
-    measured: float
-    relation: Relation
-    limit: float
-    unit: str
-
-    @property
-    def ok(self) -> bool:
-        """Whether the rule is kept."""
-        return bool(_HOLDS[self.relation](self.measured, self.limit))
 
 
 def measures(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
@@ -86,13 +67,13 @@ def options(item: Item) -> Iterator[Measure]:
     """Their number; one is right; no two say the same."""
     offered = (item.answer, *item.wrong)
     said = [tokens(option) for option in offered]
-    yield Measure("choices_too_few", len(offered), ">=", OPTIONS, "options")
-    yield Measure("choices_too_many", len(offered), "<=", OPTIONS, "options")
-    yield Measure("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
-    yield Measure("choices_not_one_right", sum(bool(_SEVERAL.search(plain(o))) for o in offered), "<=", 0, "options")
-    yield Measure("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
+    yield rule("choices_too_few", len(offered), ">=", OPTIONS, "options")
+    yield rule("choices_too_many", len(offered), "<=", OPTIONS, "options")
+    yield rule("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
+    yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(plain(o))) for o in offered), "<=", 0, "options")
+    yield rule("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
     same = sum(a == b for a, b in combinations(said[1:], 2))
-    yield Measure("choices_same_meaning", same, "<=", 0, "pairs of options")
+    yield rule("choices_same_meaning", same, "<=", 0, "pairs of options")
 
 
 def hallucination(item: Item, facts: Observed, known: Extract) -> Measure:
@@ -100,13 +81,13 @@ def hallucination(item: Item, facts: Observed, known: Extract) -> Measure:
     names = (*known.objects, *facts.kinds)
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
     unknown = {thing for thing in named if not covered(thing, names)}
-    return Measure("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
+    return rule("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
 
 
 def direction(item: Item, facts: Observed) -> Measure:
     """Points of the compass left in question and options; `relative` takes out those that it can."""
     texts = (item.question, item.answer, *item.wrong)
-    return Measure("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
+    return rule("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
 
 
 def agreement(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
@@ -119,34 +100,34 @@ def agreement(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
     if known.movements:
         asked = [m for m in movements(without(item.question, known.objects)) if _observable(m, facts)]
         never = sum(_not_made([m], known.movements) for m in asked)
-        yield Measure("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
+        yield rule("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
         said = [m for m in movements(without(item.answer, known.objects)) if _observable(m, facts)]
-        yield Measure("choices_contradict_movements", _not_made(said, known.movements), "<=", 0, "movements")
+        yield rule("choices_contradict_movements", _not_made(said, known.movements), "<=", 0, "movements")
     found = sides(item.answer)
     both = _named(f"{item.question} {item.answer}", facts)
     if len(both) == 1 and len(found) == 1:
         off_deg = facts.off_side_deg(both[0], found[0], item.time_s)
         if off_deg is not None:
-            yield Measure("direction_contradicts_pose", off_deg, "<=", MARGIN_DEG, "deg")
+            yield rule("direction_contradicts_pose", off_deg, "<=", facts.margin_deg, "deg")
     answer = plain(item.answer)
     if facts.views is not None and SEEN.search(answer) and not UNREAL.search(answer):
         unseen = [n for n in _named(item.answer, facts) if not facts.views.get(n)]
-        yield Measure("hallucination_never_in_view", len(unseen), "<=", 0, "landmarks")
+        yield rule("hallucination_never_in_view", len(unseen), "<=", 0, "landmarks")
 
 
 def letters(item: Item) -> Iterator[Measure]:
     """The model gives texts; the letter is drawn later."""
     lettered = sum(bool(_LETTER.fullmatch(option)) for option in (item.answer, *item.wrong))
-    yield Measure("choices_letter", lettered, "<=", 0, "options")
+    yield rule("choices_letter", lettered, "<=", 0, "options")
 
 
 def leaks(item: Item) -> Iterator[Measure]:
     """The question holds its right option and no other, or brings options of its own."""
     question = tokens(item.question)
     told = contains(question, tokens(item.answer)) and not any(contains(question, tokens(w)) for w in item.wrong)
-    yield Measure("invalid_or_ambiguous_answer_in_question", float(told), "<=", 0, "answers")
+    yield rule("invalid_or_ambiguous_answer_in_question", float(told), "<=", 0, "answers")
     listed = bool(_LETTERED.search(item.question))
-    yield Measure("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
+    yield rule("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
 
 
 def lengths(item: Item) -> Iterator[Measure]:
@@ -155,11 +136,11 @@ def lengths(item: Item) -> Iterator[Measure]:
     asked, right = len(item.question.split()), len(item.answer.split())
     longest_wrong = max(len(option.split()) for option in item.wrong)
     factor, more = STANDS_OUT
-    yield Measure("invalid_or_ambiguous_no_question", plain(item.question).count("?"), ">=", 1, "question marks")
-    yield Measure("invalid_or_ambiguous_too_short", asked, ">=", least, "words")
-    yield Measure("invalid_or_ambiguous_too_long", asked, "<=", most, "words")
-    yield Measure("choices_too_long", max(right, longest_wrong), "<=", OPTION_WORDS, "words")
-    yield Measure("choices_right_stands_out", right, "<=", factor * longest_wrong + more, "words")
+    yield rule("invalid_or_ambiguous_no_question", plain(item.question).count("?"), ">=", 1, "question marks")
+    yield rule("invalid_or_ambiguous_too_short", asked, ">=", least, "words")
+    yield rule("invalid_or_ambiguous_too_long", asked, "<=", most, "words")
+    yield rule("choices_too_long", max(right, longest_wrong), "<=", OPTION_WORDS, "words")
+    yield rule("choices_right_stands_out", right, "<=", factor * longest_wrong + more, "words")
 
 
 def relative(item: Item, facts: Observed) -> Item:
@@ -176,7 +157,7 @@ def relative(item: Item, facts: Observed) -> Item:
         hidden = without(text, facts.names)  # of the same length: places in it are places in the text
         for pattern in (FLOWN, PLACED):
             for match in reversed(list(pattern.finditer(hidden))):
-                side = side_of(COMPASS[re.sub(r"[- ]", "", match["point"].lower())] - heading)
+                side = facts.side_of(COMPASS[re.sub(r"[- ]", "", match["point"].lower())] - heading)
                 if side is None or FACING.search(hidden[: match.start()]):
                     continue
                 said = f"{match['go']} {FLOWN_AS[side]}" if pattern is FLOWN else PLACED_AS[side]

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, told
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
+from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.core.templates import load_template
 
 OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
@@ -25,26 +26,6 @@ _QUESTION: Final = record(
     objects={"type": "array", "items": _TEXT},
     time_s={"type": ["number", "null"]},
 )
-
-
-class AuthoredTask(Protocol):
-    """A task whose questions a model can write."""
-
-    @property
-    def name(self) -> str:
-        """As released."""
-
-    @property
-    def template(self) -> str:
-        """Path of its wording below ``templates/``."""
-
-    @property
-    def definition(self) -> str:
-        """What the task is."""
-
-    @property
-    def example(self) -> str:
-        """A good question of it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +46,7 @@ class Item:
 
 
 def compose(
-    task: AuthoredTask,
+    task: UrbanTask,
     facts: Observed,
     passages: Sequence[Passage],
     known: Extract,

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.tables import CANDIDATES
 
 
-class SceneRecall(UrbanTask):
+class Assisted(UrbanTask):
+    """A task that no facts answer: it has no candidates of its own."""
+
+    model_assisted = True
+
+    def candidates(self, view: UrbanView) -> pa.Table:
+        """None."""
+        return CANDIDATES.empty_table()
+
+
+class SceneRecall(Assisted):
     """Operands: when, in words ("during the descent near the destination")."""
 
     name = "Scene Recall"
-    template = "urban/scene_recall"
+    template = "urbanvideo/scene_recall"
     slots = ("when",)
-    model_assisted = True
-    facts = False
     definition = "Describe the scene that the agent observes during a given movement."
     example = "What scene is observed in the initial stage?"
 
 
-class Causal(UrbanTask):
+class Causal(Assisted):
     """Operands: what the drone does, in words ("tilt the camera down when it nears the red building")."""
 
     name = "Causal"
-    template = "urban/causal"
+    template = "urbanvideo/causal"
     slots = ("action",)
-    model_assisted = True
-    facts = False
     definition = "Tell why the agent performed a given action."
     example = "Why does the UAV adjust the pan tilt angle downwards when nearly approaching the red building?"
 
 
-class Counterfactual(UrbanTask):
+class Counterfactual(Assisted):
     """Operands: what the drone does ("ascending at first"), and what it might do ("flies at a lower altitude")."""
 
     name = "Counterfactual"
-    template = "urban/counterfactual"
+    template = "urbanvideo/counterfactual"
     slots = ("actual", "alternative")
-    model_assisted = True
-    facts = False
     definition = "Tell whether an alternative movement would also complete the task, and how its route would be."
     example = (
         "Instead of ascending in the initial stage, if the UAV flies at a lower altitude, can it still find the red "

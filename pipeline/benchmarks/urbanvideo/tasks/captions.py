@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import LEAST_M
 from pipeline.worlds.flight.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
-from pipeline.worlds.flight.view import FlightView
 
 
 class Leg(NamedTuple):
@@ -40,13 +40,13 @@ class TrajectoryCaptioning(UrbanTask):
     """Operands: begin and end of a stretch of a few movements, or of a short flight as a whole."""
 
     name = "Trajectory Captioning"
-    template = "urban/trajectory_captioning"
+    template = "urbanvideo/trajectory_captioning"
     slots = ("start", "end")
     needs = frozenset(("steps",))
     definition = "Summarize the agent's movement path using visual cues and landmarks."
     example = "Summarize the drone's movement from 0:10 to 0:55."
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every run of `caption_steps` movements, and the whole flight if it has few."""
         n, length = len(view.steps), view.rules.caption_steps
         runs = [(i, i + length) for i in range(n - length + 1)]
@@ -55,8 +55,8 @@ class TrajectoryCaptioning(UrbanTask):
         for first, last in runs:
             yield self._case(view, view.steps[first:last])
 
-    def _case(self, view: FlightView, steps: Sequence[Step]) -> Case:
-        case = Case(clock(max(0, round(steps[0].start_s))), clock(round(min(steps[-1].end_s, view.end_s))))
+    def _case(self, view: UrbanView, steps: Sequence[Step]) -> FlightCase:
+        case = FlightCase(clock(max(0, round(steps[0].start_s))), clock(round(min(steps[-1].end_s, view.end_s))))
         for step in steps:
             case.step(view, step)
         for before, after in pairwise(steps):
@@ -72,12 +72,12 @@ def _caption(legs: Sequence[Leg]) -> str:
     return f"It {', then '.join(leg.words() for leg in legs)}."
 
 
-def _on_ground(view: FlightView, t_s: float) -> bool:
+def _on_ground(view: UrbanView, t_s: float) -> bool:
     at = view.index(max(0.0, t_s))
     return at is not None and bool(view.height_m[at] <= view.rules.ground_max_m)
 
 
-def _toward(view: FlightView, step: Step, case: Case) -> str | None:
+def _toward(view: UrbanView, step: Step, case: FlightCase) -> str | None:
     """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end."""
     rules = view.rules
     start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))

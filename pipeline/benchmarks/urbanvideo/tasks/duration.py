@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, sentence
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, sentence
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.worlds.flight.steps import Step
-from pipeline.worlds.flight.view import FlightView
 
 TWICE: Final = 2.0
 
@@ -20,13 +20,13 @@ class Duration(UrbanTask):
     """
 
     name = "Duration"
-    template = "urban/duration"
+    template = "urbanvideo/duration"
     slots = ("first", "second")
     needs = frozenset(("steps", "seconds"))
     definition = "Tell which of two movements takes longer."
     example = "Which takes longer, the agent's movement through the alley or its descent to the balcony?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every pair of kinds of movements, each at its first occurrence."""
         kinds: dict[str, Step] = {}
         for step in view.steps:
@@ -34,9 +34,9 @@ class Duration(UrbanTask):
         for first, second in combinations(kinds.values(), 2):
             yield self._case(view, first, second)
 
-    def _case(self, view: FlightView, first: Step, second: Step) -> Case:
+    def _case(self, view: UrbanView, first: Step, second: Step) -> FlightCase:
         rules = view.rules
-        case = Case(first.says("ing"), second.says("ing"))
+        case = FlightCase(first.says("ing"), second.says("ing"))
         for step in (first, second):
             case.once(view, step)
             case.step(view, step)

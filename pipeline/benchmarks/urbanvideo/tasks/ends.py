@@ -7,23 +7,23 @@ from itertools import product
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.view import FlightView
 
 
 class StartEndPosition(UrbanTask):
     """No operands. Truth: the landmarks nearest to the two ends of the path."""
 
     name = "Start/End Position"
-    template = "urban/start_end_position"
+    template = "urbanvideo/start_end_position"
     needs = frozenset(("places",))
     definition = "Tell where the agent's movement starts and where it ends."
     example = "Where are the starting point and final destination of the agent's movement?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """One."""
-        case, rules = Case(), view.rules
+        case, rules = FlightCase(), view.rules
         case.require("start_not_tracked", view.t_s[0], "<=", 2 * rules.cut_off_max_s, "s")
         case.require("end_not_tracked", view.end_s - view.t_s[-1], "<=", 2 * rules.cut_off_max_s, "s")
         nearest = []
@@ -45,18 +45,18 @@ class ObjectRecall(UrbanTask):
     """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
 
     name = "Object Recall"
-    template = "urban/object_recall"
+    template = "urbanvideo/object_recall"
     slots = ("landmark",)
     needs = frozenset(("places",))
     model_assisted = True
     definition = "Identify the object that is located next to a given landmark."
     example = "What is located next to the Central ALL-STAR cafe?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that may be asked about."""
         rules, places = view.rules, view.places
         for landmark in sorted(view.pool):
-            case = Case(places[landmark].label)
+            case = FlightCase(places[landmark].label)
             gap = places.gaps_m(landmark)
             between = np.hypot(*(places.center - places[landmark].center).T)
             touching = np.flatnonzero(gap <= 0)

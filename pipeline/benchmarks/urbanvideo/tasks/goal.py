@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.view import FlightView
 
 THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
                  "Yes, in the right third of the view")  # fmt: skip
@@ -21,7 +21,7 @@ class GoalDetection(UrbanTask):
     """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
 
     name = "Goal Detection"
-    template = "urban/goal_detection"
+    template = "urbanvideo/goal_detection"
     slots = ("goal", "time")
     needs = frozenset(("places", "heading", "height", "views", "goal"))
     definition = "Given the navigation goal, tell whether it is in the field of view, and where in it."
@@ -30,16 +30,16 @@ class GoalDetection(UrbanTask):
         "field of view? If yes, where is the destination in the view?"
     )
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """The middle of every movement."""
         for second, index in view.moments:
             yield self._case(view, second, index)
 
-    def _case(self, view: FlightView, second: int, index: int) -> Case:
+    def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
         rules = view.rules
         goal = _goal(view)
         label = view.places[goal].label
-        case = Case(label, clock(second))
+        case = FlightCase(label, clock(second))
         signed = view.in_view_s(goal, second)
         case.fact("times_in_view", label, view.times_in_view(goal), "times")
         case.require("view_just_changed", abs(signed), ">=", rules.view_margin_min_s, "s", label)
@@ -68,7 +68,7 @@ class Association(UrbanTask):
     """Operands: the goal and a second at which it is not in view. Truth: the landmark in view that is nearest to it."""
 
     name = "Association"
-    template = "urban/association"
+    template = "urbanvideo/association"
     slots = ("goal", "time")
     needs = frozenset(("places", "views", "goal"))
     model_assisted = True
@@ -78,7 +78,7 @@ class Association(UrbanTask):
         "location, and where?"
     )
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """The middle of every movement at which the goal is not in view."""
         goal = _goal(view)
         mark = view.places[goal]
@@ -86,9 +86,11 @@ class Association(UrbanTask):
         for second, _ in view.moments:
             signed = view.in_view_s(goal, second)
             if signed < 0:
-                yield self._case(view, Case(mark.label, clock(second)), gap, -signed, second)
+                yield self._case(view, FlightCase(mark.label, clock(second)), gap, -signed, second)
 
-    def _case(self, view: FlightView, case: Case, gap: dict[int, float], unseen_s: float, second: int) -> Case:
+    def _case(
+        self, view: UrbanView, case: FlightCase, gap: dict[int, float], unseen_s: float, second: int
+    ) -> FlightCase:
         rules = view.rules
         in_view_s = {i: view.in_view_s(i, second) for i in gap}
         visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
@@ -111,13 +113,13 @@ class Association(UrbanTask):
         return case.ask(label, (view.places[i].label for i in wrong))
 
 
-def _goal(view: FlightView) -> int:
+def _goal(view: UrbanView) -> int:
     if view.goal is None:
         raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
     return view.goal
 
 
-def _across(view: FlightView, place: int, index: int) -> tuple[float, float]:
+def _across(view: UrbanView, place: int, index: int) -> tuple[float, float]:
     """Left and right edge of a place in the picture, -1 to 1 between its edges; NaN if the pose is not known."""
     camera, mark = view.flight.camera, view.places[place]
     if camera is None:

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.templates import Operands
-from pipeline.worlds.flight.view import FlightView
 
 EMPTY, PATH, START, END = ".", "*", "S", "E"
 ROW_SEPARATOR: Final = " / "
@@ -27,25 +27,25 @@ class CognitiveMap(UrbanTask):
     """
 
     name = "Cognitive Map"
-    template = "urban/cognitive_map"
+    template = "urbanvideo/cognitive_map"
     needs = frozenset(("places",))
     definition = "Summarize historical movement observations into a cognitive map."
     example = "Which map shows the drone's path and the landmarks that it passed?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """One, with the landmarks nearest to the path."""
         chosen = sorted(view.pool[: view.rules.map_landmarks])
         if chosen:
             yield self._case(view, chosen)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `UrbanTask.fields`."""
+        """The landmarks as a legend of digits."""
         return {"legend": "; ".join(f"{digit} = {label}" for digit, label in enumerate(operands, start=1))}
 
-    def _case(self, view: FlightView, chosen: list[int]) -> Case:
+    def _case(self, view: UrbanView, chosen: list[int]) -> FlightCase:
         rules = view.rules
         labels = [view.places[i].label for i in chosen]
-        case = Case(*labels)
+        case = FlightCase(*labels)
         path, marks = view.enu_m[:, :2], view.places.center[chosen]
         extent = float(np.hypot(*(path.max(0) - path.min(0))))
         case.require("path_too_short", extent, ">=", rules.map_extent_min_m, "m")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
-from pipeline.worlds.flight.view import FlightView
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 
 
 class HighLevelPlanning(UrbanTask):
@@ -17,7 +17,7 @@ class HighLevelPlanning(UrbanTask):
     """
 
     name = "High-level Planning"
-    template = "urban/high_level_planning"
+    template = "urbanvideo/high_level_planning"
     slots = ("goal", "time")
     needs = frozenset(("places", "goal"))
     definition = "Given the navigation goal at the start, make the next plan from the current location."
@@ -26,16 +26,16 @@ class HighLevelPlanning(UrbanTask):
         "what should the UAV approach next?"
     )
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """The middle of every movement."""
         for second, index in view.moments:
             yield self._case(view, second, index)
 
-    def _case(self, view: FlightView, second: int, index: int) -> Case:
+    def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
         rules, goal = view.rules, view.goal
         if goal is None:
             raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
-        case = Case(view.places[goal].label, clock(second))
+        case = FlightCase(view.places[goal].label, clock(second))
         others = [i for i in view.pool if i != goal and view.seen_by(i, second)]
         center = view.places.center
         here = view.enu_m[index, :2]

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import relative_bearing_deg
-from pipeline.worlds.flight.view import FlightView
 
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
 BELOW, ABOVE = "below it", "rising above it"
@@ -23,21 +23,21 @@ class LandmarkPosition(UrbanTask):
     """
 
     name = "Landmark Position"
-    template = "urban/landmark_position"
+    template = "urbanvideo/landmark_position"
     slots = ("landmark", "time")
     needs = frozenset(("places", "heading", "height"))
     definition = "Tell the agent's current position relative to a landmark."
     example = "The direction of the lake from the UAV's egocentric view:"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that the video has shown, in the middle of every movement."""
         for second, index in view.moments:
             for place in view.pool:
                 yield self._case(view, place, second, index)
 
-    def _case(self, view: FlightView, place: int, second: int, index: int) -> Case:
+    def _case(self, view: UrbanView, place: int, second: int, index: int) -> FlightCase:
         rules, mark = view.rules, view.places[place]
-        case = Case(mark.label, clock(second))
+        case = FlightCase(mark.label, clock(second))
         case.shown(view, place, second)
         east, north, up = view.enu_m[index]
         away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))
@@ -61,7 +61,7 @@ class LandmarkPosition(UrbanTask):
         return case.ask(_words(SECTORS[sector], vertical), texts)
 
 
-def _vertical(case: Case, away: float, radius: float, up: float, top: float, least_deg: float) -> str | None:
+def _vertical(case: FlightCase, away: float, radius: float, up: float, top: float, least_deg: float) -> str | None:
     """Whether the top is below or above; None where it is about level, or not known.
 
     Measured to the far side of the landmark, where its top is nearest to the horizon.

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import TILTS, Actions, Step
-from pipeline.worlds.flight.view import FlightView
 
 _IDLE: Final[Actions] = TILTS | {"hover"}
 _FLY: Final = r"\b(?:fly|go|move|head|proceed|continue|advance|strafe|shift|drift)(?:ing)?\b"
@@ -40,7 +40,7 @@ class ProgressEvaluation(UrbanTask):
     """
 
     name = "Progress Evaluation"
-    template = "urban/progress_evaluation"
+    template = "urbanvideo/progress_evaluation"
     needs = frozenset(("steps", "route"))
     definition = "Given the navigation route at the start, analyze which step the navigation is currently performing."
     example = (
@@ -48,7 +48,7 @@ class ProgressEvaluation(UrbanTask):
         "current move?"
     )
 
-    def obstacle(self, view: FlightView) -> Rejection | None:
+    def obstacle(self, view: UrbanView) -> Rejection | None:
         """The route is not understood, or is not what was flown."""
         found = super().obstacle(view)
         if found is not None:
@@ -66,13 +66,13 @@ class ProgressEvaluation(UrbanTask):
             return Rejection(reason=reason, measured=len(ways), limit=1, unit="ways")
         return None
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """The middle of every movement that carries out a step."""
         route = view.flight.route
         (flown,) = ways_to_fly([actions_of(words) for words in route], view.steps)
         for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
             middle = round((step.start_s + step.end_s) / 2)
-            case = Case(clock(middle), *route)
+            case = FlightCase(clock(middle), *route)
             case.fact("step", words, number, "of the route")
             case.step(view, step)
             inside = min(middle - step.start_s, step.end_s - middle)
@@ -82,7 +82,7 @@ class ProgressEvaluation(UrbanTask):
             yield case.ask(words, route)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `UrbanTask.fields`."""
+        """The route in one field, its steps numbered."""
         time, *route = operands
         return {"route": STEP_SEPARATOR.join(route), "time": time}
 

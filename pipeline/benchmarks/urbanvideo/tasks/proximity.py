@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.view import FlightView
 
 COURSES: Final = (
     "It comes closer throughout",
@@ -45,13 +45,13 @@ class Proximity(UrbanTask):
     """
 
     name = "Proximity"
-    template = "urban/proximity"
+    template = "urbanvideo/proximity"
     slots = ("landmark", "start", "end")
     needs = frozenset(("places", "height"))
     definition = "Tell how the distance between the agent and an object changes during a movement."
     example = "How does the distance between the agent and the rooftop change after the agent descends to street level?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark and stretch of one or three movements, and the flight as a whole."""
         if not view.pool:
             return
@@ -61,7 +61,7 @@ class Proximity(UrbanTask):
             pause_s = float(np.diff(np.concatenate([[first], view.t_s[at], [last]])).max())
             if len(at) < 2 or pause_s > view.rules.step_gap_max_s:
                 for place in view.pool:
-                    case = Case(view.places[place].label, clock(first), clock(last))
+                    case = FlightCase(view.places[place].label, clock(first), clock(last))
                     case.refuse("stretch_not_tracked", pause_s, view.rules.step_gap_max_s, "s")
                     yield case
                 continue
@@ -71,14 +71,14 @@ class Proximity(UrbanTask):
             ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
             change = change_of(ways, view.rules.change_min, view.rules.still_max)
             for row, place in enumerate(view.pool):
-                case = Case(view.places[place].label, clock(first), clock(last))
+                case = FlightCase(view.places[place].label, clock(first), clock(last))
                 case.require("track_interrupted", interruptions, "<=", 0, "parts")
                 case.shown(view, place, last)
                 self._judge(view, case, series[0, row], change.course[:, row], change.share[:, row])
                 yield case
 
     def _judge(
-        self, view: FlightView, case: Case, series: FloatArray, course: npt.NDArray[np.intp], share: FloatArray
+        self, view: UrbanView, case: FlightCase, series: FloatArray, course: npt.NDArray[np.intp], share: FloatArray
     ) -> None:
         rules = view.rules
         if (course < 0).any():
@@ -139,7 +139,7 @@ def _four(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Float
     return series[..., 0], series[..., -1], series.min(-1), series.max(-1)
 
 
-def _to_center(view: FlightView) -> tuple[FloatArray, FloatArray]:
+def _to_center(view: UrbanView) -> tuple[FloatArray, FloatArray]:
     """Distances (P, N) of the path to the centres, over ground, and to their feet in space."""
     chosen = [view.places[i] for i in view.pool]
     center = np.array([place.center for place in chosen])
@@ -148,7 +148,7 @@ def _to_center(view: FlightView) -> tuple[FloatArray, FloatArray]:
     return over_ground, np.hypot(over_ground, view.enu_m[None, :, 2] - foot[:, None])
 
 
-def _stretches(view: FlightView) -> list[tuple[int, int]]:
+def _stretches(view: UrbanView) -> list[tuple[int, int]]:
     """Begin and end in whole seconds, in order, each once."""
     steps, end = view.steps, int(view.end_s)
     runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pipeline.benchmarks.urbanvideo.cases import Case, UrbanTask, clock, sentence
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, sentence
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.templates import Operands
 from pipeline.worlds.flight.steps import Step, others, phrase
-from pipeline.worlds.flight.view import FlightView
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
 STEP_SEPARATOR = "; "
@@ -18,20 +18,20 @@ class SequenceRecall(UrbanTask):
     """Operands: a movement that occurs once. Truth: the one after it."""
 
     name = "Sequence Recall"
-    template = "urban/sequence_recall"
+    template = "urbanvideo/sequence_recall"
     slots = ("step",)
     needs = frozenset(("steps",))
     definition = "State the agent's next step after a given movement."
     example = "What is the agent's next step after changing direction to the left over the intersection?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every kind of movement but the last, at its first occurrence."""
         asked: set[str] = set()
         for before, after in pairwise(view.steps):
             words = before.says("ing")
             if words not in asked:
                 asked.add(words)
-                case = Case(words)
+                case = FlightCase(words)
                 case.once(view, before)
                 yield _next(view, case, before, after)
 
@@ -43,26 +43,26 @@ class ActionGeneration(UrbanTask):
     """
 
     name = "Action Generation"
-    template = "urban/action_generation"
+    template = "urbanvideo/action_generation"
     needs = frozenset(("steps", "goal or route"))
     definition = "Given the navigation goal or route at the start, generate the next control action from here."
     example = "Navigation Route: [...]. To finish the route, what are the best NEXT actions for the UAV?"
 
-    def cases(self, view: FlightView) -> Iterator[Case]:
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """The begin of every movement but the first."""
         flight = view.flight
         task = (ROUTE, *flight.route) if flight.route else (GOAL, str(flight.goal))
         for before, after in pairwise(view.steps):
-            case = Case(clock(max(0, round(after.start_s))), *task)
+            case = FlightCase(clock(max(0, round(after.start_s))), *task)
             yield _next(view, case, before, after)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `UrbanTask.fields`."""
+        """The goal or the route in one field."""
         time, kind, *words = operands
         return {"kind": kind, "task": STEP_SEPARATOR.join(words), "time": time}
 
 
-def _next(view: FlightView, case: Case, before: Step, after: Step) -> Case:
+def _next(view: UrbanView, case: FlightCase, before: Step, after: Step) -> FlightCase:
     """Asks for the movement after another; what the two share or do as well is no wrong option."""
     case.step(view, before)
     case.step(view, after)

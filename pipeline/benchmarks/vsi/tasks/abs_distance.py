@@ -4,51 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray
-from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.questions.arrays import Answers, Fact, Number, check, format_numbers
-from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.questions.arrays import Answers, ArrayTask, format_numbers
+from pipeline.questions.rules import Fact, check
+from pipeline.questions.task import Number
 
 
-class AbsDistance:
+class AbsDistance(ArrayTask[ScanView]):
     """Operands: two unique categories in alphabetical order. Truth: closest-point distance, one decimal (B.1)."""
 
     name = "object_abs_distance"
-    version = 1
     template = "vsi/object_abs_distance"
-    roles: tuple[str, ...] = ("first", "second")
-    slots: tuple[Slot, ...] = ("unique", "unique")
-    number = Number(decimals=1, unit="m")
+    roles = ("first", "second")
+    slots = ("unique", "unique")
+    form: Number = Number(decimals=1, unit="m")
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
-        """See `Task.obstacle`."""
-        return None
-
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """Every unordered pair of unique categories, (n, 2)."""
         unique = view.usable("unique")
         first, second = np.triu_indices(len(unique), k=1)
         return np.stack([unique[first], unique[second]], axis=1)
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The distance by the profile's metric."""
         first, second = operands.T
         distance = view.distance_m[first, second]
         return Answers(
-            truth=format_numbers(distance, self.number),
+            truth=format_numbers(distance, self.form),
             checks=(check("objects_too_close", distance, ">=", view.rules.abs_distance_min_m, "m"),),
             facts=(Fact("distance", view.pair_names(first, second), distance, "m"),),
         )
 
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """See `Task.labels`."""
-        return ()
-
-    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`."""
-        return {"first": operands[0], "second": operands[1]}
-
     def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """See `Task.canonical`."""
+        """Either order of the two is one question."""
         return tuple(sorted((str(fields["first"]), str(fields["second"]))))

@@ -6,14 +6,15 @@ from itertools import chain, combinations, permutations
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
-from pipeline.questions.arrays import Answers, Fact, check
-from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.questions.rules import Fact, check
 
 
-class AppearanceOrder:
+class AppearanceOrder(ArrayTask[ScanView]):
     """Operands: n categories in alphabetical order. Truth: the categories in order of first appearance.
 
     A category appears when the pixels of any of its objects first pass a threshold; times too close together are
@@ -22,29 +23,26 @@ class AppearanceOrder:
     """
 
     name = "obj_appearance_order"
-    version = 1
     template = "vsi/obj_appearance_order"
-    number = None
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices
-        self.roles: tuple[str, ...] = ("choice",) * choices
-        seen: Slot = "seen"
-        self.slots: tuple[Slot, ...] = (seen,) * choices
+        self.roles = ("choice",) * choices
+        self.slots = ("seen",) * choices
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
+    def obstacle(self, view: ScanView) -> Rejection | None:
         """Without an examined video nothing is known about appearance."""
         if view.scene.facts.observation is not None:
             return None
         return Rejection(reason="video_not_examined", measured=None, limit=None, unit=None)
 
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """Every set of categories that the video shows, (n, choices)."""
         seen = view.usable("seen") if self.obstacle(view) is None else ()
         sets = np.fromiter(chain.from_iterable(combinations(seen, self.choices)), dtype=np.intp)
         return sets.reshape(-1, self.choices)
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The order; evidence is every first time and the smallest gap between two of them."""
         first = view.first_seen_s[operands]
         names = np.take_along_axis(view.categories[operands], first.argsort(axis=1, kind="stable"), axis=1)
@@ -65,9 +63,9 @@ class AppearanceOrder:
         return tuple(LIST_SEPARATOR.join(order) for order in permutations(operands))
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`."""
+        """The categories in the order of the first option."""
         return {"choices": tuple(options[0].split(LIST_SEPARATOR)) if options else operands}
 
     def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """See `Task.canonical`."""
+        """The categories in alphabetical order."""
         return tuple(sorted(fields["choices"]))

@@ -7,12 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.schema import Rejection
-from pipeline.core.templates import Operands
 from pipeline.geometry.angles import bearing_deg, margin_below_deg, margin_deg
-from pipeline.questions.arrays import Answers, Fact, check
-from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.questions.rules import Fact, check
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0
@@ -43,34 +42,28 @@ LEVELS: Final = {
 }
 
 
-class RelDirection:
+class RelDirection(ArrayTask[ScanView]):
     """Operands: three unique objects: standing by, facing, asked. Truth: the sector of the asked one's centre.
 
     On the floor plane, between the centres of the boxes, counter-clockwise is left (VSI-Bench B.1 and Table 3).
     """
 
-    version = 1
-    number = None
-    roles: tuple[str, ...] = ("standing", "facing", "asked")
-    slots: tuple[Slot, ...] = ("unique", "unique", "unique")
+    roles = ("standing", "facing", "asked")
+    slots = ("unique", "unique", "unique")
 
     def __init__(self, level: str) -> None:
         self.level = LEVELS[level]
         self.name = f"object_rel_direction_{level}"
         self.template = f"vsi/{self.name}"
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
-        """See `Task.obstacle`."""
-        return None
-
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """Every ordered triple of different unique categories, (n, 3)."""
         unique = view.usable("unique")
         triples = np.stack(np.meshgrid(unique, unique, unique, indexing="ij"), -1).reshape(-1, 3)
         a, b, c = triples.T
         return triples[(a != b) & (b != c) & (a != c)]
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The sector; evidence is the bearing, the three distances, the margin and the stray corners."""
         rules = view.rules
         standing, facing, asked = operands.T
@@ -112,13 +105,5 @@ class RelDirection:
         return np.searchsorted(np.array(self.level.edges), bearing, side="right") - 1
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """See `Task.labels`."""
+        """The sectors that this level offers."""
         return self.level.offered
-
-    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`."""
-        return dict(zip(self.roles, operands, strict=True))
-
-    def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """See `Task.canonical`."""
-        return tuple(str(fields[role]) for role in self.roles)

@@ -6,14 +6,14 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray
-from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.questions.arrays import Answers, Fact, check
-from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.questions.rules import Fact, check
 
 
-class RelDistance:
+class RelDistance(ArrayTask[ScanView]):
     """Operands: a unique primary object and n other categories in alphabetical order. Truth: the nearest category.
 
     Of a category with several instances the nearest one counts (VSI-Bench B.1). Rejected when the nearest is too
@@ -22,21 +22,14 @@ class RelDistance:
     """
 
     name = "object_rel_distance"
-    version = 1
     template = "vsi/object_rel_distance"
-    number = None
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices
-        self.roles: tuple[str, ...] = ("primary", *["choice"] * choices)
-        boxed: Slot = "boxed"
-        self.slots: tuple[Slot, ...] = ("unique", *[boxed] * choices)
+        self.roles = ("primary", *["choice"] * choices)
+        self.slots = ("unique", *["boxed"] * choices)
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
-        """See `Task.obstacle`."""
-        return None
-
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """Every unique primary with every set of other categories, (n, 1 + choices)."""
         boxed = view.usable("boxed")
         sets = np.fromiter(chain.from_iterable(combinations(boxed, self.choices)), dtype=np.intp)
@@ -47,7 +40,7 @@ class RelDistance:
             rows.append(np.column_stack([np.full(len(others), primary), others]))
         return np.concatenate(rows) if rows else np.empty((0, 1 + self.choices), dtype=np.intp)
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The nearest choice; evidence is every distance and the smallest gap between two of them."""
         primary, choices = operands[:, :1], operands[:, 1:]
         distance = view.distance_m[primary, choices]
@@ -71,13 +64,13 @@ class RelDistance:
         )
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """See `Task.labels`."""
+        """The choices."""
         return operands[1:]
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`. The choices appear in the text in the order of the options."""
+        """The choices appear in the text in the order of the options."""
         return {"primary": operands[0], "choices": options or operands[1:]}
 
     def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """See `Task.canonical`."""
+        """The choices in alphabetical order."""
         return (str(fields["primary"]), *sorted(fields["choices"]))

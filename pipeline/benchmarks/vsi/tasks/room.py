@@ -6,11 +6,12 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray
 from pipeline.core.schema import Rejection
-from pipeline.core.templates import Operands
-from pipeline.questions.arrays import Answers, Fact, Number, format_numbers
-from pipeline.worlds.indoor.view import SceneView, Slot
+from pipeline.questions.arrays import Answers, ArrayTask, format_numbers
+from pipeline.questions.rules import Fact
+from pipeline.questions.task import Number
 
 # A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
 # of reading, although the question says to take the combined space. Such questions are flagged, not dropped.
@@ -24,17 +25,16 @@ ROOM_KINDS: Final[dict[str, frozenset[str]]] = {
 ONE_ROOM: Final = 1
 
 
-class RoomSize:
+class RoomSize(ArrayTask[ScanView]):
     """No operand. Truth: area in square metres, one decimal (VSI-Bench B.1: alpha shape of the scan's points)."""
 
     name = "room_size_estimation"
-    version = 1
     template = "vsi/room_size_estimation"
-    roles: tuple[str, ...] = ()
-    slots: tuple[Slot, ...] = ()
-    number = Number(decimals=1, unit="m2")
+    roles = ()
+    slots = ()
+    form: Number = Number(decimals=1, unit="m2")
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
+    def obstacle(self, view: ScanView) -> Rejection | None:
         """A room that was not measured, or whose measurement is doubtful, is never asked about."""
         if view.scene.facts.room.area_m2 is None:
             return Rejection(reason="room_not_measured", measured=None, limit=None, unit="m2")
@@ -43,11 +43,11 @@ class RoomSize:
             return None
         return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
 
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """One candidate without operands, (1, 0), where the room was measured."""
         return np.empty((int(self.obstacle(view) is None), 0), dtype=np.intp)
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The area as the source measured it."""
         n = len(operands)
         area = view.scene.facts.room.area_m2
@@ -56,7 +56,7 @@ class RoomSize:
         flag = "open_plan" if len(kinds) > ONE_ROOM else ""
         subject = np.full(n, ", ".join(kinds) or "none", dtype=object)
         return Answers(
-            truth=format_numbers(measured, self.number),
+            truth=format_numbers(measured, self.form),
             checks=(),
             facts=(
                 Fact("room_area", np.full(n, "room", dtype=object), measured, "m2"),
@@ -65,20 +65,8 @@ class RoomSize:
             flags=np.full(n, flag, dtype=object),
         )
 
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """See `Task.labels`."""
-        return ()
 
-    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`."""
-        return {}
-
-    def canonical(self, fields: Operands) -> tuple[str, ...]:
-        """See `Task.canonical`."""
-        return ()
-
-
-def room_kinds(view: SceneView) -> list[str]:
+def room_kinds(view: ScanView) -> list[str]:
     """The kinds of room whose furniture the scene holds, sorted."""
     present = set(view.categories)
     return [kind for kind, furniture in sorted(ROOM_KINDS.items()) if furniture & present]

@@ -8,14 +8,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import bearing_deg
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
-from pipeline.questions.arrays import WRITTEN, Answers, Check, Fact, check
+from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
+from pipeline.questions.rules import Check, Fact, check
 from pipeline.worlds.indoor.facts import Route
-from pipeline.worlds.indoor.view import SceneView, Slot
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
@@ -36,7 +37,7 @@ class Walk(NamedTuple):
     off_floor_m: FloatArray  # part of the leg on which the body does not fit on the floor
 
 
-class RoutePlanning:
+class RoutePlanning(ArrayTask[ScanView]):
     """Operands: start, object faced there, then the objects passed, the destination last.
 
     One stands beside the start on the line to the faced object. Where the first object passed is the faced one, the
@@ -48,19 +49,17 @@ class RoutePlanning:
     """
 
     name = "route_planning"
-    version = 1
     template = "vsi/route_planning"
-    number = None
-    roles: tuple[str, ...] = ("start", "facing", "passed", "passed", "passed")
-    slots: tuple[Slot, ...] = ("unique",) * 5
+    roles = ("start", "facing", "passed", "passed", "passed")
+    slots = ("unique",) * 5
 
-    def obstacle(self, view: SceneView) -> Rejection | None:
+    def obstacle(self, view: ScanView) -> Rejection | None:
         """Without the outline of the floor no way can be checked."""
         if view.scene.facts.room.floor:
             return None
         return Rejection(reason="floor_not_measured", measured=None, limit=None, unit=None)
 
-    def operands(self, view: SceneView) -> IntArray:
+    def operands(self, view: ScanView) -> IntArray:
         """Routes written by people, then all others of one to three legs, (n, 5) filled up with -1."""
         if self.obstacle(view) is not None:
             return np.empty((0, len(self.roles)), dtype=np.intp)
@@ -77,7 +76,7 @@ class RoutePlanning:
         _, first = np.unique(found, axis=0, return_index=True)
         return found[np.sort(first)]
 
-    def _one_further(self, view: SceneView, short: IntArray, unique: IntArray) -> IntArray:
+    def _one_further(self, view: ScanView, short: IntArray, unique: IntArray) -> IntArray:
         """Continuations of the routes that can be walked; a rejected route stands for all that begin with it."""
         checks = self.answer(view, short).checks
         sound = short[np.logical_and.reduce([rule.ok for rule in checks])] if len(short) else short
@@ -87,7 +86,7 @@ class RoutePlanning:
         longer[np.arange(len(longer)), free] = further
         return longer[(np.repeat(sound, len(unique), axis=0) != further[:, None]).all(1)]
 
-    def answer(self, view: SceneView, operands: IntArray) -> Answers:
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
         missing = max(0, len(self.roles) - operands.shape[1])
         operands = np.pad(operands, ((0, 0), (0, missing)), constant_values=-1)
@@ -130,7 +129,7 @@ class RoutePlanning:
         return tuple(LIST_SEPARATOR.join(turns) for turns in product(TURNS, repeat=truth.count(LIST_SEPARATOR) + 1))
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
-        """See `Task.fields`."""
+        """The way as numbered steps, with a blank for every turn."""
         start, facing, *passed = operands
         steps = [step for name in passed for step in (BLANK, FORWARD + name)]
         if passed[0] == facing:
@@ -139,7 +138,7 @@ class RoutePlanning:
         return {"start": start, "facing": facing, "destination": passed[-1], "steps": numbered}
 
     def canonical(self, fields: Operands) -> tuple[str, ...] | None:
-        """See `Task.canonical`; None where the steps are not of this form."""
+        """The objects of the steps; None where the steps are not of this form."""
         start, facing, destination = (str(fields[key]) for key in ("start", "facing", "destination"))
         steps = [step.strip(" .") for step in _STEP.split(str(fields["steps"])) if step.strip()]
         passed = [step.removeprefix(FORWARD) for step in steps if step.startswith(FORWARD)]
@@ -148,7 +147,7 @@ class RoutePlanning:
         operands = (start, facing, *passed)
         return operands if self.fields(operands, None)["steps"] == str(fields["steps"]).strip() else None
 
-    def _walk(self, view: SceneView, operands: IntArray) -> Walk:
+    def _walk(self, view: ScanView, operands: IntArray) -> Walk:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
         floor = free_floor(view.scene.facts.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
@@ -178,23 +177,23 @@ class RoutePlanning:
         table = np.stack(columns, axis=1).reshape(len(operands), -1, 4)
         return Walk(*np.moveaxis(table, 2, 0))
 
-    def _written(self, view: SceneView) -> dict[tuple[str, ...], Route]:
+    def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:
         """Routes written by people by their operands, if those are all unique here and no more than ours have."""
         usable = {str(view.categories[i]) for i in view.usable("unique")}
         routes = {route_operands(route): route for route in view.scene.facts.routes}
         return {n: r for n, r in routes.items() if usable.issuperset(n) and len(n) <= len(self.roles)}
 
-    def _written_operands(self, view: SceneView, width: int) -> IntArray:
+    def _written_operands(self, view: ScanView, width: int) -> IntArray:
         rows = np.full((len(self._written(view)), width), -1, dtype=np.intp)
         for row, names in zip(rows, self._written(view), strict=True):
             row[: len(names)] = [view.index[name] for name in names]
         return rows
 
-    def _is_written(self, view: SceneView, operands: IntArray) -> BoolArray:
+    def _is_written(self, view: ScanView, operands: IntArray) -> BoolArray:
         written = self._written_operands(view, operands.shape[1])
         return (operands[:, None] == written[None]).all(2).any(1)
 
-    def _agreement(self, view: SceneView, operands: IntArray, truth: StrArray) -> FloatArray:
+    def _agreement(self, view: ScanView, operands: IntArray, truth: StrArray) -> FloatArray:
         """1 where no person wrote the route, or wrote the same turns; else 0."""
         agreed = np.ones(len(operands))
         for row, route in zip(

@@ -101,7 +101,7 @@ def _incomplete(observation: Observation, config: ObserveConfig) -> tuple[Findin
             measured=share,
             limit=config.unscanned_max,
             unit="share",
-            remedy="the video shows what nobody annotated: leave the scene out, or raise observe.unscanned_max",
+            remedy="the video shows what nobody annotated: leave the scene out, or raise observe.indoor.unscanned_max",
         ),
     )
 

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.cases import UrbanTask
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, View
+from pipeline.worlds.flight.view import FlightView
 
 # 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
 SEGMENTS = (
@@ -76,12 +79,16 @@ def flight_scene(name: str = "f1", **changes: Any) -> FlightScene:
     return FlightScene(id=f"made/{name}", dataset="made", name=name, source=source, facts=Flight(**(flight | changes)))
 
 
+def view(name: str = "f1", **changes: Any) -> UrbanView:
+    return FlightView(flight_scene(name, **changes), UrbanRules())
+
+
 def facts(**changes: Any) -> Observed:
-    return Observed(flight_scene(**changes).facts)
+    return Observed(view(**changes))
 
 
 @dataclass(frozen=True)
-class MadeTask:
+class MadeTask(UrbanTask):
     """An authored task with a template that is there already."""
 
     name: str = "Causal"

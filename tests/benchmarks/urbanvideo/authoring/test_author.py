@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.benchmarks.urbanvideo.authoring.author import AuthorConfig, author
+from pipeline.benchmarks.urbanvideo.authoring.author import author
 from pipeline.benchmarks.urbanvideo.authoring.step import value_of
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
+from pipeline.engine.config import AuthorConfig
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
@@ -29,9 +30,9 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     LISTS,
     MadeTask,
     Scripted,
-    flight_scene,
     question,
     questions,
+    view,
 )
 
 NONE = CANDIDATES.empty_table()
@@ -39,7 +40,7 @@ TASK = MadeTask()
 
 
 def written(model: Scripted, count: int = 1, video: Path | None = None, **changes: Any) -> list[dict[str, Any]]:
-    table = author(flight_scene(**changes), NONE, model, [TASK], video, count)
+    table = author(view(**changes), NONE, model, [TASK], video, count)
     assert table.schema.equals(CANDIDATES)
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
@@ -53,7 +54,7 @@ def test_a_good_question_is_a_candidate_with_its_measures() -> None:
     (row,) = written(Scripted(compose=questions(GOOD)))
     assert (row["wording"], row["answer"], row["wrong"]) == (GOOD["question"], GOOD["answer"], GOOD["wrong"])
     assert row["operands"] == ["1", GOOD["question"]]
-    assert [row["id"]] == question_ids("made/f1", "Causal", TASK.template, [row["operands"]])
+    assert [row["id"]] == question_ids("made/f1", "Causal", "vsi/object_counting", [row["operands"]])
     assert (row["scene"], row["task"], row["flags"]) == ("made/f1", "Causal", ["model_assisted"])
     assert {k: row[k] for k in ("reason", "measured", "limit", "unit")} == dict.fromkeys(
         ("reason", "measured", "limit", "unit")
@@ -147,7 +148,7 @@ def test_whatever_is_written_is_asked_or_refused_with_a_measure(changes: dict[st
 
 def test_a_failed_narration_refuses_every_question_of_every_task() -> None:
     tasks = [MadeTask("Causal"), MadeTask("Counterfactual")]
-    rows = author(flight_scene(), NONE, Scripted(narrate=FAILED), tasks, None, 2).to_pylist()
+    rows = author(view(), NONE, Scripted(narrate=FAILED), tasks, None, 2).to_pylist()
     assert [(r["task"], r["operands"], r["reason"]) for r in rows] == [
         (task.name, [n], "narrate_timeout") for task in tasks for n in ("1", "2")
     ]
@@ -160,7 +161,7 @@ def test_one_failing_task_leaves_the_next() -> None:
         return OK
 
     tasks = [MadeTask("Causal"), MadeTask("Counterfactual")]
-    rows = author(flight_scene(), NONE, Scripted(compose=answer), tasks, None, 1).to_pylist()
+    rows = author(view(), NONE, Scripted(compose=answer), tasks, None, 1).to_pylist()
     assert [(r["task"], r["reason"]) for r in rows] == [("Causal", "compose_timeout"), ("Counterfactual", None)]
 
 
@@ -169,9 +170,9 @@ def test_what_facts_answer_is_not_written() -> None:
         [{"task": "Causal", "id": 1}, {"task": "Association", "id": 2, "reason": "never_visible"}], schema=CANDIDATES
     )
     model = Scripted(compose=OK)
-    rows = author(flight_scene(), facts, model, [TASK, MadeTask("Association")], None, 1).to_pylist()
+    rows = author(view(), facts, model, [TASK, MadeTask("Association")], None, 1).to_pylist()
     assert [(r["task"], r["reason"]) for r in rows] == [("Association", None)]
-    assert author(flight_scene(), facts, model, [TASK]).num_rows == 0
+    assert author(view(), facts, model, [TASK]).num_rows == 0
 
 
 def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:
@@ -224,7 +225,7 @@ def test_names_from_files_stay_data_in_every_prompt(tmp_path: Path) -> None:
 
 def test_prompts_differ_by_task_and_say_what_is_wanted() -> None:
     model = Scripted(compose=OK)
-    author(flight_scene(), NONE, model, [TASK, MadeTask("Counterfactual", definition="What if.")], None, 3)
+    author(view(), NONE, model, [TASK, MadeTask("Counterfactual", definition="What if.")], None, 3)
     narration, first, second = (request.messages[0].text for request in model.requests)
     assert "You cannot see the flight" in narration
     assert "- 34 to 44 s: fly forward + descend (50 m over ground, 10 m down)" in narration
@@ -241,13 +242,13 @@ def test_prompts_differ_by_task_and_say_what_is_wanted() -> None:
 
 
 def test_the_same_flight_gives_the_same_bytes() -> None:
-    tables = [author(flight_scene(), NONE, Scripted(compose=OK), [TASK], None, 2) for _ in range(2)]
+    tables = [author(view(), NONE, Scripted(compose=OK), [TASK], None, 2) for _ in range(2)]
     assert table_bytes(tables[0]) == table_bytes(tables[1])
 
 
 def test_recorded_answers_through_a_session(tmp_path: Path) -> None:
     model = Scripted(compose=questions(GOOD, question(answer="B")))
-    expected = author(flight_scene(), NONE, model, [TASK], None, 2)
+    expected = author(view(), NONE, model, [TASK], None, 2)
     lines = [
         {"request": request_digest(r)} | json.loads(reply_to_json(Reply(model(r).text, Usage(1, 1))))
         for r in model.requests[:2]
@@ -256,9 +257,9 @@ def test_recorded_answers_through_a_session(tmp_path: Path) -> None:
     spec = ModelSpec(provider="replay", model="r", recording=tmp_path / "r.jsonl", attempts=1)
     for _ in range(2):
         with Session([spec], tmp_path / "c") as session:
-            rows = author(flight_scene(), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
+            rows = author(view(), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
             assert rows.equals(expected)
-            other = author(flight_scene(goal="Old Mill"), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
+            other = author(view(goal="Old Mill"), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
             assert other["reason"].to_pylist() == ["narrate_not_recorded"] * 2
             assert session.account("r").cached == 0, "a recording is kept already"
 
@@ -268,7 +269,7 @@ def test_the_embedded_model_is_refused_in_good_order(tmp_path: Path) -> None:
     spec = ModelSpec(provider="embedded", max_tokens=96, attempts=1)
     start = time.perf_counter()
     with Session([spec], tmp_path / "c") as session:
-        table = author(flight_scene(), NONE, lambda r: session.ask(spec.name, r), [TASK], None, 1)
+        table = author(view(), NONE, lambda r: session.ask(spec.name, r), [TASK], None, 1)
         assert session.account(spec.name).sent <= 2
     (row,) = table.to_pylist()
     assert row["reason"] is not None

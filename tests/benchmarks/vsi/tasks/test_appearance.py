@@ -11,11 +11,11 @@ from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
-from pipeline.questions.candidates import candidates
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import cube, make_scene
+from tests.tables import candidates
 
 TASK = AppearanceOrder()
 OBSERVATION = Observation(

@@ -7,10 +7,10 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
-from pipeline.questions.candidates import candidates
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
+from tests.tables import candidates
 
 TASK = "object_rel_distance"
 WAYS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 0))

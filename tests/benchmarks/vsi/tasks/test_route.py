@@ -13,11 +13,11 @@ from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
 from pipeline.questions.arrays import WRITTEN
-from pipeline.questions.candidates import candidates, verdicts
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Route
-from pipeline.worlds.indoor.view import SceneView
+from pipeline.worlds.indoor.view import IndoorView as SceneView
 from tests.conftest import make_scene
+from tests.tables import candidates
 
 TASK = RoutePlanning()
 RADIUS = STRICT.body_radius_m
@@ -42,8 +42,8 @@ def asked(scene: IndoorScene, *names: str) -> tuple[str, dict[str, object]]:
     view = SceneView(scene, STRICT)
     row = np.array([[view.index[n] for n in names] + [-1] * (5 - len(names))])
     answers = TASK.answer(view, row)
-    failed, columns = verdicts(answers, 1)
-    return str(answers.truth[0]), {k: v[0].as_py() for k, v in columns.items()} | {"failed": int(failed[0])}
+    found = answers.verdicts()
+    return str(answers.truth[0]), {k: v[0].as_py() for k, v in found.columns.items()} | {"failed": int(found.broken[0])}
 
 
 def test_turns_of_a_cross_by_hand() -> None:

@@ -1,0 +1,155 @@
+"""The commands `scan2qa audit` and `scan2qa coverage`: published questions against the code that makes questions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import pyarrow as pa
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from flows import show
+from flows.show import SHOWN, console
+from pipeline.benchmarks.benchmark import Audit, Benchmark
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
+from pipeline.core.schema import AnyScene
+from pipeline.questions.audited import STATUSES, Coverage, Miss, audit_table
+from pipeline.questions.published import read_published
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.registry import READERS
+
+_ROUNDING: Final = 1e-9  # of differences of decimals
+AUDITED: Final = [name for name, benchmark in BENCHMARKS.items() if benchmark.audit]
+Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="One of " + ", ".join(AUDITED) + ".")]
+Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
+Questions = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
+Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
+
+
+def audit(
+    name: Name,
+    meta: Meta,
+    questions: Questions,
+    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    profile: Profile = "official",
+) -> None:
+    """Answers a published question file again from the metadata, and says where it differs."""
+    benchmark, how, rules = _chosen(name, profile)
+    published = read_published(questions, [benchmark.columns])
+    table = audit_table(how.answer(published, _read_scenes(how.reader, meta), rules))
+    write_atomically(out, table_bytes(table))
+    _show_audit(table, f"profile {profile}", how.tolerances)
+    console.print(f"All rows: {out}")
+
+
+def coverage(name: Name, meta: Meta, questions: Questions, profile: Profile = "official") -> None:
+    """Checks that the candidates, before caps, contain the published questions and contradict none."""
+    benchmark, how, rules = _chosen(name, profile)
+    published = read_published(questions, [benchmark.columns])
+    _show_coverage(*how.cover(published, _read_scenes(how.reader, meta), rules), f"profile {profile}")
+
+
+def _chosen(name: str, profile: str) -> tuple[Benchmark[Any, Any], Audit, Any]:
+    if name not in AUDITED:
+        raise ConfigError(
+            f"unknown benchmark {name!r}; published questions of {', '.join(AUDITED)} can be answered again"
+        )
+    benchmark = BENCHMARKS[name]
+    if profile not in benchmark.profiles:
+        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(benchmark.profiles)}")
+    if benchmark.audit is None:
+        raise ValueError(f"{name} has no audit")
+    return benchmark, benchmark.audit, benchmark.profiles[profile]
+
+
+def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
+    """All sound scenes of a metadata folder; the others are listed on the terminal."""
+    reader = READERS[name]
+    listing = reader.scenes(meta)
+    scenes, broken = [], list(listing.broken)
+    for ref in listing.scenes:
+        try:
+            scenes.append(reader.read(SceneFiles(meta, ref)))
+        except RawDataError as error:
+            broken.append(error)
+    show.show_broken(broken)
+    return scenes
+
+
+def _show_audit(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> None:
+    """Summary per question type, then every reason with the ids it holds for."""
+    rows = table.to_pylist()
+    per_type: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        per_type[row["question_type"]][row["status"]] += 1
+        if row["reason"]:
+            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
+    summary = Table("question type", "n", *STATUSES, title=f"Audit, {title}", title_justify="left")
+    for column in summary.columns[1:]:
+        column.justify = "right"
+    for name, counts in sorted(per_type.items()):
+        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
+    total = Counter(row["status"] for row in rows)
+    summary.add_section()
+    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
+    console.print(summary)
+    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
+    for (status, reason, kind), cases in sorted(reasons.items()):
+        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+        listed = "" if status == "unsupported" else shown
+        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
+    if reasons:
+        console.print(causes)
+    for name, (limit, unit) in tolerances.items():
+        gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
+        if gaps:
+            within = sum(gap <= limit + _ROUNDING for gap in gaps)
+            share = f"{within} of {len(gaps)} answered again are within {limit:g} {unit} ({within / len(gaps):.2%})"
+            console.print(f"{name}: {share}")
+
+
+def _both(row: dict[str, str | None], name: str) -> bool:
+    return row["question_type"] == name and row["recomputed"] is not None and row["status"] in ("reproduced", "differs")
+
+
+def _case(row: dict[str, object]) -> str:
+    if row["status"] == "differs":
+        return f"{row['id']} ({row['published']} / {row['recomputed']})"
+    if isinstance(row["measured"], float):
+        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
+    return str(row["id"])
+
+
+def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:
+    """Share of the published questions that the candidates contain, and every miss."""
+    headers = ("published", "not in metadata", "contained", "share of the rest", "contradicted")
+    table = Table(
+        "question type", *headers, title=f"Published questions among the candidates, {title}", title_justify="left"
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    contradicted = Counter(m.question.question_type for m in misses if m.kind == "contradicted")
+    rows = [
+        (name, c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())
+    ]
+    rows.append(("all", *(sum(row[i] for row in rows) for i in range(1, 5))))  # type: ignore[arg-type, misc]
+    for name, n, missing, contained, wrong in rows:
+        if name == "all":
+            table.add_section()
+        share = f"{contained / (n - missing):.1%}" if n > missing else ""
+        table.add_row(name, str(n), str(missing or ""), str(contained), share, str(wrong or ""))
+    console.print(table)
+    for miss in misses:
+        reason = miss.rejection
+        limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
+        question = miss.question
+        line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
+        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,126 @@
+"""What a benchmark is: a set of tasks over one or more worlds, with its rules, its wording and its public columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from pipeline.llm.base import Reply, Request
+from pipeline.questions.audited import Audited, Coverage, Miss
+from pipeline.questions.published import Columns, Published
+from pipeline.questions.task import Task
+from pipeline.worlds.world import World
+
+V = TypeVar("V")
+V_contra = TypeVar("V_contra", contravariant=True)
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a benchmark says of itself in the dataset card of a release.
+
+    Attributes:
+        about: one sentence.
+        media: which of its columns name the videos.
+        parts: folder of the release -> a line about what lies in it, beyond what every release has.
+        quirks: profile -> a known limit of questions made under it.
+    """
+
+    about: str
+    media: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+    quirks: Mapping[str, str] = field(default_factory=dict)
+
+
+class Author(Protocol[V_contra]):
+    """Writes questions with a model where the facts gave none."""
+
+    module: str  # where it stands
+
+    def prompts(self) -> dict[str, str]:
+        """Version of each prompt that it uses, by its step."""
+        ...
+
+    def write(
+        self,
+        view: V_contra,
+        candidates: pa.Table,
+        ask: Callable[[Request], Reply],
+        tasks: Sequence[str],
+        video: Path | None,
+        questions_per_task: int,
+    ) -> pa.Table:
+        """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written."""
+        ...
+
+    def is_whole(self, reasons: Collection[str]) -> bool:
+        """Whether every call had an answer, by the reasons of the refusals."""
+        ...
+
+
+def no_pictures(asked: pa.Table) -> dict[str, bytes]:
+    """None."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """How a published question file of the benchmark is answered again.
+
+    Attributes:
+        reader: of the metadata that it was made from.
+        answer: per question, scene and rules: what was published, what comes out now, and why they differ.
+        cover: per question type how many the candidates contain, and every miss.
+        tolerances: question type -> by how much a number may differ to be as good as equal, and its unit.
+    """
+
+    reader: str
+    answer: Callable[[Sequence[Published], Sequence[Any], Any], list[Audited]]
+    cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
+    tolerances: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Benchmark(Generic[V, R]):
+    """One benchmark. Shared code knows none by name.
+
+    Attributes:
+        name: also its folder, the folder of its templates and its build file.
+        title: as people write it.
+        worlds: whose scenes it asks about.
+        tasks: in the order of its releases.
+        profiles: name -> rules; the first is the default.
+        view: a scene under rules, as its tasks see it.
+        columns: its public table.
+        card: what it says of itself.
+        pictures: file below the release -> bytes, for questions that have pictures.
+        author: who writes questions that facts cannot answer.
+        audit: how its published questions are answered again.
+    """
+
+    name: str
+    title: str
+    worlds: tuple[World[Any], ...]
+    tasks: tuple[Task[V], ...]
+    profiles: Mapping[str, R]
+    view: Callable[[Any, R], V]
+    columns: Columns
+    card: Card
+    pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
+    author: Author[V] | None = None
+    audit: Audit | None = None
+
+    @property
+    def rules(self) -> type[R]:
+        """The model of its rules."""
+        return type(next(iter(self.profiles.values())))
+
+    def by_name(self) -> dict[str, Task[V]]:
+        """Its tasks by their names, in order."""
+        return {task.name: task for task in self.tasks}

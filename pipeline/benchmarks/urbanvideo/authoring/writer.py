@@ -1,0 +1,42 @@
+"""The author of UrbanVideo-Bench, as stage `author` calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.benchmarks.urbanvideo.authoring.author import author
+from pipeline.benchmarks.urbanvideo.authoring.step import PROMPTS, Ask
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.llm.failures import UNANSWERED
+from pipeline.llm.prompts import load_prompt
+
+
+class Writer:
+    """See `benchmark.Author`."""
+
+    module = __name__
+
+    def prompts(self) -> dict[str, str]:
+        """Version of each prompt, by its step."""
+        return {step: load_prompt(name).version for step, name in PROMPTS.items()}
+
+    def write(
+        self,
+        view: UrbanView,
+        candidates: pa.Table,
+        ask: Ask,
+        tasks: Sequence[str],
+        video: Path | None,
+        questions_per_task: int,
+    ) -> pa.Table:
+        """Candidates of those of the tasks that a model may write."""
+        assisted = [task for name in tasks if (task := URBAN_TASKS[name]).model_assisted]
+        return author(view, candidates, ask, assisted, video, questions_per_task)
+
+    def is_whole(self, reasons: Collection[str]) -> bool:
+        """Whether no call was left without an answer: those are made again in the next build."""
+        return not any(reason == f"{step}_{kind}" for reason in reasons for step in PROMPTS for kind in UNANSWERED)

@@ -1,0 +1,59 @@
+"""The public columns of UrbanVideo-Bench."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline.questions.published import Columns
+
+_FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
+# The columns of the released UrbanVideo-Bench.
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("Question_id", pa.int64()),
+        pa.field("video_id", pa.string()),
+        pa.field("question_category", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("answer", pa.string()),
+    ]
+)
+
+
+def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
+    """The columns of the released UrbanVideo-Bench (`SCHEMA`): the options stand in the question's text.
+
+    ``video_id`` is the video's path below the build's folder of videos.
+    """
+    texts = zip(asked["text"].to_pylist(), asked["options"].to_pylist(), strict=True)
+    columns = {
+        "Question_id": asked["id"],
+        "video_id": pa.array([f"{scene}.mp4" for scene in asked["scene"].to_pylist()], pa.string()),
+        "question_category": asked["task"],
+        "question": pa.array(["\n".join([text, *(options or ())]) for text, options in texts], pa.string()),
+        "answer": asked["ground_truth"],
+    }
+    return pa.table(columns, schema=SCHEMA)
+
+
+def row(raw: dict[str, Any]) -> dict[str, Any] | None:
+    """The shared form of a released row, whose options are lines of the question's text."""
+    if "Question_id" not in raw:
+        return None
+    lines = str(raw.get("question", "")).splitlines()
+    first = next((n for n, line in enumerate(lines) if _FIRST_OPTION.match(line)), len(lines))
+    options = [line.strip() for line in lines[first:] if line.strip()]
+    return {
+        "id": raw["Question_id"],
+        "scene_name": raw.get("video_id"),
+        "question_type": raw.get("question_category"),
+        "question": "\n".join(lines[:first]).removesuffix("Choices:").strip(),
+        "options": options or None,
+        "ground_truth": raw.get("answer"),
+    }
+
+
+COLUMNS: Final = Columns(SCHEMA, table, row)

@@ -1,0 +1,151 @@
+"""Tasks that yield their candidates one by one: each case gathers its evidence and keeps the first rule it breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Generic, Self, TypeVar
+
+import pyarrow as pa
+
+from pipeline.core.errors import TemplateError
+from pipeline.core.identity import question_ids
+from pipeline.core.schema import Rejection
+from pipeline.core.tables import CANDIDATES
+from pipeline.core.templates import Operands, load_template
+from pipeline.questions.rules import RULE, Measure, Relation, because, rule
+from pipeline.questions.task import Choice, Form, SceneView
+
+WRONG_MIN: Final = 2  # wrong options that a question needs
+
+
+class Case:
+    """One candidate question under examination.
+
+    Args:
+        operands: what the question is about, in canonical order.
+    """
+
+    def __init__(self, *operands: str) -> None:
+        self.operands = operands
+        self.answer: str | None = None
+        self.wrong: list[str] = []
+        self.evidence: list[dict[str, Any]] = []
+        self.refusal: Rejection | None = None
+
+    def fact(self, name: str, subject: str, value: float, unit: str) -> None:
+        """A number behind the answer; one that is not finite (nothing else there) is left out."""
+        self._note(Measure(name, value, unit, subject))
+
+    def require(
+        self, reason: str, value: float, relation: Relation, limit: float, unit: str, subject: str = RULE
+    ) -> None:
+        """A rule: ``reason`` refuses the candidate unless ``value relation limit``; a NaN does not pass."""
+        measure = rule(reason, value, relation, limit, unit, subject)
+        if measure.holds:
+            self._note(measure)
+        else:
+            self.refuse(reason, value, limit, unit)
+
+    def refuse(
+        self, reason: str, measured: float | None = None, limit: float | None = None, unit: str | None = None
+    ) -> None:
+        """Refuses the candidate; the first reason stays."""
+        if self.refusal is None:
+            self.refusal = because(reason, measured, limit, unit)
+
+    def ask(self, answer: str, wrong: Iterable[str]) -> Self:
+        """The right option and the wrong ones; equal texts are offered once."""
+        self.answer = answer
+        self.wrong = [option for option in dict.fromkeys(wrong) if option != answer]
+        if len(self.wrong) < WRONG_MIN:
+            self.refuse("too_few_options", len(self.wrong), WRONG_MIN, "wrong options")
+        return self
+
+    def _note(self, measure: Measure) -> None:
+        row = measure.evidence()
+        if row is not None:
+            self.evidence.append(row)
+
+
+V = TypeVar("V", bound=SceneView)
+
+
+class CaseTask(Generic[V]):
+    """Base of tasks that yield cases.
+
+    Attributes:
+        slots: the field of the template for each operand.
+    """
+
+    name: str
+    version: int = 1
+    template: str
+    form: Form = Choice()
+    slots: tuple[str, ...] = ()
+
+    def obstacle(self, view: V) -> Rejection | None:
+        """Why nothing of this type can be asked about the scene as a whole."""
+        return None
+
+    def cases(self, view: V) -> Iterator[Case]:
+        """Every candidate of a scene without an obstacle, in canonical order."""
+        raise NotImplementedError
+
+    def flags(self, view: V) -> list[str] | None:
+        """Remarks that each of its questions carries."""
+        return None
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """None: a case brings its own wrong options."""
+        return ()
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """Fields of the question's template."""
+        return dict(zip(self.slots, operands, strict=True))
+
+    def candidates(self, view: V) -> pa.Table:
+        """Every candidate (`CANDIDATES`); where nothing can be asked, one row with role "scene" says why."""
+        obstacle = self.obstacle(view)
+        if obstacle is None:
+            rows = self._rows(view)
+            if rows:
+                return pa.Table.from_pylist(rows, schema=CANDIDATES)
+            obstacle = Rejection(reason="nothing_to_ask_about", measured=0, limit=1, unit="candidates")
+        (number,) = self._ids(view, [("scene", view.scene.name)])
+        row = {"id": number, "scene": view.scene.id, "task": self.name, "role": "scene", "operands": [view.scene.name]}
+        return pa.Table.from_pylist([row | obstacle.model_dump()], schema=CANDIDATES)
+
+    def _rows(self, view: V) -> list[dict[str, Any]]:
+        cases, flags = _each_once(self.cases(view)), self.flags(view)
+        rows = []
+        for case, number in zip(cases, self._ids(view, [case.operands for case in cases]), strict=True):
+            row = {"id": number, "scene": view.scene.id, "task": self.name, "operands": list(case.operands)}
+            refusal = case.refusal or self._unreadable(case)
+            answered = {"answer": case.answer, "wrong": case.wrong, "evidence": case.evidence, "flags": flags}
+            rows.append(row | (refusal.model_dump() if refusal else answered))
+        return rows
+
+    def _ids(self, view: V, operands: list[tuple[str, ...]]) -> list[int]:
+        return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)
+
+    def _unreadable(self, case: Case) -> Rejection | None:
+        """A name that would make the question read in two ways, such as one that contains the words around it."""
+        try:
+            load_template(self.template).render(self.fields(case.operands, None))
+        except TemplateError:
+            return because("reads_in_two_ways")
+        return None
+
+
+def _each_once(cases: Iterable[Case]) -> list[Case]:
+    """The candidates; those of equal operands (times that round to one second) as one that is refused."""
+    found: dict[tuple[str, ...], Case] = {}
+    count: Counter[tuple[str, ...]] = Counter()
+    for case in cases:
+        count[case.operands] += 1
+        found.setdefault(case.operands, case)
+    for operands, case in found.items():
+        if count[operands] > 1:
+            case.refuse("reads_in_two_ways", count[operands], 1, "candidates")
+    return list(found.values())

@@ -1,0 +1,87 @@
+"""Published question files: any benchmark's public columns, read into one form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import ConfigError
+
+REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The public columns of a benchmark, both ways.
+
+    Attributes:
+        schema: of its released table.
+        table: makes that table of questions (`tables.QUESTIONS`) and the ids of those that bias pruning took.
+        row: a released row in the columns of `REQUIRED` (and, where it has them, ``dataset`` and ``options``); None
+            for a row with other columns than the benchmark's.
+    """
+
+    schema: pa.Schema
+    table: Callable[[pa.Table, Collection[int]], pa.Table]
+    row: Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published question."""
+
+    id: int | str
+    dataset: str | None
+    scene_name: str
+    question_type: str
+    question: str
+    options: tuple[str, ...] | None
+    ground_truth: str
+
+
+def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
+    """Questions of a .jsonl, .json or .parquet file in the columns of any of some benchmarks.
+
+    Raises ConfigError, naming the row.
+    """
+    try:
+        if path.suffix == ".parquet":
+            rows = pq.read_table(path).to_pylist()
+        elif path.suffix == ".json":
+            rows = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            rows = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
+    if not isinstance(rows, list):
+        raise ConfigError(f"{path}: holds {type(rows).__name__}, not a list of questions")
+    return [_published(path, number, row, columns) for number, row in enumerate(rows, start=1)]
+
+
+def _published(path: Path, number: int, raw: Any, columns: Sequence[Columns]) -> Published:
+    row = raw if isinstance(raw, dict) else {}
+    row = next((found for own in columns if (found := own.row(row)) is not None), row)
+    missing = [k for k in REQUIRED if row.get(k) is None]
+    if missing:
+        raise ConfigError(f"{path}: question {number} has no {', '.join(missing)}; needed are {', '.join(REQUIRED)}")
+    options = row.get("options")
+    if not isinstance(options, list | None):
+        raise ConfigError(
+            f"{path}: question {number} has options {options!r}; give a list, or null where there are none"
+        )
+    return Published(
+        id=row["id"] if isinstance(row["id"], int) else str(row["id"]),
+        dataset=row.get("dataset"),
+        scene_name=str(row["scene_name"]),
+        question_type=str(row["question_type"]),
+        question=str(row["question"]),
+        options=tuple(map(str, options)) if options else None,
+        ground_truth=str(row["ground_truth"]),
+    )

@@ -1,0 +1,202 @@
+"""Rules and evidence: numbers that were measured, the limits that bound them, and what becomes of a broken limit.
+
+There is one engine for both kinds of tasks. `Measure` is one number about one candidate; `Check` and `Fact` are the
+same about a whole batch, as arrays. Both become the same evidence (`tables.EVIDENCE`) and the same `Rejection`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.schema import Rejection
+from pipeline.core.tables import EVIDENCE
+
+Relation = Literal[">=", ">", "<=", "<"]
+
+DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what processors round differently
+RULE: Final = "rule"  # subject of a number that belongs to the whole question
+_HOLDS: Final[dict[str, Any]] = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number about one candidate. Without a relation and a limit it is a fact, with them a rule."""
+
+    name: str
+    value: float
+    unit: str
+    subject: str = RULE
+    relation: Relation | None = None
+    limit: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the rule is kept; NaN keeps none, and a fact breaks none."""
+        return self.relation is None or bool(_HOLDS[self.relation](self.value, self.limit))
+
+    def evidence(self) -> dict[str, Any] | None:
+        """The row of `EVIDENCE`; None for a number that is not finite (there is nothing of the kind)."""
+        if not math.isfinite(self.value):
+            return None
+        return {
+            "name": self.name,
+            "subject": self.subject,
+            "value": rounded(self.value),
+            "relation": self.relation,
+            "limit": self.limit,
+            "unit": self.unit,
+        }
+
+    def rejection(self) -> Rejection:
+        """What a broken rule says."""
+        return because(self.name, self.value, self.limit, self.unit)
+
+
+def rule(
+    reason: str, value: float, relation: Relation, limit: float, unit: str, subject: str = RULE
+) -> Measure:  # the order in which a rule is read aloud
+    """A rule: ``reason`` refuses the candidate unless ``value relation limit``."""
+    return Measure(reason, value, unit, subject, relation, limit)
+
+
+def because(
+    reason: str, measured: float | None = None, limit: float | None = None, unit: str | None = None
+) -> Rejection:
+    """A rejection, its measured value rounded as in all tables; one that is not finite is None."""
+    number = None if measured is None or not math.isfinite(measured) else rounded(measured)
+    return Rejection(reason=reason, measured=number, limit=limit, unit=unit)
+
+
+def rounded(value: float) -> float:
+    """A number as tables hold it; + 0.0 turns -0.0 into 0.0."""
+    return round(float(value), DECIMALS) + 0.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule over a batch: ``reason`` refuses where ``measured`` is not in ``relation`` to ``limit``. Arrays (n,)."""
+
+    reason: str
+    relation: Relation
+    ok: BoolArray
+    measured: FloatArray
+    limit: FloatArray
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number behind each answer of a batch. ``subject`` and ``value`` are (n,)."""
+
+    name: str
+    subject: StrArray
+    value: FloatArray
+    unit: str
+
+
+def check(reason: str, measured: npt.ArrayLike, relation: Relation, limit: npt.ArrayLike, unit: str) -> Check:
+    """A check of values (n,) against one limit or (n,); it passes where ``measured relation limit``; NaN never does."""
+    value = np.asarray(measured, dtype=np.float64)
+    bound = np.broadcast_to(np.asarray(limit, dtype=np.float64), value.shape)
+    return Check(reason, relation, np.asarray(_HOLDS[relation](value, bound)), value, bound, unit)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The first broken check of each candidate of a batch.
+
+    Attributes:
+        broken: (n,) its number among the checks, -1 where none is broken.
+        columns: reason, measured, limit and unit, null where none is broken.
+    """
+
+    broken: IntArray
+    columns: dict[str, pa.Array]
+
+    def rejection(self, row: int) -> Rejection | None:
+        """What refuses one candidate."""
+        if self.broken[row] < 0:
+            return None
+        return Rejection(**{name: column[row].as_py() for name, column in self.columns.items()})
+
+
+def verdicts(checks: Sequence[Check], n: int) -> Verdicts:
+    """Applies checks in their order to a batch of n candidates."""
+    broken = np.full(n, -1, dtype=np.intp)
+    reason, unit = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
+    measured, limit = np.full(n, np.nan), np.full(n, np.nan)
+    for number, one in enumerate(checks):
+        hit = (broken < 0) & ~one.ok
+        broken[hit] = number
+        reason[hit], unit[hit] = one.reason, one.unit
+        measured[hit], limit[hit] = one.measured[hit], one.limit[hit]
+    return Verdicts(
+        broken,
+        {
+            "reason": pa.array(reason, pa.string()),
+            "measured": numbers(measured),
+            "limit": numbers(limit),
+            "unit": pa.array(unit, pa.string()),
+        },
+    )
+
+
+def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) -> pa.Array:
+    """Facts and passed checks of the kept candidates (n,) as lists of `EVIDENCE`; null for the others.
+
+    Numbers that are not finite (a leg that a route does not have, nothing at all in the way) are left out.
+    """
+    n = len(kept)
+    nothing = np.full(n, np.nan)
+    entries: list[tuple[Any, ...]] = [(f.name, f.subject, f.value, None, nothing, f.unit) for f in facts]
+    for one in checks:
+        subject = np.full(n, RULE, dtype=object)
+        entries.append((one.reason, subject, one.measured, one.relation, one.limit, one.unit))
+    if not entries:
+        return pa.nulls(n, pa.list_(EVIDENCE))
+    columns = list(zip(*entries, strict=True))
+
+    def repeated(index: int) -> StrArray:
+        return np.tile(np.array(columns[index], dtype=object), int(kept.sum()))
+
+    def gathered(index: int) -> np.ndarray:
+        return np.stack([column[kept] for column in columns[index]], axis=1).ravel()
+
+    value = gathered(2)
+    known = np.isfinite(value)
+    structs = pa.StructArray.from_arrays(
+        [
+            pa.array(repeated(0)[known], pa.string()),
+            pa.array(gathered(1)[known], pa.string()),
+            numbers(value[known]),
+            pa.array(repeated(3)[known], pa.string()),
+            numbers(gathered(4)[known]),
+            pa.array(repeated(5)[known], pa.string()),
+        ],
+        fields=list(EVIDENCE),
+    )
+    lengths = np.zeros(n, dtype=np.intp)
+    lengths[kept] = known.reshape(-1, len(entries)).sum(1)
+    return lists(structs, lengths, kept)
+
+
+def lists(values: StrArray | pa.Array, lengths: IntArray, valid: BoolArray | None = None) -> pa.Array:
+    """A list array of consecutive runs of ``values``; null where ``valid`` is False."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    flat = values if isinstance(values, pa.Array) else pa.array(values, pa.string())
+    mask = None if valid is None else pa.array(~valid)
+    return pa.ListArray.from_arrays(pa.array(offsets), flat, mask=mask)
+
+
+def numbers(values: FloatArray) -> pa.Array:
+    """Rounded to `DECIMALS`, NaN as null; + 0.0 turns -0.0 into 0.0."""
+    return pa.array(np.round(values, DECIMALS) + 0.0, pa.float64(), from_pandas=True)

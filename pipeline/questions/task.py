@@ -1,0 +1,82 @@
+"""What a task is to the engine: one type of question, its candidates, its wording, and the form of its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from pipeline.core.schema import AnyScene
+from pipeline.core.templates import Operands
+
+V = TypeVar("V")
+V_contra = TypeVar("V_contra", contravariant=True)
+
+
+class SceneView(Protocol):
+    """A scene as the tasks of a benchmark see it; each world has a view of its own."""
+
+    @property
+    def scene(self) -> AnyScene:
+        """The scene."""
+        ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Answers are options with letters, at most so many of them."""
+
+    most: int = 4
+
+
+@dataclass(frozen=True)
+class Number:
+    """Answers are numbers: how they are written, and the bounds of generated options as factors of the truth."""
+
+    decimals: int
+    unit: str
+    lower: float = 0.25
+    upper: float = 1.75
+
+
+Form = Choice | Number
+
+
+class Task(Protocol[V_contra]):
+    """One type of question. Implementations hold no state; a difficulty is a constructor argument.
+
+    `arrays.ArrayTask` and `cases.CaseTask` are the two bases that implement it.
+    """
+
+    @property
+    def name(self) -> str:
+        """As released."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Goes into the provenance."""
+        ...
+
+    @property
+    def template(self) -> str:
+        """Path of its wording below ``templates/``, without suffix."""
+        ...
+
+    @property
+    def form(self) -> Form:
+        """What its answers are."""
+        ...
+
+    def candidates(self, view: V_contra) -> pa.Table:
+        """Every candidate of a scene (`tables.CANDIDATES`): a question, or a rejection with its measured reason."""
+        ...
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Everything that may be offered as an option, the truth included; empty where candidates bring their own."""
+        ...
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """Fields of the template for names of operands, with the options in the order in which they are offered."""
+        ...
