@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +161,21 @@ def test_an_extract_cut_or_spoilt_anywhere_is_refused_or_read(tmp_path: Path) ->
             assert all(np.isfinite(outline).all() for f in found for outline in f.outlines)
     assert set(outcomes) <= {"unreadable_osm", "read"}
     assert outcomes.count("unreadable_osm") > 30
+
+
+def test_packed_extracts_are_read(tmp_path: Path) -> None:
+    text = osm_text([(RING, {"building": "yes", "height": "12"})])
+    plain, _ = read_file(write(tmp_path, text))
+    for packed, module in (("city.osm.gz", gzip), ("city.osm.bz2", bz2)):
+        (tmp_path / packed).write_bytes(module.compress(text.encode()))
+        found, _ = read_file(tmp_path / packed)
+        assert [f.height_m for f in found] == [f.height_m for f in plain] == [12.0]
+
+
+@pytest.mark.real_data
+def test_a_packed_real_extract_has_named_places() -> None:
+    path = REAL_DATA / "city" / "monaco.osm.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
+    found, _ = read_file(path)
+    assert sum(f.name is not None for f in found) > 100

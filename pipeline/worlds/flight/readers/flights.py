@@ -1,5 +1,7 @@
 """Reader of drone flights: one folder per flight with video, flight log and ``flight.yaml`` (see `flight_files`).
 
+A folder from the memory card of a DJI drone, with many videos and subtitles, is read as it is (see `cards`).
+
 The log is needed, the rest may be missing: without a video there is none to deliver, without a camera, a heading or
 landmarks nothing is asked about what the picture shows. `video_offset` tells how to find the time between video and
 log.
@@ -22,11 +24,12 @@ from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import Layout, digest_files, list_scenes
+from pipeline.reading.folders import SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
+from pipeline.worlds.flight.readers.cards import folders, of_recording, recordings
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
@@ -46,7 +49,15 @@ ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings d
 
 
 def _is_flight(folder: Path) -> bool:
+    if recordings(folder, folder.parent) and not _names_its_log(folder):
+        return False
     return any(next(folder.glob(pattern), None) is not None for pattern in (FLIGHT_FILE, LOG_FILES, VIDEO_FILES))
+
+
+def _names_its_log(folder: Path) -> bool:
+    """Whether the settings say which file is the log; wrong settings are for `Flights.scenes` to report."""
+    settings = _listed(folder.parent, folder)
+    return isinstance(settings, FlightSettings) and settings.log is not None
 
 
 LAYOUT: Final = Layout(
@@ -54,7 +65,8 @@ LAYOUT: Final = Layout(
     tops=(("",),),
     is_scene=_is_flight,
     main_files=lambda name: (FLIGHT_FILE,),
-    expected=f"a folder of flights, each a folder with a log {LOG_FILES}, a video {VIDEO_FILES} and {FLIGHT_FILE}",
+    expected=f"a folder of flights, each a folder with a log {LOG_FILES}, a video {VIDEO_FILES} and {FLIGHT_FILE}, "
+    "or a drone's own folder with its videos and subtitles (DJI_0001.MP4, DJI_0001.SRT)",
 )
 
 
@@ -76,8 +88,14 @@ class Flights:
             read[folder] = _listed(root, folder)
             return _shared(root, folder, read[folder])
 
-        listing = list_scenes(root, LAYOUT, beside=shared)
-        refs, broken = [], list(listing.broken)
+        recorded = _recorded(root)
+        try:
+            listing = list_scenes(root, LAYOUT, beside=shared)
+        except ConfigError:
+            if not recorded.scenes and not recorded.broken:
+                raise
+            listing = Listing((), ())  # no flight but those of a card
+        refs, broken = list(recorded.scenes), [*listing.broken, *recorded.broken]
         for ref in listing.scenes:
             settings = read[root / ref.files[0]]
             if isinstance(settings, RawDataError):
@@ -138,6 +156,30 @@ def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
         return error
 
 
+def _recorded(root: Path) -> Listing:
+    """The flights of memory cards: of the root itself, and of the folders in it."""
+    refs: list[SceneRef] = []
+    broken: list[RawDataError] = []
+    for folder in folders(root) if root.is_dir() else ():
+        found = recordings(folder, root)
+        settings = _listed(root, folder) if found else FlightSettings()
+        if isinstance(settings, RawDataError):
+            broken.append(settings)
+            continue
+        if settings.log is not None:
+            continue
+        for recording in found:
+            if not SAFE_NAME.fullmatch(recording.name):
+                message = f"the name {recording.name!r} may hold letters, digits, dots, dashes and underscores only"
+                broken.append(RawDataError(recording.log, "unsafe_scene_name", message, "rename both files"))
+                continue
+            there = [*recording.files(), *(path for path in (folder / FLIGHT_FILE,) if path.is_file())]
+            stamp = digest_files(folder, [(p.name, p.stat()) for p in there], _shared(root, folder, settings))
+            names = tuple(path.relative_to(root).as_posix() for path in (folder, *recording.files()))
+            refs.append(SceneRef(f"{settings.dataset}/{recording.name}", names, stamp))
+    return Listing(tuple(refs), tuple(broken))
+
+
 def _shared(root: Path, folder: Path, settings: FlightSettings | RawDataError) -> bytes:
     """What a flight depends on outside its folder: files in the root that its settings name."""
     if isinstance(settings, RawDataError):
@@ -172,6 +214,9 @@ def _read_settings(files: SceneFiles, findings: Findings) -> FlightSettings:
 
 def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
     """The flight's log or video: the one that the settings name, else the only one in the folder, else None."""
+    recorded = of_recording(files.ref.files, key)
+    if recorded is not None:
+        return files.root / recorded if recorded else None
     name = settings.log if key == "log" else settings.video
     if name is not None:
         return find_file(files, name)
