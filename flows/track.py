@@ -93,6 +93,7 @@ def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
         "clock": log.clock,
         "dialect": log.dialect,
         "duration_s": round(float(t.t_s[-1] - t.t_s[0]), 6),
+        "begins_s": round(float(t.t_s[0]), 6),  # of the log; `video_offset_s` counts from there too
         "extent_m": [round(float(size), 3) for size in np.ptp(t.enu_m, axis=0)],
         "findings": [finding.model_dump(mode="json") for finding in assembled.findings],
         "height_m": None if low is None or high is None else [round(low, 3), round(high, 3)],

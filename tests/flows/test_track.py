@@ -57,6 +57,20 @@ def test_parquet_json_picture_and_summary(tmp_path: Path) -> None:
         assert len(picture.convert("RGB").getcolors(1 << 20)) > 50, "the path bears the colours of time"
 
 
+def test_times_begin_at_0_and_the_facts_say_where_in_the_log(tmp_path: Path) -> None:
+    rows = "\n".join(
+        f"{1000 * i},{0 if i < 4 else 46.5 + i * 1e-5},{0 if i < 4 else 7.25},{50 if i < 4 else 540 + i}"
+        for i in range(20)
+    )
+    log = tmp_path / "late.csv"
+    log.write_text(f"time(millisecond),latitude,longitude,altitude_above_seaLevel(meters)\n{rows}\n", encoding="utf-8")
+    run(log, "--out", tmp_path / "out")
+    times = pq.read_table(tmp_path / "out" / "late.parquet")["t_s"].to_pylist()
+    assert times == [float(i) for i in range(16)]
+    facts = json.loads((tmp_path / "out" / "late.json").read_text(encoding="utf-8"))
+    assert (facts["begins_s"], facts["duration_s"]) == (4.0, 15.0)
+
+
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     log = tmp_path / "hill.gpx"
     log.write_text(gpx(ROWS, 2), encoding="utf-8")

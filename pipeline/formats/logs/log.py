@@ -37,6 +37,7 @@ class Log:
         refused: reason -> (N,) True where the reader itself found that a position cannot be used.
         begins: (N,) True where the reader knows that a new part begins (another dialect); None: nowhere.
         velocity_mps: (N, 3) ENU, or None.
+        grounded: why the log itself says that its vehicle never flew, or None: it does not say so.
         speed_mps: (N,) of a column of speeds, which is compared with the positions and used for nothing, or None.
         attitude: quaternions wxyz (M, 4), body FLU to ENU, or None.
         heading: degrees of the nose, clockwise from north, or None (where there is an attitude, it follows from it).
@@ -65,6 +66,7 @@ class Log:
     gimbal_pitch: Series | None = None
     heights: Mapping[str, Series] = field(default_factory=dict)
     label: StrArray | None = None
+    grounded: str | None = None
     findings: tuple[Finding, ...] = ()
     marks: Mapping[str, BoolArray] = field(default_factory=dict)
 

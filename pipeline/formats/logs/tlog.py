@@ -37,7 +37,10 @@ NO_HEADING: Final = 65535
 NOT_A_VEHICLE: Final = (5, 6, 18, 26, 27, 30, 31, 32, 33, 34)
 HOME_APART_MM: Final = 1000
 # MAV_TYPE of what moves on or below the surface: rover, boat, submarine.
-NOT_AERIAL: Final = (10, 11, 12)
+NOT_AERIAL: Final = {10: "rover", 11: "boat", 12: "submarine"}
+NO_AUTOPILOT: Final = 8  # MAV_AUTOPILOT_INVALID: a gimbal, a camera, a ground station
+ARMED: Final = 128  # MAV_MODE_FLAG_SAFETY_ARMED
+ENOUGH_BEATS: Final = 10  # one is sent every second
 
 
 class Tlog:
@@ -102,6 +105,7 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
         heading=log.heading if attitude is None else None,
         gimbal_pitch=None if gimbal is None else gimbal.pitch,
         heights=_heights(tables),
+        grounded=_grounded(tables),
         findings=(*findings, *(clocks.findings if clocks else ()), *(gimbal.findings if gimbal else ())),
         marks={"clocks_apart": clocks.apart} if clocks and clocks.apart.any() else {},
     )
@@ -135,6 +139,20 @@ def _local(table: Table, _: Tables) -> Log:
     """The estimator's local position, which needs no satellites."""
     enu, velocity = (enu_from_ned(_stack(table, *names)) for names in (("x", "y", "z"), ("vx", "vy", "vz")))
     return Log("", "", "utc", table.t_s, enu_m=enu, velocity_mps=velocity)
+
+
+def _grounded(tables: Tables) -> str | None:
+    """Why the vehicle cannot have flown: its kind, or motors that were never armed; None: it may have flown."""
+    beats = tables.get("HEARTBEAT")
+    if beats is None:
+        return None
+    autopilot = beats.take(beats.fields["autopilot"] != NO_AUTOPILOT)
+    kinds = np.unique(autopilot.fields["type"])
+    if len(kinds) and np.isin(kinds, list(NOT_AERIAL)).all():
+        return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in kinds)}"
+    if len(autopilot.t_s) >= ENOUGH_BEATS and not (autopilot.fields["base_mode"] & ARMED).any():
+        return f"its motors were armed in none of {len(autopilot.t_s)} heartbeats"
+    return None
 
 
 def _one_component(table: Table) -> Table:

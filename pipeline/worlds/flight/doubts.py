@@ -31,9 +31,12 @@ TOUCHES: Final[dict[str, frozenset[Need]]] = {
     "position_reset": frozenset(("places", "views", "height")),  # parts are not joined: their movements stand
     "quantised": frozenset(("places", "views")),  # no movement below the step is claimed
     "reset": frozenset(("places", "views", "height")),
-    "step_clock": frozenset(("seconds",)),  # a note, but one about durations
+    "step_clock": frozenset(("seconds",)),
     "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
 }
+
+
+NOTES_THAT_COUNT: Final = frozenset(("step_clock",))  # notes, but ones that `TOUCHES` speaks of
 
 
 def doubted_stretches(findings: Iterable[Finding], video_offset_s: float) -> FloatArray:

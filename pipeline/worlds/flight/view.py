@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import turn_between_deg
-from pipeline.worlds.flight.doubts import TOUCHES, Need, doubted_stretches, overlaps_any, within_any, without
+from pipeline.worlds.flight.doubts import (
+    NOTES_THAT_COUNT,
+    TOUCHES,
+    Need,
+    doubted_stretches,
+    overlaps_any,
+    within_any,
+    without,
+)
 from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
 from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
@@ -76,7 +84,7 @@ class FlightView(Generic[R]):
         )
         self.part: IntArray = np.array(motion.part, dtype=np.intp)[within]
         names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}
-        doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in TOUCHES]
+        doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in NOTES_THAT_COUNT]
         # A doubt about one landmark leaves out that one, a doubt about a stretch that stretch.
         self._doubts = [f for f in doubts if f.subject not in names and f.stretches is None]
         self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})

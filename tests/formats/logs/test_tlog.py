@@ -165,6 +165,16 @@ def test_ground_stations_are_no_drones(tmp_path: Path) -> None:
     assert len(read(tlog(sent), tmp_path).t_s) == N
 
 
+@pytest.mark.parametrize(
+    ("kind", "mode", "grounded"), [(2, 0, "armed"), (2, 128, None), (10, 128, "rover"), (11, 128, "boat")]
+)
+def test_what_never_flew(tmp_path: Path, kind: int, mode: int, grounded: str | None) -> None:
+    beats = [(START_S + i, 1, mav.MAVLink_heartbeat_message(kind, 3, mode, 0, 0, 3)) for i in range(12)]
+    found = read(tlog([*(place(i) for i in range(N)), *beats]), tmp_path).grounded
+    assert (found is None) == (grounded is None)
+    assert found is None or str(grounded) in found
+
+
 def test_two_drones_are_two_flights(tmp_path: Path) -> None:
     sent = [place(i, system, lon=85_000_000 + system) for i in range(N) for system in (7, 3)]
     logs = read_all(tlog(sent), tmp_path)

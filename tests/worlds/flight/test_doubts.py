@@ -50,6 +50,15 @@ def test_a_doubt_refuses_the_facts_that_it_touches(name: str, task: str, left: b
     assert (name not in {row["reason"] for row in found}) == left
 
 
+def test_a_mere_note_refuses_nothing() -> None:
+    places = [mark("Mill", 0, 80), mark("Barn", 300, 0)]
+    fine_steps = finding("quantised", severity="note")  # steps of a metre
+    found = rows(flight(motion(MOVES), places, findings=[fine_steps]), "Proximity", "Sequence Recall")
+    assert "quantised" not in {row["reason"] for row in found}
+    counted = rows(flight(motion(MOVES), findings=[finding("step_clock", severity="note")]), "Duration")
+    assert {row["reason"] for row in counted} == {"step_clock"}
+
+
 def test_a_flight_without_a_video_gives_no_question() -> None:
     found = rows(flight(motion(MOVES), [mark("Mill", 0, 80)], goal="Mill", filmed=False))
     assert {row["reason"] for row in found} == {"missing_video"}

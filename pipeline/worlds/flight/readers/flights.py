@@ -40,6 +40,7 @@ from pipeline.worlds.flight.readers.flight_files import (
 )
 from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.ground import never_flew
 from pipeline.worlds.flight.tracks.read import read_tracks
 
 LOG_FILES: Final = "log.*"
@@ -243,6 +244,10 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             remedy = "write each flight to a log of its own, in a folder of its own"
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
+        grounded = never_flew(flights[0][0], assembled.track)
+        if grounded is not None:
+            message = f"the vehicle never left the ground: {grounded}"
+            raise files.fault(path, "never_flew", message, "take the folder away, or give the log of a flight")
         if len(assembled.track) < 2:
             message = "the log has a single usable position"
             raise files.fault(path, "single_position", message, "give the log of a whole flight")

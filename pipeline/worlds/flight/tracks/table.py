@@ -12,7 +12,7 @@ from pipeline.geometry.tracks import Track
 
 # What each column holds; written into the file as the field's metadata.
 COLUMNS: Final = {
-    "t_s": ("s", "from the first sample of the log"),
+    "t_s": ("s", "from the first position"),
     "east_m": ("m", "ENU about the first good fix"),
     "north_m": ("m", "ENU about the first good fix"),
     "up_m": ("m", "ENU about the first good fix"),
@@ -29,9 +29,9 @@ COLUMNS: Final = {
 
 
 def track_table(track: Track) -> pa.Table:
-    """One row per sample; what is not known is null. The column `label` is there where the track has labels."""
+    """One row per sample, times from 0; what is not known is null. `label` is there where the track has labels."""
     columns = {
-        "t_s": _numbers(track.t_s),
+        "t_s": _numbers(np.round(track.t_s - track.t_s[:1], 6)),
         "east_m": _numbers(track.enu_m[:, 0]),
         "north_m": _numbers(track.enu_m[:, 1]),
         "up_m": _numbers(track.enu_m[:, 2]),
