@@ -1,7 +1,8 @@
 """Questions from real logs: `python -m tests.bench.real_flights [FOLDER]`.
 
 Each log of ``SCAN2QA_REAL_DATA/flights`` becomes a flight in FOLDER, with a plain video as long as its track and the
-map of Monaco moved to where it was flown; the table counts, log by log, what is asked before any cap, and what is refused.
+map of Monaco moved to where it was flown; the table counts, log by log, what is asked before any cap, and what is
+refused.
 """
 
 from __future__ import annotations
