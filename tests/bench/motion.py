@@ -12,7 +12,7 @@ from pipeline.geometry.tracks import Buildings, Track
 from pipeline.worlds.flight.facts import Camera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import views
+from pipeline.worlds.flight.observe.views import Poses, Setting, views
 from tests.worlds.flight.observe.planted import fly, logged, random_phases
 
 Row = tuple[str, float, str, float | None, float | None]
@@ -51,18 +51,9 @@ def rows() -> list[Row]:
     ]
     camera = Camera(horizontal_fov_deg=80, width=1280, height=720)
     start = time.process_time()
-    seen = views(
-        path.t_s,
-        path.enu_m,
-        path.heading_deg,
-        np.full(len(path), -20.0),
-        np.zeros(len(path), dtype=np.intp),
-        0.0,
-        landmarks,
-        camera,
-        city,
-        config,
-    )
+    tilt, part = np.full(len(path), -20.0), np.zeros(len(path), dtype=np.intp)
+    poses = Poses(path.t_s, path.enu_m, path.heading_deg, tilt, part)
+    seen = views(poses, landmarks, Setting(camera, 0.0, city, config))
     viewing = time.process_time() - start
     return [
         (f"one hour at 50 Hz to {len(moved)} segments", seconds, "s", 2.0, seconds / baseline),

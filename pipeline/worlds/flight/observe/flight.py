@@ -15,7 +15,7 @@ from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, 
 from pipeline.worlds.flight.observe.landmarks import labels
 from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import views
+from pipeline.worlds.flight.observe.views import Poses, Setting, views
 
 MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
 _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
@@ -75,8 +75,8 @@ def _motion(
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
     seen: tuple[View, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
-        ground = _ground_m(geometry.track)
-        seen = views(t_s, enu, heading, pitch, part, ground, landmarks, flight.camera, geometry.buildings, config)
+        setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config)
+        seen = views(Poses(t_s, enu, heading, pitch, part), landmarks, setting)
     return Motion(
         rate_hz=config.rate_hz,
         t_s=tuple(t_s.round(_DECIMALS).tolist()),

@@ -10,9 +10,10 @@ import pytest
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.worlds.flight.facts import Camera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import views
+from pipeline.worlds.flight.observe.views import Poses, Setting, views
 
 CAMERA = Camera(horizontal_fov_deg=90, width=1600, height=900)
+EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
 SQUARE = ((-10.0, -10.0), (10.0, -10.0), (10.0, 10.0), (-10.0, 10.0))
 
 
@@ -40,18 +41,10 @@ class Shot:
     def sees(self, landmark: Landmark, buildings: Buildings = NO_BUILDINGS, camera: Camera = CAMERA) -> bool:
         t = np.arange(0, 10.01, 0.2)
         full = np.ones(len(t))
-        found = views(
-            t,
-            np.column_stack([self.east * full, self.north * full, self.up * full]),
-            self.heading * full,
-            self.pitch * full,
-            np.zeros(len(t), dtype=np.intp),
-            self.ground,
-            [landmark],
-            camera,
-            buildings,
-            MotionConfig(relief_m=self.relief_m),
-        )
+        at = np.column_stack([self.east * full, self.north * full, self.up * full])
+        poses = Poses(t, at, self.heading * full, self.pitch * full, np.zeros(len(t), dtype=np.intp))
+        setting = Setting(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m))
+        found = views(poses, [landmark], setting)
         if not found or not found[0].intervals:
             return False
         assert found[0].landmark == 0
@@ -136,18 +129,8 @@ def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
     heading = np.where((t > 5) & (t < 12), 0.0, 180.0)
     heading[(t > 20) & (t < 20.7)] = 0  # too short a glance
     part = (t > 8.5).astype(np.intp)
-    found = views(
-        t,
-        np.tile([0.0, 0, 40], (len(t), 1)),
-        heading,
-        np.full(len(t), -10.0),
-        part,
-        0.0,
-        [tower(-100), tower(), tower(0, 400)],
-        CAMERA,
-        NO_BUILDINGS,
-        MotionConfig(),
-    )
+    poses = Poses(t, np.tile([0.0, 0, 40], (len(t), 1)), heading, np.full(len(t), -10.0), part)
+    found = views(poses, [tower(-100), tower(), tower(0, 400)], EMPTY)
     assert [view.landmark for view in found] == [0, 1]
     assert found[1].intervals == ((5.2, 8.4), (8.6, 11.8))
     assert found[0].intervals == ((0.0, 5.0), (12.0, 20.0), (20.8, 30.0))
@@ -155,19 +138,8 @@ def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
 
 def test_nothing_to_see():
     empty = np.empty(0)
-    found = views(
-        empty,
-        np.empty((0, 3)),
-        empty,
-        empty,
-        empty.astype(np.intp),
-        0.0,
-        [tower()],
-        CAMERA,
-        NO_BUILDINGS,
-        MotionConfig(),
-    )
-    assert found == ()
+    poses = Poses(empty, np.empty((0, 3)), empty, empty, empty.astype(np.intp))
+    assert views(poses, [tower()], EMPTY) == ()
 
 
 def possible(shot: Shot, landmark: Landmark) -> bool:
@@ -176,7 +148,7 @@ def possible(shot: Shot, landmark: Landmark) -> bool:
     full = np.ones(len(t))
     at = np.column_stack([shot.east * full, shot.north * full, shot.up * full])
     way, tilt, part = shot.heading * full, shot.pitch * full, np.zeros(len(t), dtype=np.intp)
-    found = views(t, at, way, tilt, part, shot.ground, [landmark], CAMERA, NO_BUILDINGS, MotionConfig())
+    found = views(Poses(t, at, way, tilt, part), [landmark], replace(EMPTY, ground_m=shot.ground))
     assert len(found) <= 1
     return bool(found)
 
