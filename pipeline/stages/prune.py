@@ -38,7 +38,8 @@ PRUNE: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select", "filter"),
+    takes=("select",),
+    may_take=("filter",),
     settings=settings,
     is_wanted=lambda config: config.prune is not None,
 )
