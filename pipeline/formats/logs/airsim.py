@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -47,30 +48,34 @@ class AirSim:
         rows = [row for row in cells if len(row) == len(names)]
         if not rows:
             raise no_position(path, "lines below that of the names")
-        by_name = dict(zip(names, zip(*rows, strict=True), strict=True))
         findings = _short_lines(len(cells) - len(rows), cut=bool("".join(lines[-1:]).strip()))
-        t_s = to_numbers(by_name[TIME]) / 1e3
-        enu_m = enu_from_ned(np.stack([to_numbers(by_name[name]) for name in POSITION], axis=-1))
-        quat = flu_to_enu(np.stack([to_numbers(by_name[name]) for name in ATTITUDE], axis=-1))
-        speed = to_numbers(by_name[SPEED]) if SPEED in by_name else None
-        vehicles = np.array(by_name.get(VEHICLE, ("",) * len(rows)), dtype=object)
-        flown = sorted(set(vehicles.tolist()))
-        logs = []
-        for vehicle in flown:
-            own = vehicles == vehicle
-            logs.append(
-                Log(
-                    name=vehicle if len(flown) > 1 else "",
-                    dialect="with VehicleName" if VEHICLE in names else "without VehicleName",
-                    clock="simulated",
-                    t_s=t_s[own],
-                    enu_m=enu_m[own],
-                    speed_mps=None if speed is None else speed[own],
-                    attitude=Series(t_s[own], quat[own]),
-                    findings=findings,
-                )
+        return _logs(dict(zip(names, zip(*rows, strict=True), strict=True)), findings)
+
+
+def _logs(by_name: Mapping[str, Sequence[str]], findings: tuple[Finding, ...]) -> tuple[Log, ...]:
+    """The flights of a table, given as its columns."""
+    t_s = to_numbers(by_name[TIME]) / 1e3
+    enu_m = enu_from_ned(np.stack([to_numbers(by_name[name]) for name in POSITION], axis=-1))
+    quat = flu_to_enu(np.stack([to_numbers(by_name[name]) for name in ATTITUDE], axis=-1))
+    speed = to_numbers(by_name[SPEED]) if SPEED in by_name else None
+    vehicles = np.array(by_name.get(VEHICLE, ("",) * len(t_s)), dtype=object)
+    flown = sorted(set(vehicles.tolist()))
+    logs = []
+    for vehicle in flown:
+        own = vehicles == vehicle
+        logs.append(
+            Log(
+                name=vehicle if len(flown) > 1 else "",
+                dialect="with VehicleName" if VEHICLE in by_name else "without VehicleName",
+                clock="simulated",
+                t_s=t_s[own],
+                enu_m=enu_m[own],
+                speed_mps=None if speed is None else speed[own],
+                attitude=Series(t_s[own], quat[own]),
+                findings=findings,
             )
-        return tuple(logs)
+        )
+    return tuple(logs)
 
 
 def _cells(line: str) -> list[str]:

@@ -67,12 +67,7 @@ def _log(
 ) -> Log:
     t_s, kinds = found.t_s, [kind for kind in _NAMES if (dialect == kind).any()]
     paused = interrupted(found)
-    heights = {name: fields[name][:, 0] for name in ("rel_alt", "altitude")}
-    heights |= {name: metres(fields[name]) for name in ("height", "barometer")}
-    heights = {name: values for name, values in heights.items() if np.isfinite(values).any()}
-    height = np.full(len(t_s), np.nan)
-    for values in heights.values():
-        height = np.where(np.isnan(height), values, height)
+    height, heights = _heights(fields)
     pitch, roll, yaw = np.radians(fields["flight"]).T
     attitude = flu_to_enu(quaternion(roll, pitch, yaw))
     gimbal = np.where(np.isnan(fields["gb_pitch"][:, 0]), fields["gimbal"][:, 0], fields["gb_pitch"][:, 0])
@@ -80,10 +75,9 @@ def _log(
     flown = np.isfinite(attitude).any()
     from_camera = not flown and bool(np.isfinite(camera_yaw).any())
     satellites = fields["gps"][:, 2]
-    names = [_NAMES[kind] for kind in kinds] + list(heights)
     return Log(
         name="",
-        dialect=", ".join(names),
+        dialect=", ".join([*(_NAMES[kind] for kind in kinds), *heights]),
         clock=found.clock,
         t_s=t_s,
         lat_lon_alt=place,
@@ -93,8 +87,19 @@ def _log(
         attitude=Series(t_s, attitude) if flown else None,
         heading=Series(t_s, camera_yaw % 360.0) if from_camera else None,
         gimbal_pitch=Series(t_s, gimbal) if np.isfinite(gimbal).any() else None,
-        findings=(*_findings(t_s, kinds, set(heights), orders, from_camera), *clock_findings(found, paused)),
+        findings=(*_findings(t_s, kinds, heights, orders, from_camera), *clock_findings(found, paused)),
     )
+
+
+def _heights(fields: dict[str, FloatArray]) -> tuple[FloatArray, list[str]]:
+    """Height above take-off (N,) by the first field that has it, and the names of those that occur."""
+    found = {name: fields[name][:, 0] for name in ("rel_alt", "altitude")}
+    found |= {name: metres(fields[name]) for name in ("height", "barometer")}
+    found = {name: values for name, values in found.items() if np.isfinite(values).any()}
+    height = np.full(len(fields["rel_alt"]), np.nan)
+    for values in found.values():
+        height = np.where(np.isnan(height), values, height)
+    return height, list(found)
 
 
 def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[int, Order]]:
@@ -125,7 +130,7 @@ def _begins(dialect: IntArray) -> BoolArray:
 
 
 def _findings(
-    t_s: FloatArray, kinds: list[int], heights: set[str], orders: dict[int, Order], from_camera: bool
+    t_s: FloatArray, kinds: list[int], heights: list[str], orders: dict[int, Order], from_camera: bool
 ) -> list[Finding]:
     found = []
     if len(kinds) > 1:

@@ -157,9 +157,22 @@ def paths(
     track = _placed(track)
     if len(track) == 0:
         return [], Fits(*[Fit(0.0, 0.0)] * 4)
+    noise, fits = _noise_and_fits(track, config, step_m)
+    keep = np.ones(len(track), dtype=bool)
+    borders = np.append(np.flatnonzero(_starts(track.part)), len(track))
+    slices = [slice(int(begin), int(end)) for begin, end in pairwise(borders)]
+    for part in slices:
+        for axes, sigma in ((slice(0, 2), noise[0]), (slice(2, 3), noise[1])):
+            keep[part] &= despiked(track.t_s[part], track.enu_m[part, axes], sigma)
+    found = [_path(track, part, keep[part], offset_s, config.rate_hz, fits) for part in slices]
+    return [path for path in found if len(path)], fits
+
+
+def _noise_and_fits(track: Track, config: MotionConfig, step_m: tuple[float, float]) -> tuple[list[float], Fits]:
+    """White noise over ground, in height, of heading and of gimbal; and how well their rates are known."""
     starts = _starts(track.part)
     level = np.where(np.isnan(track.height_m), track.enu_m[:, 2], track.height_m)
-    across = (
+    measured = (
         (track.enu_m[:, :2], config.move_error, config.move, step_m[0]),
         (np.stack([track.enu_m[:, 2], level], axis=1), config.climb_error, config.climb, step_m[1]),
         (_unwrapped(track.heading_deg)[:, None], config.angle_error, config.turn, 0.0),
@@ -168,7 +181,7 @@ def paths(
     between = np.diff(track.t_s)[~starts[1:]]
     interval = float(np.median(between)) if len(between) else 1.0
     noise, fits = [], []
-    for values, target, needs, step in across:
+    for values, target, needs, step in measured:
         known = np.isfinite(values).all(1)
         sigma = white_noise(track.t_s[known], values[known], _starts(track.part[known]))
         width = max(window_s(sigma, interval, target, config.longest_window_s), 3 / config.rate_hz)
@@ -176,14 +189,7 @@ def paths(
         width = max(width, min(1.5 * step / needs.start, config.longest_window_s))
         noise.append(sigma)
         fits.append(Fit(max(rate_error(sigma, interval, width), 1.5 * step / width / START_ERRORS), width))
-    keep = np.ones(len(track), dtype=bool)
-    borders = np.append(np.flatnonzero(starts), len(track))
-    slices = [slice(int(begin), int(end)) for begin, end in pairwise(borders)]
-    for part in slices:
-        for axes, sigma in ((slice(0, 2), noise[0]), (slice(2, 3), noise[1])):
-            keep[part] &= despiked(track.t_s[part], track.enu_m[part, axes], sigma)
-    found = [_path(track, part, keep[part], offset_s, config.rate_hz, Fits(*fits)) for part in slices]
-    return [path for path in found if len(path)], Fits(*fits)
+    return noise, Fits(*fits)
 
 
 def _starts(part: IntArray) -> BoolArray:
@@ -205,15 +211,7 @@ def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: 
     first, last = np.ceil((t_s[0] - _EPS_S) * rate_hz), np.floor((t_s[-1] + _EPS_S) * rate_hz)
     grid = np.arange(first, last + 1) / rate_hz + 0.0  # no -0.0
 
-    def even(values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
-        """Values (G, k) and rates; NaN throughout where they are not known for long."""
-        known = kept & np.isfinite(values).all(1)
-        longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()
-        if len(grid) == 0 or not known.any() or ((known != kept).any() and longest > _BRIDGED_S):
-            unknown = np.full((len(grid), values.shape[1]), np.nan)
-            return unknown, unknown
-        return fitted(resampled(t_s[known], values[known], grid), rate_hz, fit.window_s)
-
+    even = _Evenly(t_s, grid, rate_hz)
     over_ground, velocity = even(enu[:, :2], keep, fits.move)
     up, rise = even(enu[:, 2:], keep, fits.climb)
     height, climb = even(track.height_m[part, None], keep, fits.climb)
@@ -232,6 +230,24 @@ def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: 
         gimbal_deg=gimbal[:, 0],
         tilt=tilt[:, 0],
     )
+
+
+@dataclass(frozen=True)
+class _Evenly:
+    """Resampling of one part: the times of its samples (N,) and even ones (G,)."""
+
+    t_s: FloatArray
+    grid: FloatArray
+    rate_hz: float
+
+    def __call__(self, values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
+        """Values (G, k) and rates; NaN throughout where they are not known for long."""
+        t_s, known = self.t_s, kept & np.isfinite(values).all(1)
+        longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()
+        if len(self.grid) == 0 or not known.any() or ((known != kept).any() and longest > _BRIDGED_S):
+            unknown = np.full((len(self.grid), values.shape[1]), np.nan)
+            return unknown, unknown
+        return fitted(resampled(t_s[known], values[known], self.grid), self.rate_hz, fit.window_s)
 
 
 def _unwrapped(degrees: FloatArray) -> FloatArray:

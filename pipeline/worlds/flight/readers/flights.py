@@ -314,10 +314,10 @@ def _compare_lengths(log_s: float, video_s: float, offset_s: float, findings: Fi
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> Camera | None:
     """The camera, with the size of the video's pictures where the settings have none."""
-    given = settings.camera
-    if given is None:
+    stated = settings.camera
+    if stated is None:
         return None
-    size = (given.width or (video and video.width), given.height or (video and video.height))
+    size = (stated.width or (video and video.width), stated.height or (video and video.height))
     if not size[0] or not size[1]:
         message = "the size of the camera's pictures is not known: the camera was not used"
         findings.add(note("no_picture_size", "camera", message, "give camera.width and camera.height"))
@@ -328,4 +328,6 @@ def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -
             message = f"pictures of {size[0]}x{size[1]} are not shaped like the video's {video.width}x{video.height}"
             remedy = "give the size of the video's pictures and the field of view that they show"
             findings.add(doubt("picture_shape_differs", "camera", message, remedy, off, ASPECT_TOLERANCE, "share"))
-    return Camera(horizontal_fov_deg=given.horizontal_fov_deg, width=size[0], height=size[1], pitch_deg=given.pitch_deg)
+    return Camera(
+        horizontal_fov_deg=stated.horizontal_fov_deg, width=size[0], height=size[1], pitch_deg=stated.pitch_deg
+    )

@@ -148,24 +148,13 @@ def _turning_rate(video: Path, track: Track) -> FloatArray:
 
 def _best(video: FloatArray, log: FloatArray, known: BoolArray, path: Path) -> Offset:
     """The lag of the highest correlation of two curves at one rate, over those that overlap long enough."""
-    there, ones = known.astype(float), np.ones(len(video))
-
-    def sums(a: FloatArray, b: FloatArray) -> FloatArray:
-        return np.asarray(correlate(a, b, mode="full", method="fft"))
-
-    overlap = sums(there, ones)
-    least = max(MIN_OVERLAP_S * RATE_HZ, MIN_OVERLAP * min(len(video), float(there.sum())))
+    overlap = _sums(known.astype(float), np.ones(len(video)))
+    least = max(MIN_OVERLAP_S * RATE_HZ, MIN_OVERLAP * min(len(video), float(known.sum())))
     enough = overlap > least - 0.5
     if not enough.any():
         message = f"video and log overlap by less than {least / RATE_HZ:.1f} s however they are laid"
         raise RawDataError(path, "too_short", message, "set video_offset_s by an event that log and video show")
-    n = np.maximum(overlap, 1.0)
-    mean_video, mean_log = sums(there, video) / n, sums(log, ones) / n
-    spread_video = np.maximum(sums(there, video**2) / n - mean_video**2, 0.0)
-    spread_log = np.maximum(sums(log**2, ones) / n - mean_log**2, 0.0)
-    # Where one of the curves is flat there is nothing to compare.
-    spread = np.sqrt(np.maximum(spread_video, 1e-3 * np.var(video)) * np.maximum(spread_log, 1e-3 * np.var(log[known])))
-    correlation = np.where(enough, (sums(log, video) / n - mean_video * mean_log) / spread, -1.0)
+    correlation = np.where(enough, _correlations(video, log, known, overlap), -1.0)
     best = int(np.argmax(correlation))
     lag_s = (np.arange(len(correlation)) - (len(video) - 1)) / RATE_HZ
     inside = 0 < best < len(correlation) - 1 and enough[best - 1] and enough[best + 1]
@@ -181,6 +170,22 @@ def _best(video: FloatArray, log: FloatArray, known: BoolArray, path: Path) -> O
         runner_up_s=float(lag_s[second]) if has_other else None,
         runner_up=float(correlation[second]) if has_other else None,
     )
+
+
+def _correlations(video: FloatArray, log: FloatArray, known: BoolArray, overlap: FloatArray) -> FloatArray:
+    """Correlation of the two curves at every lag, over the ``overlap`` samples that they share there."""
+    there, ones, n = known.astype(float), np.ones(len(video)), np.maximum(overlap, 1.0)
+    mean_video, mean_log = _sums(there, video) / n, _sums(log, ones) / n
+    spread_video = np.maximum(_sums(there, video**2) / n - mean_video**2, 0.0)
+    spread_log = np.maximum(_sums(log**2, ones) / n - mean_log**2, 0.0)
+    # Where one of the curves is flat there is nothing to compare.
+    spread = np.sqrt(np.maximum(spread_video, 1e-3 * np.var(video)) * np.maximum(spread_log, 1e-3 * np.var(log[known])))
+    return (_sums(log, video) / n - mean_video * mean_log) / spread
+
+
+def _sums(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Sum of products of two curves at every lag."""
+    return np.asarray(correlate(a, b, mode="full", method="fft"))
 
 
 def _vertex(left: float, middle: float, right: float) -> float:
