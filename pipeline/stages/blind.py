@@ -19,19 +19,26 @@ if TYPE_CHECKING:
 
 
 def run(given: Given) -> bytes:
-    """Every reply of every model (`blind.ask.REPLIES`)."""
-    from pipeline.blind.ask import ask  # model packages take a second to start
+    """Every reply of every model and prior (`blind.ask.REPLIES`)."""
+    from pipeline.blind.ask import ask  # model packages and scikit-learn take a second to start
+    from pipeline.blind.voters import prior_replies
 
     config = given.config.blind
+    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))])
     asked = ask(
-        pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))]),
+        questions,
         config.models,
         given.folder / REPLIES_FILE,
         given.keys,
         config,
         lambda model, done, total: given.progress(f"blind {model}", done, total),
     )
-    return table_bytes(asked.replies)
+    replies = [asked.replies]
+    if config.priors_vote and questions.num_rows:
+        replies.append(prior_replies(questions, config.number_threshold))
+    # Stable, so that the models of a question stay in their order.
+    rows = sorted((row for table in replies for row in table.to_pylist()), key=lambda row: int(row["id"]))
+    return table_bytes(pa.Table.from_pylist(rows, schema=asked.replies.schema))
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
@@ -63,7 +70,7 @@ BLIND: Final = Stage(
     unit="build",
     takes=("select",),
     settings=settings,
-    is_wanted=lambda config: bool(config.blind.models),
+    is_wanted=lambda config: bool(config.blind.models or config.blind.priors_vote),
     is_whole=is_whole,
     asks=asks,
 )

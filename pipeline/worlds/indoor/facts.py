@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Facts, Model, Name, OrientedBox, Scene, Vec3
+
+SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 
 
 class Visibility(Model):

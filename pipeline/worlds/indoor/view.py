@@ -14,7 +14,7 @@ from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
-from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -45,6 +45,11 @@ class IndoorView(Generic[R]):
     """
 
     def __init__(self, scene: IndoorScene, rules: R) -> None:
+        self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
+        self._blinded = self._doubts.get(SIGHT)  # under every profile: poses that are off make wrong truths
+        if self._blinded:
+            unknown = tuple(o.model_copy(update={"visibility": None}) for o in scene.facts.objects)
+            scene = scene.with_facts(objects=unknown)
         self.scene = scene
         self.rules = rules
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
@@ -66,7 +71,6 @@ class IndoorView(Generic[R]):
         self.boxed = np.bincount(self.category_of, minlength=len(names))
         first = np.searchsorted(self.category_of, np.arange(len(names)))
         self.first = np.minimum(first, max(len(objects) - 1, 0))
-        self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
 
     @property
     def names(self) -> StrArray:
@@ -85,7 +89,13 @@ class IndoorView(Generic[R]):
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
         if slot != "counted" and self.boxed[category] == 0:
             return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
-        if slot == "seen" and np.isnan(self.first_seen_s[category]):
+        return self._unseen(category) if slot == "seen" else None
+
+    def _unseen(self, category: int) -> Rejection | None:
+        off = self._blinded
+        if off is not None:
+            return Rejection(reason=off.name, measured=off.measured, limit=off.limit, unit=off.unit)
+        if np.isnan(self.first_seen_s[category]):
             return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         return None
 
@@ -132,7 +142,7 @@ class IndoorView(Generic[R]):
     def shown_in(self) -> BoolArray:
         """(C, B) whether each frame budget shows every object of the category; B = 0 where nothing was examined."""
         observation = self.scene.facts.observation
-        if observation is None:
+        if observation is None or self._blinded:
             return np.empty((len(self.categories), 0), dtype=bool)
         shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)
         for item, category in zip(self._objects, self.category_of, strict=True):
@@ -143,7 +153,7 @@ class IndoorView(Generic[R]):
     def visible_in(self, operands: IntArray, kept: BoolArray) -> pa.Array:
         """Frame budgets that show every object of each question (n, k); null where the video was not examined."""
         observation = self.scene.facts.observation
-        if observation is None or operands.shape[1] == 0:
+        if observation is None or self._blinded or operands.shape[1] == 0:
             return pa.nulls(len(kept), pa.list_(pa.int32()))
         shown = (self.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
         budgets = np.broadcast_to(np.array(observation.budgets, dtype=np.int32), shown.shape)

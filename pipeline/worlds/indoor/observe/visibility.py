@@ -14,27 +14,24 @@ import numpy.typing as npt
 from pydantic import Field
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import Finding, Model
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
 from pipeline.worlds.indoor.observe.completeness import unscanned_below
+from pipeline.worlds.indoor.observe.verdicts import Limits, verdicts
 
 DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
 DEPTH_TOLERANCE_MIN_M: Final = 0.1
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB
 
 
-class ObserveConfig(Model):
-    """Which frames are examined, and how closely."""
+class ObserveConfig(Limits):
+    """Which frames are examined and how closely, and what of that is believed."""
 
     frames_per_second: float = Field(default=2.0, gt=0)
     width: int = Field(default=160, ge=16, le=1920)
     height: int = Field(default=120, ge=16, le=1920)
     min_pixels: int = Field(default=20, ge=1, description="of the reduced image: fewer do not count as appearing")
     budgets: tuple[int, ...] = Field(default=(16, 32, 64), description="numbers of evenly spaced frames")
-    unscanned_max: float = Field(
-        default=0.1, ge=0, description="scenes with more of the floor missing below the camera's path are left out"
-    )
 
 
 @dataclass(frozen=True)
@@ -83,27 +80,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         unscanned_share=None if missing is None else round(missing.share, 4),
     )
     observed = scene.with_facts(objects=tuple(objects), observation=observation)
-    return observed.model_copy(update={"findings": (*scene.findings, *_incomplete(observation, config))})
-
-
-def _incomplete(observation: Observation, config: ObserveConfig) -> tuple[Finding, ...]:
-    """A fault where the mesh lacks too much of what the camera walked over: the video shows what nobody annotated."""
-    share = observation.unscanned_share
-    if share is None or share <= config.unscanned_max:
-        return ()
-    return (
-        Finding(
-            name="incomplete_mesh",
-            severity="fault",
-            subject="mesh",
-            message=f"{share:.1%} of the floor's area lies below the camera's path and is missing from the mesh "
-            f"(limit {config.unscanned_max:.1%})",
-            measured=share,
-            limit=config.unscanned_max,
-            unit="share",
-            remedy="the video shows what nobody annotated: leave the scene out, or raise observe.indoor.unscanned_max",
-        ),
-    )
+    return observed.model_copy(update={"findings": (*scene.findings, *verdicts(observation, config))})
 
 
 def examined_frames(

@@ -7,14 +7,14 @@ from itertools import permutations
 
 import pytest
 
-from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.benchmarks.vsi.rules import OFFICIAL, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
 from pipeline.worlds.indoor.view import IndoorView as SceneView
-from tests.conftest import cube, make_scene
+from tests.conftest import cube, make_doubt, make_scene
 from tests.tables import candidates
 
 TASK = AppearanceOrder()
@@ -73,6 +73,18 @@ def test_what_is_never_shown_is_refused_by_name() -> None:
     refused = [r for r in found if r["role"]]
     assert [(r["operands"], r["reason"], r["measured"]) for r in refused] == [(["lamp"], "never_visible", 0.0)]
     assert [r["operands"] for r in found if not r["role"]] == [["bed", "chair", "door", "sofa"]]
+
+
+@pytest.mark.parametrize("rules", [STRICT, OFFICIAL])
+def test_poses_that_disagree_with_depth_cost_what_needs_sight_and_nothing_else(rules: Rules) -> None:
+    sound = filmed([("bed", 6.0), ("chair", 0.0), ("chair", None), ("door", 4.0), ("lamp", 2.0), ("sofa", 9.0)])
+    off = sound.model_copy(update={"findings": (make_doubt("depth_disagrees", "sight", 0.85, 0.9, "share"),)})
+    view = SceneView(off, rules)
+    found = candidates(view, [TASK]).to_pylist()
+    assert {(r["role"], r["reason"], r["measured"]) for r in found} == {("choice", "depth_disagrees", 0.85)}
+    assert view.count[view.index["chair"]] == 2  # whether the second one is shown is not known
+    assert view.shown_in.shape == (5, 0)
+    assert view.problem(0, "unique") is None
 
 
 def test_a_scene_that_was_not_filmed_is_refused_as_a_whole() -> None:

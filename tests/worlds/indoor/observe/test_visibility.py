@@ -9,8 +9,10 @@ import trimesh
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
+from pipeline.worlds.indoor.observe.verdicts import verdicts
 from pipeline.worlds.indoor.observe.visibility import (
     ObserveConfig,
+    camera_rays,
     count_pixels,
     examined_frames,
     face_objects,
@@ -115,6 +117,44 @@ def test_depth_that_was_not_measured_hides_nothing() -> None:
     counts = count_pixels(geometry([(2, 0, 0, 0.5)], camera), 1, np.array([0]), 160, 120)
     assert counts.pixels[0, 0] > 0
     assert counts.depth_agreement is None
+
+
+@pytest.mark.parametrize(
+    ("agreement", "expected"),
+    [(None, []), (1.0, []), (0.9, []), (0.89, ["doubt"]), (0.75, ["doubt"]), (0.749, ["fault"]), (0.698, ["fault"])],
+)
+def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
+    agreement: float | None, expected: list[str]
+) -> None:
+    seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], frames([0])), ObserveConfig()).facts.observation
+    assert seen is not None
+    found = verdicts(seen.model_copy(update={"depth_agreement": agreement}), ObserveConfig())
+    assert [f.severity for f in found] == expected
+    assert all((f.name, f.subject, f.measured) == ("depth_disagrees", "sight", agreement) for f in found)
+
+
+def test_poses_of_other_pictures_are_found_out() -> None:
+    """The same six pictures: with their own poses, and with those of a camera that looks elsewhere."""
+    cubes = [(1.2, 0, 0, 0.8), (0, 2, 0, 0.5)]
+    yaws = [0.0, 15.0, 30.0, 45.0, 60.0, 90.0]
+    room = geometry(cubes, frames(yaws))
+    depth = [rendered_depth(room, i) for i in range(len(yaws))]
+    right = geometry(cubes, frames(yaws, depth_m=lambda i: depth[i]))
+    wrong = geometry(cubes, frames([y + 180 for y in yaws], depth_m=lambda i: depth[i]))
+    sound, off = (observe(scene(2), g, ObserveConfig()) for g in (right, wrong))
+    assert sound.findings == ()
+    assert [f.name for f in off.findings] == ["depth_disagrees"]
+
+
+def rendered_depth(room: SceneGeometry, frame: int) -> np.ndarray:
+    """Depth (60, 80) by trimesh, along the camera's z."""
+    mesh = trimesh.Trimesh(room.vertices, room.faces, process=False)
+    rays, _ = camera_rays(room.frames, np.array([frame]), 80, 60)
+    origin, direction = rays[0, :, :3].astype(float), rays[0, :, 3:].astype(float)
+    places, ray, _ = mesh.ray.intersects_location(origin, direction, multiple_hits=False)
+    depth = np.full(len(direction), np.nan)
+    depth[ray] = ((places - origin[ray]) * direction[ray]).sum(1) / (direction[ray] ** 2).sum(1)
+    return depth.reshape(60, 80)
 
 
 def test_budgets_are_spaced_over_the_whole_video() -> None:
