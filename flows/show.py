@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from pipeline.blind.without_video import WithoutVideo, is_prior
+from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
 from pipeline.engine.given import Progress as ReportProgress
@@ -94,25 +94,66 @@ def _show_release(released: Released) -> None:
 
 
 def _show_blind(rows: Sequence[WithoutVideo]) -> None:
-    """What answering without the video earns, and what was removed for it."""
-    voters = [name for name in dict.fromkeys(name for row in rows for name in row.voters) if not is_prior(name)]
-    if not any(row.voters or row.debiased is not None for row in rows):
+    """What answering without the video earns before and after what was removed for it, and who had a vote."""
+    if not rows:
         return
-    table = Table(title="Without the video", title_justify="left")
+    table = Table(
+        title="Without the video: what attackers earn, of all that were asked -> released", title_justify="left"
+    )
     table.add_column("task", no_wrap=True)
-    for name in ("n", "chance", "most frequent", "by name", "forest", *voters, "removed", "by luck", "debiased"):
+    attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
+    for name in ("n", "chance", *attackers, "debiased n", "best there"):
         table.add_column(name, justify="right")
     for row in rows:
-        shares = [row.chance, row.most_frequent, row.by_name, row.forest, *(row.voters.get(name) for name in voters)]
-        left = "" if row.debiased is None else str(row.debiased)
-        cells = ["" if share is None else f"{share:.2f}" for share in shares]
-        table.add_row(row.task, str(row.n), *cells, str(row.removed or ""), f"{row.by_luck:.1f}", left)
+        after = row.released
+        cells = [_change(row.asked.n, after.n if after else None, "d")]
+        cells.append(_change(row.asked.chance, after.chance if after else None))
+        cells += [_change(row.asked.earned.get(a), after.earned.get(a) if after else None) for a in attackers]
+        left = row.debiased
+        cells += ["", ""] if left is None else [str(left.n), f"{max(left.earned.values()):.2f} ({left.chance:.2f})"]
+        table.add_row(row.task, *cells)
     console.print(table)
-    for name in voters:
-        failed = sum(row.unanswered.get(name, 0) for row in rows)
-        unread = sum(row.unread.get(name, 0) for row in rows)
+    _show_panel(rows)
+
+
+def _show_panel(rows: Sequence[WithoutVideo]) -> None:
+    """The models' right answers, and what they removed; loudly where that is nothing."""
+    models = list(dict.fromkeys(name for row in rows for name in row.voters))
+    if not any(voter.standing == "votes" for row in rows for voter in row.voters.values()):
+        console.print("[yellow]No model had a vote: nothing was removed for being answered without the video.[/yellow]")
+    if not models:
+        return
+    table = Table(title="Right without the video (if truths were shuffled); * has a vote", title_justify="left")
+    table.add_column("task", no_wrap=True)
+    for name in (*models, "agreement", "removed", "for balance", "by luck"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        votes = [row.voters.get(name) for name in models]
+        cells = [f"{v.right:.2f} ({v.luck:.2f}){'*' if v.standing == 'votes' else ''}" if v else "" for v in votes]
+        agreement = "" if row.agreement is None else f"{row.agreement:.2f}"
+        removed = [str(row.answered or ""), str(row.balanced or ""), f"{row.by_luck:.1f}"]
+        table.add_row(row.task, *cells, agreement, *removed)
+    console.print(table)
+    for name in models:
+        found = [row.voters[name] for row in rows if name in row.voters]
+        failed, unread = sum(v.unanswered for v in found), sum(v.unread for v in found)
         if failed or unread:
             console.print(f"[yellow]{escape(name)}[/yellow]: {failed} requests failed, {unread} replies hold no answer")
+        constant = [row.task for row in rows if name in row.voters and row.voters[name].standing == "constant"]
+        if constant:
+            console.print(
+                f"[yellow]{escape(name)}[/yellow] answers a constant, and has no vote, in {', '.join(constant)}"
+            )
+
+
+def _change(before: float | None, after: float | None, form: str = ".2f") -> str:
+    """A figure, with what became of it where that differs."""
+    if before is None:
+        return ""
+    if after is None:
+        return f"{before:{form}} -> none"
+    one, other = f"{before:{form}}", f"{after:{form}}"
+    return one if one == other else f"{one} -> {other}"
 
 
 def show_error(error: Exception) -> None:

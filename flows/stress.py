@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -22,7 +22,7 @@ from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
     from pipeline.blind.items import Item
-    from pipeline.blind.summary import TaskSummary
+    from pipeline.blind.without_video import Guessed
 
 GROUP: Final = "scene_name"
 
@@ -35,34 +35,57 @@ def stress_test(
         typer.Option("--group", metavar="COLUMN", help="Folds keep its values together.", show_default=GROUP),
     ] = None,
     ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Folds mix the questions of a scene.")] = False,
-    budget: Annotated[int | None, typer.Option(min=0, help="Prune at most so many questions.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Prune at most so many questions with options, and so many numbers.")
+    ] = None,
     tau: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Prune down to so much bias above chance.", show_default="0")
     ] = None,
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
-    from pipeline.blind.folds import folds_of  # scikit-learn takes a second to start
+    from pipeline.blind.attack import attack, attack_in  # scikit-learn takes a second to start
+    from pipeline.blind.config import PruneConfig
+    from pipeline.blind.folds import folds_of
     from pipeline.blind.prune import prune
     from pipeline.blind.stress_test import stress_test as run_stress_test
     from pipeline.blind.summary import stress_table, summarise
+    from pipeline.blind.workers import on_all_cores
 
     if group and ungrouped:
         raise ConfigError(f"--group {group} and --ungrouped exclude each other; leave one out")
     column = "id" if ungrouped else group or GROUP
     items = _read_items(questions, column)
     fold = folds_of([item.group for item in items])
-    with show.errors.status("Stress test"):
-        scores = run_stress_test(items, fold)
-    removed_in, pruned = np.zeros(len(items), dtype=np.intp), scores
-    if budget is not None or tau is not None:
-        most = len(items) if budget is None else budget
-        with show.progress_bars() as progress:
-            removed_in, pruned = prune(
-                items, fold, scores, budget, tau or 0.0, progress=lambda _, removed: progress("prune", removed, most)
-            )
+    removed_in = np.zeros(len(items), dtype=np.intp)
+    pruned: dict[str, Guessed] = {}
+    with on_all_cores(len(items)) as run:
+        with show.errors.status("Stress test"):
+            scores = run_stress_test(items, fold, run)
+            before = summarise(items, attack_in(items, fold, scores))
+        if budget is not None or tau is not None:
+            config = PruneConfig(budget=budget, tau=tau or 0.0)
+            with show.progress_bars() as progress:
+                removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
+            left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
+            pruned = summarise(left, attack(left, run))
     write_atomically(out, table_bytes(stress_table(items, fold, scores, removed_in)))
-    _show(summarise(items, fold, scores, removed_in, pruned), column, rounds=int(removed_in.max()))
+    mixed = {} if ungrouped else _mixed(items)
+    _show(before, mixed, column)
+    if pruned:
+        _show_pruned(before, pruned, rounds=int(removed_in.max()))
     show.console.print(f"All rows: {out}")
+
+
+def _mixed(items: Sequence[Item]) -> dict[str, float]:
+    """Task -> what the guess by name earns where folds part the questions of a group."""
+    from pipeline.blind.folds import folds_of
+    from pipeline.blind.priors import by_name
+    from pipeline.blind.stress_test import tasks_of
+
+    fold = folds_of([str(item.id) for item in items])
+    return {
+        task: float(by_name([items[i] for i in index], fold[index]).mean()) for task, index in tasks_of(items).items()
+    }
 
 
 def _read_items(path: Path, column: str) -> list[Item]:
@@ -101,39 +124,45 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
     return [str(value) for value in values]
 
 
-def _show(summaries: Sequence[TaskSummary], column: str, rounds: int) -> None:
-    """Per task what each way of guessing earns, and what pruning left of it."""
+def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
+    """Per task what each way of guessing earns."""
+    from pipeline.blind.summary import ATTACKERS
+
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
     table = _table(f"What guessing without the video earns, {folds}")
-    for name in ("n", "chance", "most frequent", "median", "by name"):
+    for name in ("n", "chance", *ATTACKERS, *(["by name, mixed"] if mixed else [])):
         table.add_column(name, justify="right")
-    if column != "id":
-        table.add_column("by name, mixed", justify="right")
-    table.add_column("forest", justify="right")
-    for s in summaries:
-        earned = [_score(s.chance), _score(s.most_frequent), _score(s.median), _score(s.by_name)]
-        mixed = [] if column == "id" else [_score(s.by_name_mixed)]
-        forest = _score(s.forest) + (f" ± {s.forest_error:.3f}" if np.isfinite(s.forest_error) else "")
-        table.add_row(s.task, str(s.n), *earned, *mixed, forest)
-    n, left = sum(s.n for s in summaries), sum(s.left for s in summaries)
+    for task, found in before.items():
+        cells = [_score(found.earned.get(name)) for name in ATTACKERS]
+        cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
+        table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
     table.add_section()
-    table.add_row("all", str(n))
+    table.add_row("all", str(sum(found.n for found in before.values())))
     show.console.print(table)
     show.console.print(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
         "By name: the median for the same names in other folds; of options the one most often right beside them.",
         highlight=False,
     )
-    if not rounds:
-        return
-    table = _table(f"What {rounds} rounds of pruning left")
-    for name in ("n", "removed", "left", "chance", "forest"):
+
+
+def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
+    """Per task what pruning left, on folds that it never saw."""
+    from pipeline.blind.summary import ATTACKERS
+
+    table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")
+    for name in ("n", "removed", "left", "chance", *ATTACKERS):
         table.add_column(name, justify="right")
-    for s in summaries:
-        row = (str(s.n), str(s.n - s.left or ""), str(s.left), _score(s.chance_left), _score(s.forest_left))
-        table.add_row(s.task, *row)
+    for task, was in before.items():
+        now = after[task]
+        cells = [_score(now.earned.get(name)) for name in ATTACKERS]
+        cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
+        gone = was.n - now.n
+        share = f"{gone} ({gone / was.n:.0%})" if gone else ""
+        table.add_row(task, str(was.n), share, str(now.n), _score(now.chance), *cells)
+    n, left = (sum(found.n for found in split.values()) for split in (before, after))
     table.add_section()
-    table.add_row("all", str(n), str(n - left), str(left))
+    table.add_row("all", str(n), f"{n - left} ({(n - left) / n:.0%})", str(left))
     show.console.print(table)
 
 

@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 # No model is asked and nothing pruned: most tests are about something else, and the embedded model takes its time.
-UNASKED: dict[str, Any] = {"blind": {"models": [], "priors_vote": False}, "prune": None}
+UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None}
 
 
 # The stages of scenes in a build in which no model writes.
@@ -94,7 +94,7 @@ class Run:
 Cli = Callable[..., Run]
 
 
-UNASKED_SETTINGS = ("--set", "blind={models: [], priors_vote: false}", "--set", "prune=null")
+UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null")
 
 
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:

@@ -6,14 +6,13 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from pipeline.blind.without_video import is_prior
 from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 BATCH: Final = 50  # blind.md
 NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
-Removal = Literal["all_correct", "majority", "any"]
+Removal = Literal["all_correct", "majority", "any", "none"]
 
 
 class AskConfig(BaseModel):
@@ -35,28 +34,31 @@ class AskConfig(BaseModel):
 class RuleConfig(AskConfig):
     """When a question is removed."""
 
-    remove: Removal = Field(default="all_correct", description="by how many models it must be answered right")
+    remove: Removal = Field(
+        default="all_correct", description="by how many of the models with a vote it must be answered right"
+    )
 
     def needed(self, models: int) -> int:
-        """Right answers that remove a question which so many models were asked."""
-        return {"all_correct": models, "majority": models // 2 + 1, "any": 1}[self.remove]
+        """Right answers that remove a question on which so many models have a vote."""
+        return {"all_correct": models, "majority": models // 2 + 1, "any": 1, "none": models + 1}[self.remove]
 
 
 class BlindConfig(RuleConfig):
     """Stage `blind`: who answers without the video, and how many right answers remove a question."""
 
-    models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
-    priors_vote: bool = Field(
-        default=True,
-        description="count the most frequent answer and the guess by names as two more models; "
-        "false for a panel of three or more large models",
+    orders: int | None = Field(
+        default=None,
+        ge=1,
+        description="in how many rotated orders the options are shown; null: as many as there are options, "
+        "but one for the embedded model",
     )
+    models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
 
     @field_validator("models")
     @classmethod
     def _told_apart(cls, models: tuple[ModelSpec, ...]) -> tuple[ModelSpec, ...]:
         names = [model.name for model in models]
-        taken = sorted({name for name in names if names.count(name) > 1 or is_prior(name)})
+        taken = sorted({name for name in names if names.count(name) > 1})
         if taken:
             raise ValueError(f"the name {', '.join(taken)} is taken: give the model another one (name: …)")
         return models
@@ -68,7 +70,11 @@ class PruneConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tau: float = Field(default=0.1, ge=0, le=1, description="questions less than this above chance stay")
-    budget: int | None = Field(default=None, ge=0, description="remove at most so many; null: as many as it takes")
+    budget: int | None = Field(
+        default=None,
+        ge=0,
+        description="remove at most so many questions with options, and so many numbers; null: as many as it takes",
+    )
     batch: int = Field(
-        default=BATCH, ge=1, description="removed at once, before the forest is fitted again; 1% of more than 5,000"
+        default=BATCH, ge=1, description="removed of a task at once, before all is fitted again; a tenth of more"
     )

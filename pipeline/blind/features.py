@@ -52,6 +52,19 @@ class Rows:
     target: FloatArray
     choice: bool
 
+    def of(self, questions: IntArray) -> Rows:
+        """The rows of some questions, given by their indices (m,) in ascending order, which are counted anew."""
+        place = np.full(int(self.question.max(initial=-1)) + 1, -1, dtype=np.intp)
+        place[questions] = np.arange(len(questions))
+        mine = place[self.question] >= 0
+        return Rows(
+            place[self.question[mine]],
+            tuple(codes[mine] for codes in self.keys),
+            self.plain[mine],
+            self.target[mine],
+            self.choice,
+        )
+
 
 def rows_of(items: Sequence[Item]) -> Rows:
     """The rows of all questions of one task."""

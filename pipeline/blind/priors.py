@@ -2,7 +2,9 @@
 
 All are fitted on the other folds, so that with folds by scene nothing is known of the question's own scene. Every
 function takes the questions of one task with their folds (n,) and gives the score (n,) of its guess: right or not for
-options, with equal guesses sharing the point, and mean relative accuracy for numbers.
+options, with equal guesses sharing the point, and mean relative accuracy for numbers; None where it has no guess for
+questions of this kind. `PRIORS` holds those that are tried on every task: a rule that answers a family of tasks from
+its text alone is one more entry.
 """
 
 from __future__ import annotations
@@ -136,3 +138,8 @@ def point(worth: Sequence[float], right: int | None) -> float:
 
 def _values(items: Sequence[Item]) -> FloatArray:
     return np.array([float(item.number or 0) for item in items])
+
+
+Prior = Callable[[Sequence[Item], IntArray], FloatArray | None]
+PRIORS: Final[dict[str, Prior]] = {"most frequent": most_frequent, "median": task_median, "by name": by_name}
+CONSTANTS: Final = ("most frequent", "median")  # of them, those that give every number the same answer

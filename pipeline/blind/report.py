@@ -1,81 +1,81 @@
-"""What answering without the video earns, per task: models, priors, forest, and what was removed for it."""
+"""What answering without the video earns, per task: attackers and models, before and after what was removed for it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline.blind import priors
-from pipeline.blind.config import BlindConfig
-from pipeline.blind.folds import folds_of
-from pipeline.blind.items import items_of
-from pipeline.blind.rule import by_task, rule
-from pipeline.blind.stress_test import tasks_of
-from pipeline.blind.without_video import WithoutVideo
+from pipeline.blind.rule import ANSWERED, BALANCE, Verdict
+from pipeline.blind.summary import guessed
+from pipeline.blind.without_video import Guessed, Voter, WithoutVideo
+from pipeline.core.arrays import BoolArray, FloatArray
 
 
 def without_video(
-    asked: pa.Table, replies: pa.Table | None, pruned: pa.Table | None, config: BlindConfig
+    asked: pa.Table, filtered: pa.Table, pruned: pa.Table | None, verdicts: Sequence[Verdict]
 ) -> list[WithoutVideo]:
-    """One summary per task.
+    """One summary per task, in alphabetical order.
 
     Args:
-        asked: all selected questions (`pipeline.core.tables.QUESTIONS`), those that were removed for it included.
-        replies: of all voters (`blind.ask.REPLIES`), or None where nobody was asked.
+        asked: all selected questions (`core.tables.QUESTIONS`), those that were removed for it included.
+        filtered: `filtering.filtered` of them.
         pruned: the table of stage `prune` on what was not removed, or None where it did not run.
-        config: who was asked, and the rule.
+        verdicts: `rule.rule`; empty where no panel was asked.
     """
-    items = items_of(asked)
-    fold = folds_of([item.group for item in items])
-    voters, unanswered, unread, together = _votes(replies, config)
-    stress = pruned.to_pandas() if pruned is not None else None
+    scene = dict(zip(asked["id"].to_pylist(), asked["scene"].to_pylist(), strict=True))
+    judged = {verdict.votes.task: verdict for verdict in verdicts}
     rows = []
-    for task, index in tasks_of(items).items():
-        members, folds = [items[i] for i in index], fold[index]
-        median = priors.task_median(members, folds)
-        votes = together.get(task, {})
-        part = stress[stress["question_type"] == task] if stress is not None else None
-        left = part[part["removed_in_round"].isna()] if part is not None else None
+    for task in sorted(set(filtered["task"].to_pylist())):
+        mine = filtered.filter(pc.equal(filtered["task"], task))
+        left = pruned.filter(pc.equal(pruned["question_type"], task)) if pruned is not None else None
+        reasons = mine["reason"].to_pylist()
+        verdict = judged.get(task)
+        before = _guessed(mine, "asked", scene)
+        if before is None:
+            continue
         rows.append(
             WithoutVideo(
                 task=task,
-                n=len(members),
-                chance=float(priors.chance(members, folds).mean()),
-                most_frequent=float(priors.most_frequent(members, folds).mean()),
-                median=None if median is None else float(median.mean()),
-                by_name=float(priors.by_name(members, folds).mean()),
-                forest=None if part is None or part.empty else float(part["earned"].mean()),
-                voters=voters.get(task, {}),
-                unanswered=unanswered.get(task, {}),
-                unread=unread.get(task, {}),
-                agreement=votes.get("agreement"),
-                removed=votes.get("removed", 0),
-                by_luck=votes.get("by_luck", 0.0),
-                debiased=None if left is None else len(left),
-                forest_left=None if left is None or left.empty else float(left["earned_left"].mean()),
+                asked=before,
+                released=_guessed(mine, "left", scene),
+                debiased=None if left is None else _guessed(left, "left", scene),
+                voters={} if verdict is None else _voters(verdict),
+                agreement=None if verdict is None else verdict.votes.agreement,
+                answered=reasons.count(ANSWERED),
+                balanced=reasons.count(BALANCE),
+                by_luck=0.0 if verdict is None else verdict.by_luck,
             )
         )
     return rows
 
 
-def _votes(
-    replies: pa.Table | None, config: BlindConfig
-) -> tuple[
-    dict[str, dict[str, float]], dict[str, dict[str, int]], dict[str, dict[str, int]], dict[str, dict[str, Any]]
-]:
-    """By task and voter the share of right answers, the failed and the unread; by task what all come to."""
-    voters: dict[str, dict[str, float]] = {}
-    unanswered: dict[str, dict[str, int]] = {}
-    unread: dict[str, dict[str, int]] = {}
-    together: dict[str, dict[str, Any]] = {}
-    if replies is None:
-        return voters, unanswered, unread, together
-    for row in by_task(replies, rule(replies, config)).to_pylist():
-        if row["model"] is None:
-            together[row["task"]] = row
-        else:
-            voters.setdefault(row["task"], {})[row["model"]] = row["right"]
-            unanswered.setdefault(row["task"], {})[row["model"]] = row["failed"]
-            unread.setdefault(row["task"], {})[row["model"]] = row["unread"]
-    return voters, unanswered, unread, together
+def _guessed(table: pa.Table, column: str, scene: Mapping[int, str]) -> Guessed | None:
+    """Figures from a column of scores, of the questions that have them."""
+    rows = [
+        (i, dict(scores))
+        for i, scores in zip(*table.select(["id", column]).to_pydict().values(), strict=True)
+        if scores
+    ]
+    if not rows:
+        return None
+    names = dict.fromkeys(name for _, scores in rows for name in scores)
+    found: dict[str, FloatArray] = {name: np.array([scores.get(name, np.nan) for _, scores in rows]) for name in names}
+    return guessed([scene[i] for i, _ in rows], found)
+
+
+def _voters(verdict: Verdict) -> dict[str, Voter]:
+    stays: BoolArray = np.array([reason is None for reason in verdict.reasons])
+    return {
+        model: Voter(
+            right=float(ballot.right.mean()),
+            right_released=float(ballot.right[stays].mean()) if stays.any() else None,
+            luck=verdict.luck[model],
+            standing=verdict.standing[model],
+            unanswered=ballot.failed,
+            unread=ballot.unread,
+        )
+        for model, ballot in verdict.votes.ballots.items()
+    }

@@ -1,145 +1,121 @@
 """Which questions are too easy without the video.
 
-UrbanVideo-Bench removes what all models answer right; so does the default here. A failed or unreadable reply counts as
-wrong and is counted: it can keep a question in, never take one out.
+UrbanVideo-Bench removes what all models answer right; so does the default here. A model has a vote in a task only where
+it has more right than its answers would have if truths were shuffled, and less than nearly always the same answer. With
+fewer than two such models nothing is removed: one alone is right about every fourth question by luck, and to remove
+these makes the rest guessable. A failed or unreadable reply counts as wrong and is counted: it can keep a question in,
+never take one out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from math import prod
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
+import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.config import RuleConfig
+from pipeline.blind.balance import balanced
+from pipeline.blind.config import BlindConfig
+from pipeline.blind.luck import beats_luck, removed_by_luck, right_by_luck
+from pipeline.blind.votes import Votes, votes_of
+from pipeline.core.arrays import IntArray
 
-RULED: Final = pa.schema(
+MIN_VOTERS: Final = 2  # in a task; one alone does not make a panel
+ANSWERED: Final = "answered_blind"
+BALANCE: Final = "blind_balance"
+EMBEDDED_PROVIDER: Final = "embedded"
+Standing = Literal["votes", "constant", "no better than luck", "reported only"]
+
+VERDICTS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
         pa.field("task", pa.string()),
-        pa.field("models", pa.int32()),
-        pa.field("right", pa.int32()),
-        pa.field("unread", pa.int32()),  # replies without an answer
-        pa.field("failed", pa.int32()),  # no reply
-        pa.field("needed", pa.int32()),  # right answers that remove it
-        pa.field("by_luck", pa.float64()),  # probability that guessing models remove it
-        pa.field("removed", pa.bool_()),
-    ]
-)
-BY_TASK: Final = pa.schema(
-    [
-        pa.field("task", pa.string()),
-        pa.field("model", pa.string()),  # null: all models together
-        pa.field("questions", pa.int32()),
-        pa.field("chance", pa.float64()),
-        pa.field("right", pa.float64()),  # share of the questions
-        pa.field("score", pa.float64()),  # mean; of numbers the mean relative accuracy
-        pa.field("unread", pa.int32()),
-        pa.field("failed", pa.int32()),
-        pa.field("agreement", pa.float64()),  # share of pairs of models with the same answer; null for one model
-        pa.field("removed", pa.int32()),
-        pa.field("by_luck", pa.float64()),  # expected number removed if all models guessed
+        pa.field("voters", pa.int32()),  # models with a vote
+        pa.field("right", pa.int32()),  # of them
+        pa.field("needed", pa.int32()),  # right answers that remove it; null: too few have a vote
+        pa.field("reason", pa.string()),  # null: it stays
+        pa.field("measured", pa.float64()),
+        pa.field("limit", pa.float64()),
+        pa.field("unit", pa.string()),
     ]
 )
 
 
-def rule(replies: pa.Table, config: RuleConfig) -> pa.Table:
-    """The verdict on each question (`RULED`, in order of the replies). Without models nothing is removed."""
-    rows = []
-    for question in _by_question(replies):
-        needed, right = config.needed(len(question)), sum(row["right"] for row in question)
-        rows.append(
-            {
-                "id": question[0]["id"],
-                "task": question[0]["task"],
-                "models": len(question),
-                "right": right,
-                "unread": sum(row["unread"] is not None for row in question),
-                "failed": sum(row["failure"] is not None for row in question),
-                "needed": needed,
-                "by_luck": _at_least(needed, [row["chance"] for row in question]),
-                "removed": right >= needed,
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=RULED)
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one task.
 
-
-def removed_in(replies: pa.Table, config: RuleConfig) -> set[int]:
-    """Ids of the questions that the rule removes."""
-    ruled = rule(replies, config)
-    return set(ruled.filter(ruled["removed"])["id"].to_pylist())
-
-
-def by_task(replies: pa.Table, ruled: pa.Table) -> pa.Table:
-    """Summary per task (`BY_TASK`): a row per model, then one for all together."""
-    questions: dict[str, list[list[dict[str, Any]]]] = {}
-    for question in _by_question(replies):
-        questions.setdefault(question[0]["task"], []).append(question)
-    verdicts: dict[str, list[dict[str, Any]]] = {}
-    for row in ruled.to_pylist():
-        verdicts.setdefault(row["task"], []).append(row)
-    summary = []
-    for task, asked in sorted(questions.items()):
-        models = list(dict.fromkeys(row["model"] for question in asked for row in question))
-        rows = [row for question in asked for row in question]
-        for model in models:
-            summary.append({"task": task, "model": model} | _shares([r for r in rows if r["model"] == model]))
-        summary.append(
-            {
-                "task": task,
-                "agreement": _agreement(asked),
-                "removed": sum(v["removed"] for v in verdicts[task]),
-                "by_luck": sum(v["by_luck"] for v in verdicts[task]),
-            }
-            | _shares(rows)
-            | {"questions": len(asked)}
-        )
-    return pa.Table.from_pylist(summary, schema=BY_TASK)
-
-
-def _by_question(replies: pa.Table) -> list[list[dict[str, Any]]]:
-    """Rows of each question together; rows are in order of the ids."""
-    questions: dict[int, list[dict[str, Any]]] = {}
-    for row in replies.to_pylist():
-        questions.setdefault(row["id"], []).append(row)
-    return list(questions.values())
-
-
-def _shares(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "questions": len(rows),
-        "chance": sum(row["chance"] for row in rows) / len(rows),
-        "right": sum(row["right"] for row in rows) / len(rows),
-        "score": sum(row["score"] for row in rows) / len(rows),
-        "unread": sum(row["unread"] is not None for row in rows),
-        "failed": sum(row["failure"] is not None for row in rows),
-    }
-
-
-def _agreement(asked: Sequence[Sequence[dict[str, Any]]]) -> float | None:
-    """Share of pairs of models that gave one question the same answer.
-
-    Left out are pairs without two answers, and those where one gave a number and the other the letter of a choice.
+    Attributes:
+        standing: of each model.
+        luck: model -> share of the questions that it would have right if truths were shuffled.
+        by_luck: how many questions would be removed then, the mean of the draws.
+        reasons: (n,) why each is removed, and measured value, limit and unit; None for those that stay.
+        right: (n,) how many models with a vote have it right; ``needed`` of them remove it, None: nothing is removed.
     """
-    pairs = [
-        a["answer"] == b["answer"]
-        for question in asked
-        for a, b in combinations(question, 2)
-        if a["answer"] is not None and b["answer"] is not None and (a["form"] == "number") == (b["form"] == "number")
+
+    votes: Votes
+    standing: dict[str, Standing]
+    luck: dict[str, float]
+    by_luck: float
+    reasons: tuple[tuple[str, float, float, str] | None, ...]
+    right: IntArray
+    needed: int | None
+
+    @property
+    def voters(self) -> list[str]:
+        """The models that have a vote."""
+        return [model for model, standing in self.standing.items() if standing == "votes"]
+
+
+def rule(questions: pa.Table, replies: pa.Table, config: BlindConfig) -> list[Verdict]:
+    """The verdict on each task, from the questions that were asked and `blind.ask.REPLIES`."""
+    silent = {model.name for model in config.models if model.provider == EMBEDDED_PROVIDER}
+    return [_judge(votes, silent, config) for votes in votes_of(questions, replies, config.number_threshold)]
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> pa.Table:
+    """All questions (`VERDICTS`), by id."""
+    rows = [
+        {
+            "id": item.id,
+            "task": verdict.votes.task,
+            "voters": len(verdict.voters),
+            "right": right,
+            "needed": verdict.needed,
+        }
+        | dict(zip(("reason", "measured", "limit", "unit"), reason or (None,) * 4, strict=True))
+        for verdict in verdicts
+        for item, right, reason in zip(verdict.votes.items, verdict.right.tolist(), verdict.reasons, strict=True)
     ]
-    return sum(pairs) / len(pairs) if pairs else None
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["id"])), schema=VERDICTS)
 
 
-def _at_least(needed: int, chances: Sequence[float]) -> float:
-    """Probability that at least so many of independent guesses are right."""
-    if needed == len(chances):
-        return prod(chances)
-    exactly = [1.0]  # exactly[k]: k of the guesses so far are right
-    for chance in chances:
-        exactly = [
-            (exactly[k] * (1 - chance) if k < len(exactly) else 0.0) + (exactly[k - 1] * chance if k else 0.0)
-            for k in range(len(exactly) + 1)
-        ]
-    return sum(exactly[needed:])
+def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
+    models = list(votes.ballots)
+    n = len(votes.items)
+    by_luck = right_by_luck(votes, models)
+    standing: dict[str, Standing] = {}
+    for model, drawn in zip(models, by_luck, strict=True):
+        ballot = votes.ballots[model]
+        if model in silent:
+            standing[model] = "reported only"
+        elif ballot.is_constant:
+            standing[model] = "constant"
+        else:
+            standing[model] = "votes" if beats_luck(int(ballot.right.sum()), drawn) else "no better than luck"
+    voters = [model for model in models if standing[model] == "votes"]
+    needed = config.needed(len(voters)) if len(voters) >= MIN_VOTERS else None
+    right = np.array([votes.ballots[model].right for model in voters], dtype=np.intp).reshape(-1, n).sum(axis=0)
+    reasons: list[tuple[str, float, float, str] | None] = [None] * n
+    expected = 0.0
+    if needed is not None:
+        expected = float(removed_by_luck(votes, voters, needed).mean())
+        dropped, kept = balanced(votes, right >= needed)
+        for index in set(np.flatnonzero(right >= needed).tolist()) - kept:
+            reasons[index] = (ANSWERED, float(right[index]), float(needed), "right answers")
+        for index, (share, limit) in dropped.items():
+            reasons[index] = (BALANCE, share, limit, "share of answers")
+    luck = {model: float(drawn.mean() / n) for model, drawn in zip(models, by_luck, strict=True)}
+    return Verdict(votes, standing, luck, expected, tuple(reasons), right, needed)

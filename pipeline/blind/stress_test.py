@@ -1,9 +1,6 @@
-"""How well a random forest answers from question and options alone (the stress test of arXiv 2511.04655).
+"""How well a forest answers from question and options alone (the stress test of arXiv 2511.04655).
 
-Per task and fold a forest is trained on the other folds. Options are scored one by one, and their probabilities divided
-by their sum: letters are shuffled, so a letter is no class, and an order of four names is none either. For a number the
-forest gives a distribution of training answers, and the one with the highest expected score is the guess. (A forest's
-mean is none: of answers that are 2 in half the cases and up to 30 otherwise it is near 4.)
+Per task and fold a forest (`pipeline.blind.forest`) is trained on the other folds.
 """
 
 from __future__ import annotations
@@ -11,24 +8,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from pipeline.blind import priors
-from pipeline.blind.features import Rows, encode, rows_of
+from pipeline.blind.features import Rows, rows_of
+from pipeline.blind.folds import folds_of
+from pipeline.blind.forest import Fit
 from pipeline.blind.items import Item
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.blind.workers import Run, run_here
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
-from pipeline.metrics.mra import mean_relative_accuracies
-
-CLASSIFIER_TREES: Final = 100  # blind.md
-REGRESSOR_TREES: Final = 200
-MIN_LEAF: Final = 5  # rows; between 1 and 5 no difference beyond the standard error, and 5 is faster
-_TINY: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -46,13 +38,59 @@ class Scores:
     earned: FloatArray
 
 
-def stress_test(items: Sequence[Item], fold: IntArray) -> Scores:
+@dataclass(frozen=True)
+class Prepared:
+    """The questions of one task, made ready to be fitted again and again."""
+
+    task: str
+    items: tuple[Item, ...]
+    rows: Rows
+    truth: FloatArray
+
+    @classmethod
+    def made_of(cls, task: str, items: Sequence[Item]) -> Prepared:
+        """Questions of one task, in the order of their ids."""
+        return cls(task, tuple(items), rows_of(items), np.array([float(item.number or 0) for item in items]))
+
+    def of(self, index: IntArray) -> Prepared:
+        """Some of the questions, by their indices (m,) in ascending order."""
+        return Prepared(self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index])
+
+    def dealt(self, dealing: str) -> IntArray:
+        """A fold (n,) for each question, groups kept together."""
+        return folds_of([item.group for item in self.items], dealing=dealing)
+
+    def fits(self, fold: IntArray) -> list[Fit]:
+        """One per fold; none where there is no other fold to learn from."""
+        tests = np.unique(fold).tolist() if len(fold) else []
+        seeds = [int.from_bytes(digest("forest", self.task, str(test))[:4], "big") >> 1 for test in tests]
+        fits = [Fit(self.rows, self.truth, fold, test, seed) for test, seed in zip(tests, seeds, strict=True)]
+        return fits if len(fits) > 1 else []
+
+
+def stress_test(items: Sequence[Item], fold: IntArray, run: Run = run_here) -> Scores:
     """Scores of questions of any tasks, with the fold (n,) of each; equal whatever their order."""
     scores = Scores(*(np.zeros(len(items)) for _ in range(3)))
-    for task, index in tasks_of(items).items():
-        bias, earned = _score_task(task, [items[i] for i in index], fold[index])
-        scores.bias[index], scores.earned[index] = bias, earned
-        scores.chance[index] = priors.chance([items[i] for i in index], fold[index])
+    index = tasks_of(items)
+    tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
+    for members, found in zip(
+        index.values(), scores_of(tested, [fold[members] for members in index.values()], run), strict=True
+    ):
+        scores.bias[members], scores.chance[members], scores.earned[members] = found.bias, found.chance, found.earned
+    return scores
+
+
+def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+    """Scores of each task with its folds (n,); all fits are given to ``run`` at once."""
+    fits = [one.fits(fold) for one, fold in zip(tested, folds, strict=True)]
+    results = iter(run([fit for of_one in fits for fit in of_one]))
+    scores = []
+    for one, fold, mine in zip(tested, folds, fits, strict=True):
+        chance = priors.chance(one.items, fold)
+        bias, earned = chance.copy(), chance.copy()
+        for fit, (found, score) in zip(mine, islice(results, len(mine)), strict=True):
+            bias[fold == fit.test], earned[fold == fit.test] = found, score
+        scores.append(Scores(bias, chance, earned))
     return scores
 
 
@@ -68,54 +106,3 @@ def tasks_of(items: Sequence[Item]) -> dict[str, IntArray]:
                 f"{task}: question {without[0]} and others have no options, the rest have; name them apart"
             )
     return {task: np.array(members[task], dtype=np.intp) for task in sorted(members)}
-
-
-def _score_task(task: str, items: Sequence[Item], fold: IntArray) -> tuple[FloatArray, FloatArray]:
-    rows = rows_of(items)
-    bias = priors.chance(items, fold)
-    earned = bias.copy()
-    for test in np.unique(fold):
-        train = fold[rows.question] != test
-        if not train.any():
-            continue
-        features = encode(rows, fold, int(test))
-        seed = int.from_bytes(digest("forest", task, str(test))[:4], "big")
-        if rows.choice:
-            probability = _right(features, rows, train, seed)
-            for index in np.flatnonzero(fold == test).tolist():
-                share = probability[rows.question[~train] == index]
-                bias[index] = share[items[index].right or 0] / share.sum()
-                earned[index] = priors.point(share.tolist(), items[index].right)
-        else:
-            truth = np.array([float(item.number or 0) for item in items])
-            guess = _guesses(features, rows, truth, train, seed)
-            bias[~train] = earned[~train] = mean_relative_accuracies(guess, truth[~train])
-    return bias, earned
-
-
-def _right(features: FloatArray, rows: Rows, train: BoolArray, seed: int) -> FloatArray:
-    """Probability (t,) of each test row to be a right option, before they are made to add up."""
-    forest = RandomForestClassifier(CLASSIFIER_TREES, min_samples_leaf=MIN_LEAF, random_state=seed)
-    forest.fit(features[train], rows.target[train] > 0)
-    return np.asarray(forest.predict_proba(features[~train])[:, -1]) + _TINY
-
-
-def _guesses(features: FloatArray, rows: Rows, truth: FloatArray, train: BoolArray, seed: int) -> FloatArray:
-    """The training answer (t,) with the highest expected score for each test row."""
-    forest = RandomForestRegressor(REGRESSOR_TREES, min_samples_leaf=MIN_LEAF, random_state=seed)
-    forest.fit(features[train], rows.target[train])
-    answers, answer = np.unique(truth[train], return_inverse=True)
-    known, asked = _leaves(forest, features[train]), _leaves(forest, features[~train])
-    one_hot = csr_array((np.ones(len(answer)), answer, np.arange(len(answer) + 1)), (len(answer), len(answers)))
-    share = asked.multiply(1 / np.maximum(known.sum(axis=0), 1)).tocsr()
-    likely = (share @ (known.T @ one_hot)).toarray()
-    expected = likely @ mean_relative_accuracies(answers[:, None], answers[None]).T
-    return np.asarray(answers[expected.argmax(axis=1)])
-
-
-def _leaves(forest: RandomForestRegressor, features: FloatArray) -> csr_array:
-    """Rows by leaves of all trees, 1 where a row ends in a leaf."""
-    nodes = np.array([tree.tree_.node_count for tree in forest.estimators_])
-    leaf = forest.apply(features) + np.concatenate([[0], nodes.cumsum()[:-1]])
-    ends = np.arange(0, leaf.size + 1, len(nodes))
-    return csr_array((np.ones(leaf.size), leaf.ravel(), ends), (len(features), nodes.sum()))

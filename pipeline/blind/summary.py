@@ -1,84 +1,57 @@
-"""What guessing earns per task, side by side, and the stress test as a table of one row per question."""
+"""Scores of single questions as figures of tasks, and as a table of one row per question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind import priors
-from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item
+from pipeline.blind.priors import PRIORS
 from pipeline.blind.stress_test import Scores, tasks_of
+from pipeline.blind.without_video import Guessed
 from pipeline.core.arrays import FloatArray, IntArray
 
-
-@dataclass(frozen=True)
-class TaskSummary:
-    """Mean scores of one task: accuracy for options, mean relative accuracy for numbers.
-
-    Attributes:
-        median: None for options.
-        by_name_mixed: as ``by_name``, with folds that part the questions of a group.
-        forest: of the stress test; ``forest_error`` is its standard error, questions of one group taken together.
-        left: questions that pruning left; ``forest_left`` and ``chance_left`` are what they earn then.
-    """
-
-    task: str
-    n: int
-    chance: float
-    most_frequent: float
-    median: float | None
-    by_name: float
-    by_name_mixed: float
-    forest: float
-    forest_error: float
-    left: int
-    forest_left: float
-    chance_left: float
+CHANCE: Final = "chance"
+FOREST: Final = "forest"
+ATTACKERS: Final = (*PRIORS, FOREST)
 
 
-def summarise(
-    items: Sequence[Item], fold: IntArray, scores: Scores, removed_in: IntArray, pruned: Scores
-) -> list[TaskSummary]:
-    """One summary per task. ``removed_in`` and ``pruned`` are what `prune` gave; zeros and ``scores`` without it."""
-    mixed = folds_of([str(item.id) for item in items])
-    summaries = []
-    for task, index in tasks_of(items).items():
-        members, folds = [items[i] for i in index], fold[index]
-        median = priors.task_median(members, folds)
-        left = index[removed_in[index] == 0]
-        summaries.append(
-            TaskSummary(
-                task=task,
-                n=len(index),
-                chance=float(scores.chance[index].mean()),
-                most_frequent=float(priors.most_frequent(members, folds).mean()),
-                median=None if median is None else float(median.mean()),
-                by_name=float(priors.by_name(members, folds).mean()),
-                by_name_mixed=float(priors.by_name(members, mixed[index]).mean()),
-                forest=float(scores.earned[index].mean()),
-                forest_error=standard_error(scores.earned[index], [item.group for item in members]),
-                left=len(left),
-                forest_left=float(pruned.earned[left].mean()),
-                chance_left=float(pruned.chance[left].mean()),
-            )
-        )
-    return summaries
+def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
+    """The figures of one task: means of scores (n,) of chance and each attacker; NaN is no guess."""
+    return Guessed(
+        n=len(groups),
+        chance=float(scores[CHANCE].mean()),
+        earned={name: float(found.mean()) for name, found in scores.items() if name != CHANCE and not _lacks(found)},
+        error=standard_error(scores[FOREST], groups),
+    )
 
 
-def standard_error(scores: FloatArray, groups: Sequence[str]) -> float:
-    """Standard error of the mean of scores (n,), where those of one group may depend on one another; NaN for one group.
+def summarise(items: Sequence[Item], scores: Mapping[str, FloatArray]) -> dict[str, Guessed]:
+    """The figures of every task, in alphabetical order, from scores (n,) of `attack.attack`."""
+    return {
+        task: guessed([items[i].group for i in index], {name: found[index] for name, found in scores.items()})
+        for task, index in tasks_of(items).items()
+    }
+
+
+def _lacks(scores: FloatArray) -> bool:
+    return bool(np.isnan(scores).any())
+
+
+def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:
+    """Standard error of the mean of scores (n,), where those of one group may depend on one another; None for one.
 
     The linearised estimator for cluster samples: the groups' sums of deviations from the mean.
     """
     _, group = np.unique(np.array(groups), return_inverse=True)
     sums = np.bincount(group, scores - scores.mean())
-    return (
-        float(np.sqrt((sums**2).sum() * np.divide(len(sums), len(sums) - 1)) / len(scores)) if len(sums) > 1 else np.nan
-    )
+    if len(sums) < 2:
+        return None
+    return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(scores))
 
 
 def stress_table(items: Sequence[Item], fold: IntArray, scores: Scores, removed_in: IntArray) -> pa.Table:
@@ -94,3 +67,16 @@ def stress_table(items: Sequence[Item], fold: IntArray, scores: Scores, removed_
             "removed_in_round": pa.array([int(removed_in[i]) or None for i in order], pa.int32()),
         }
     )
+
+
+SCORES: Final = pa.map_(pa.string(), pa.float64())  # attacker -> score of one question; without those that have none
+
+
+def score_column(ids: Sequence[int], items: Sequence[Item], scores: Mapping[str, FloatArray]) -> pa.Array:
+    """Scores (n,) of items as a column (`SCORES`) for rows of given ids; null for ids that no item has."""
+    names = list(scores)
+    rows = {
+        item.id: [(name, value) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
+        for item, values in zip(items, np.column_stack(list(scores.values())).tolist() if names else [], strict=True)
+    }
+    return pa.array([rows.get(id) for id in ids], SCORES)

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model
 
-PRIOR: Final = "prior: "  # begins the name of a voter that is no model
+
+class Guessed(Model):
+    """What guessing earns on one task of one split: accuracy for options, mean relative accuracy for numbers."""
+
+    n: int = Field(ge=1, description="questions")
+    chance: FiniteFloat = Field(description="of a random answer")
+    earned: dict[str, FiniteFloat] = Field(
+        description="attacker (a prior or the forest) -> mean score, on other scenes"
+    )
+    error: FiniteFloat | None = Field(description="standard error of the forest's; None: one scene")
 
 
-def is_prior(voter: str) -> bool:
-    """Whether a voter is a prior: a guess from frequencies, no model."""
-    return voter.startswith(PRIOR)
+class Voter(Model):
+    """What a model got right on one task. A question counts where it was right in all orders it was asked in."""
+
+    right: FiniteFloat = Field(description="share of the questions that were asked")
+    right_released: FiniteFloat | None = Field(description="share of those that stay; None: none stays")
+    luck: FiniteFloat = Field(description="share that its answers would have right if truths were shuffled")
+    standing: str = Field(description="votes, constant, no better than luck, or reported only")
+    unanswered: int = Field(ge=0, description="requests without a reply")
+    unread: int = Field(ge=0, description="replies in which no answer was found")
 
 
 class WithoutVideo(Model):
-    """What answering a task without the video earns: accuracy for options, mean relative accuracy for numbers."""
+    """One task without its videos, before and after what was removed for it."""
 
     task: str
-    n: int = Field(ge=0, description="questions, those that were removed for it included")
-    chance: FiniteFloat
-    most_frequent: FiniteFloat
-    median: FiniteFloat | None = Field(description="None: the task has options")
-    by_name: FiniteFloat = Field(description="the guess by the names in the question and its options")
-    forest: FiniteFloat | None = Field(description="of the stress test on what blind filtering left; None: not run")
-    voters: dict[str, FiniteFloat] = Field(description="model or prior -> share of right answers under the rule")
-    unanswered: dict[str, int] = Field(description="model -> questions without a reply")
-    unread: dict[str, int] = Field(description="model -> replies in which no answer was found")
+    asked: Guessed = Field(description="all questions that were selected")
+    released: Guessed | None = Field(description="what blind filtering left; None: nothing")
+    debiased: Guessed | None = Field(description="what pruning left; None: it did not run")
+    voters: dict[str, Voter]
     agreement: FiniteFloat | None = Field(description="share of pairs of models with the same answer")
-    removed: int = Field(ge=0, description="by blind filtering")
-    by_luck: FiniteFloat = Field(description="expected number removed if all voters guessed")
-    debiased: int | None = Field(description="questions of the split debiased; None: bias pruning did not run")
-    forest_left: FiniteFloat | None = Field(description="of the stress test on the split debiased")
+    answered: int = Field(ge=0, description="removed, since the panel answered them")
+    balanced: int = Field(ge=0, description="removed besides, so that no answer became more frequent")
+    by_luck: FiniteFloat = Field(description="how many the panel's answers would remove if truths were shuffled")

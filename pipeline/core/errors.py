@@ -17,6 +17,10 @@ class StoreError(Scan2qaError):
     """The output folder cannot be written or read (permissions, full disk, another build running)."""
 
 
+class BiasError(Scan2qaError):
+    """What a stage would leave is easier to guess without the video than what it was given."""
+
+
 class TemplateError(Scan2qaError):
     """A question template is wrong, or a text does not come from it."""
 

@@ -5,82 +5,124 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pipeline.blind.without_video import is_prior
-
 _RULES: Final = {
     "all_correct": "all of them answered right",
     "majority": "more than half of them answered right",
     "any": "any of them answered right",
 }
+Row = Mapping[str, Any]
+_NOTHING: Final = "**No question was removed for being answered without its video.**"
 
 
-def blind_section(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """Lines of Markdown; ``rows`` are `schema.WithoutVideo` as dictionaries."""
-    lines = ["## Without the video", ""]
-    voters = list(dict.fromkeys(name for row in rows for name in row["voters"]))
-    lines += [*_about_voters(voters, settings), *_troubles(rows)]
-    models = [name for name in voters if not is_prior(name)]
+def blind_section(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
+    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo` as dictionaries."""
+    lines = ["## Without the video", "", *_about_panel(rows, settings)]
     if settings["prune"] is None:
-        lines.append("No bias pruning was run: `pruned` is False throughout.")
+        lines += ["No bias pruning was run: `pruned` is False throughout.", ""]
     else:
         lines += [
-            "Split `debiased` leaves out what a random forest, fitted on other scenes, guesses from question and",
-            f"options alone: nothing more than {settings['prune']['tau']:g} above chance stays, but in tasks that are",
-            "down to 10 questions or are on the whole guessed no better than by chance (arXiv 2511.04655).",
+            "Split `debiased` leaves out what is guessed from question and options alone, most guessable first, with",
+            "the attackers fitted again on other folds each time, until the best of them is within a standard error of",
+            f"chance, nothing is guessed {settings['prune']['tau']:g} above it, or 10 questions of the task are left",
+            "(after arXiv 2511.04655).",
+            "",
         ]
     if not rows:
-        return [*lines, ""]
-    header = ["task", "n", "chance", "most frequent", "median", "by name", "forest", *models]
-    header += ["agreement", "removed", "by luck", "debiased", "forest there"]
-    lines += ["", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+        return lines
+    return [*lines, *_attackers(rows), *_panel(rows), ""]
+
+
+def _about_panel(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
+    models = settings["blind"]["models"]
+    if not rows or not any(row["voters"] for row in rows):
+        return ["Nobody was asked without the video: no question was removed for that.", ""]
+    names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
+    lines = [
+        f"{len(names)} {'model' if len(names) == 1 else 'models'} answered every question without its video: "
+        f"{', '.join(names)}."
+    ]
+    panel = [model for model in models if model["provider"] != "embedded"]
+    rule = _RULES.get(settings["blind"]["remove"])
+    if not panel:
+        lines += [
+            f"{_NOTHING} No large language model was asked: the embedded model is a",
+            "smoke-test model of 135 million parameters and is only reported, as the priors are; nothing is said about",
+            "what a large model knows. For a benchmark to be published, configure at least three (`blind.models`).",
+        ]
+    elif rule is None:
+        lines.append(f"{_NOTHING} Their answers are only reported (`blind.remove: none`).")
+    else:
+        lines += [
+            "A model has a vote in a task where it is right more often than if truths were shuffled",
+            f"and does not answer a constant. Where at least two have one, a question was removed that {rule}",
+            "(`answered_blind` in `rejected`), and what would have left an answer more frequent than the most frequent",
+            "was before (`blind_balance`).",
+        ]
+        if len(panel) < 3:
+            lines.append(f"A panel of {len(panel)} is small; at least three models are recommended.")
+    return [*lines, "", *_troubles(rows)]
+
+
+def _attackers(rows: Sequence[Row]) -> list[str]:
+    """Table of what guessing earns on each split."""
+    names = sorted({name for row in rows for name in row["asked"]["earned"]}, key=lambda name: (name == "forest", name))
+    header = ["task", "questions", "n", "chance", *names]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     for row in rows:
-        cells = [row["task"], str(row["n"])]
-        cells += [_share(row[name]) for name in ("chance", "most_frequent", "median", "by_name", "forest")]
-        cells += [_share(row["voters"].get(name)) for name in models]
-        cells += [_share(row["agreement"]), str(row["removed"]), f"{row['by_luck']:.1f}"]
-        cells += ["" if row["debiased"] is None else str(row["debiased"]), _share(row["forest_left"])]
+        for split, label in (("asked", "asked"), ("released", "released"), ("debiased", "`debiased`")):
+            if (found := row[split]) is None or (split == "released" and found == row["asked"]):
+                continue
+            both = split == "asked" and found == row["released"]
+            cells = [row["task"], "asked and released" if both else label, str(found["n"]), _share(found["chance"])]
+            cells += [_share(found["earned"].get(name)) for name in names]
+            if found["error"] is not None:
+                cells[-1] += f" ± {found['error']:.3f}"
+            lines.append("| " + " | ".join(cells) + " |")
+    return [
+        *lines,
+        "",
+        "Accuracy for options, mean relative accuracy for numbers, each fitted on other scenes, on folds that neither",
+        "filtering nor pruning saw; ± is the standard error of the forest's. Of numbers, a best constant always earns",
+        "more than chance, which is a random answer of other scenes.",
+        "",
+    ]
+
+
+def _panel(rows: Sequence[Row]) -> list[str]:
+    """Table of what the models had right, and what that removed."""
+    names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
+    if not names:
+        return []
+    header = ["task", *names, "agreement", "removed", "for balance", "by luck"]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    for row in rows:
+        cells = [row["task"], *(_vote(row["voters"].get(name)) for name in names), _share(row["agreement"])]
+        cells += [str(row["answered"]), str(row["balanced"]), f"{row['by_luck']:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
     return [
         *lines,
         "",
-        "Chance, priors and forest: accuracy for options, mean relative accuracy for numbers, fitted on other scenes.",
-        "Models: share of right answers; a number is right from a mean relative accuracy of "
-        f"{settings['blind']['number_threshold']:g}. By luck: how many would be",
-        "removed if all of them guessed. The forest is that of the questions which were not removed.",
-        "",
+        "Models: share of the questions asked -> of those released that they have right, in all orders that options",
+        "were shown in (in parentheses: if truths were shuffled), and their standing in the task. By luck: how many",
+        "would be removed by the same answers if truths were shuffled.",
     ]
 
 
-def _about_voters(voters: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
-    models = settings["blind"]["models"]
-    if not voters:
-        return ["Nobody was asked without the video: no question was removed for that.", ""]
-    lines = [
-        f"{len(voters)} voters answered every question without its video: {', '.join(voters)}. A question was removed "
-        f"where {_RULES[settings['blind']['remove']]} (`answered_blind` in `rejected`).",
-    ]
-    if all(model["provider"] == "embedded" for model in models):
-        lines += [
-            "**No large language model was asked.** What frequencies and names give away is removed, and nothing is",
-            "said about what a large model knows; the embedded model is a smoke-test model of 135 million parameters.",
-            "For a benchmark to be published, configure at least three large models (`blind.models`).",
-        ]
-    elif len(models) < 3:
-        lines.append(f"A panel of {len(models)} is small; at least three models are recommended.")
-    return [*lines, ""]
+def _vote(voter: Row | None) -> str:
+    if voter is None:
+        return ""
+    after = "" if voter["right_released"] in {None, voter["right"]} else f" -> {voter['right_released']:.3f}"
+    return f"{voter['right']:.3f}{after} ({voter['luck']:.3f}), {voter['standing']}"
 
 
-def _troubles(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _troubles(rows: Sequence[Row]) -> list[str]:
     """What of the asking came to nothing."""
     lines = []
     for name in dict.fromkeys(name for row in rows for name in row["voters"]):
-        n = sum(row["n"] for row in rows)
-        failed, unread = (sum(row[key].get(name, 0) for row in rows) for key in ("unanswered", "unread"))
+        found = [row["voters"][name] for row in rows if name in row["voters"]]
+        failed, unread = (sum(voter[key] for voter in found) for key in ("unanswered", "unread"))
         if failed or unread:
-            lines.append(
-                f"- {name} answered {n - failed - unread} of {n} questions: {failed} requests failed, {unread} replies "
-                "hold no answer. These count as wrong."
-            )
+            lines.append(f"- {name}: {failed} requests failed, {unread} replies hold no answer. These count as wrong.")
     return [*lines, ""] if lines else []
 
 

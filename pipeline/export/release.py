@@ -48,13 +48,13 @@ class Blind:
 
     Attributes:
         replies: every reply, or None where nobody was asked.
-        verdicts: per question, whether it is removed; None where nobody was asked.
+        filtered: per question, why it is removed (`blind.filtering.FILTERED`); None where nothing was looked at.
         pruned: per question that stays, the round in which it leaves `debiased`; None where nothing was pruned.
         summary: what it all comes to per task, from the selected questions.
     """
 
     replies: pa.Table | None = None
-    verdicts: pa.Table | None = None
+    filtered: pa.Table | None = None
     pruned: pa.Table | None = None
     summary: Callable[[pa.Table], list[WithoutVideo]] = lambda asked: []
 
@@ -75,12 +75,12 @@ def write_release(
             at a time, since the rejections of a thousand scans would fill the memory.
         scenes: the scenes of the release.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
-        blind: what stages `blind` and `prune` found.
+        blind: what stages `blind`, `filter` and `prune` found.
         benchmark: whose columns, card and pictures it has.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-        sorted_out = _sort_out(selected, removed_blind(blind.verdicts), rejected)
+        sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
         tables = _tables(sorted_out.kept, scenes, settings, blind, benchmark)
         summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]

@@ -12,7 +12,6 @@ from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
 
-ANSWERED_BLIND: Final = "answered_blind"
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
 # Of stage `prune`; null where it did not run.
 _STRESS: Final = pa.schema(
@@ -40,20 +39,11 @@ def split_by_verdict(selected: pa.Table, removed: pa.Table | None) -> tuple[pa.T
     return _sorted(asked), _sorted(rejected)
 
 
-def removed_blind(verdicts: pa.Table | None) -> pa.Table | None:
-    """Why stage `blind` removes questions, by id: as the columns of a rejection."""
-    if verdicts is None:
+def removed_blind(filtered: pa.Table | None) -> pa.Table | None:
+    """Why stage `filter` removes questions, by id: as the columns of a rejection."""
+    if filtered is None:
         return None
-    gone = verdicts.filter(verdicts["removed"])
-    return pa.table(
-        {
-            "id": gone["id"],
-            "reason": pa.repeat(pa.scalar(ANSWERED_BLIND), gone.num_rows),
-            "measured": gone["right"].cast(pa.float64()),
-            "limit": gone["needed"].cast(pa.float64()),
-            "unit": pa.repeat(pa.scalar("right answers"), gone.num_rows),
-        }
-    )
+    return filtered.filter(pc.is_valid(filtered["reason"])).select(["id", "reason", "measured", "limit", "unit"])
 
 
 def provenance_table(

@@ -19,26 +19,19 @@ if TYPE_CHECKING:
 
 
 def run(given: Given) -> bytes:
-    """Every reply of every model and prior (`blind.ask.REPLIES`)."""
-    from pipeline.blind.ask import ask  # model packages and scikit-learn take a second to start
-    from pipeline.blind.voters import prior_replies
+    """Every reply of every model (`blind.ask.REPLIES`)."""
+    from pipeline.blind.ask import ask  # model packages take a second to start
 
     config = given.config.blind
-    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))])
     asked = ask(
-        questions,
+        pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))]),
         config.models,
         given.folder / REPLIES_FILE,
         given.keys,
         config,
         lambda model, done, total: given.progress(f"blind {model}", done, total),
     )
-    replies = [asked.replies]
-    if config.priors_vote and questions.num_rows:
-        replies.append(prior_replies(questions, config.number_threshold))
-    # Stable, so that the models of a question stay in their order.
-    rows = sorted((row for table in replies for row in table.to_pylist()), key=lambda row: int(row["id"]))
-    return table_bytes(pa.Table.from_pylist(rows, schema=asked.replies.schema))
+    return table_bytes(asked.replies)
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
@@ -70,7 +63,7 @@ BLIND: Final = Stage(
     unit="build",
     takes=("select",),
     settings=settings,
-    is_wanted=lambda config: bool(config.blind.models or config.blind.priors_vote),
+    is_wanted=lambda config: bool(config.blind.models),
     is_whole=is_whole,
     asks=asks,
 )

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.engine.given import Given
@@ -14,6 +16,7 @@ from pipeline.export.release import Blind, Released, release_is_whole, write_rel
 from pipeline.worlds.registry import SCENE, WORLDS
 
 if TYPE_CHECKING:
+    from pipeline.blind.without_video import WithoutVideo
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
@@ -25,14 +28,15 @@ def run(given: Given) -> bytes:
     from pipeline.blind.report import without_video  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
 
-    config = given.config.blind
-    replies, pruned = given.table("blind"), given.table("prune")
-    blind = Blind(
-        replies=replies,
-        verdicts=None if replies is None else rule(replies, config),
-        pruned=pruned,
-        summary=lambda asked: without_video(asked, replies, pruned, config),
-    )
+    replies, filtered, pruned = (given.table(stage) for stage in ("blind", "filter", "prune"))
+
+    def summary(asked: pa.Table) -> list[WithoutVideo]:
+        if filtered is None:
+            return []
+        verdicts = [] if replies is None else rule(asked, replies, given.config.blind)
+        return without_video(asked, filtered, pruned, verdicts)
+
+    blind = Blind(replies, filtered, pruned, summary)
     scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
     benchmark = BENCHMARKS[given.settings["benchmark"]]
     folder = given.folder / RELEASE
@@ -73,7 +77,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "observe"),
-    may_take=("blind", "prune"),
+    may_take=("blind", "filter", "prune"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

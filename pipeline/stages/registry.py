@@ -9,6 +9,7 @@ from pipeline.stages.author import AUTHOR
 from pipeline.stages.blind import BLIND
 from pipeline.stages.export import EXPORT
 from pipeline.stages.film import FILM
+from pipeline.stages.filter import FILTER
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
@@ -16,5 +17,5 @@ from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
 
 STAGES: Final[dict[str, Stage]] = {
-    stage.name: stage for stage in (UNIFY, FILM, OBSERVE, GENERATE, AUTHOR, SELECT, BLIND, PRUNE, EXPORT)
+    stage.name: stage for stage in (UNIFY, FILM, OBSERVE, GENERATE, AUTHOR, SELECT, BLIND, FILTER, PRUNE, EXPORT)
 }

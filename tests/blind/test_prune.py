@@ -1,116 +1,147 @@
+"""Pruning: what goes and what stays of one round, and what is left on folds that no round ever saw."""
+
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import pipeline.blind.prune
-from pipeline.blind.items import Item
-from pipeline.blind.prune import BATCH, FLOOR, prune
-from pipeline.blind.stress_test import Scores, stress_test
-from tests.blind.made import nearest_items, number_item
+from pipeline.blind.attack import attack
+from pipeline.blind.config import BATCH, PruneConfig
+from pipeline.blind.items import Item, make_item
+from pipeline.blind.prune import FLOOR, prune
+from pipeline.blind.stress_test import Prepared, Scores
+from pipeline.blind.summary import summarise
+from pipeline.blind.workers import Run, run_here
+from pipeline.core.arrays import IntArray
+from tests.blind.made import nearest_items, size_items
 
-CHANCE = 0.25
+OPTIONS = ("lamp", "sofa", "tv", "door")
 
 
-def fixed(items: Sequence[Item]) -> Scores:
-    """Every question's number is its bias in hundredths, however often it is asked."""
-    bias = np.array([float(item.number or 0) / 100 for item in items])
-    return Scores(bias, np.full(len(items), CHANCE), bias)
+def made(percents: Sequence[int], task: str = "nearest", first_id: int = 0) -> list[Item]:
+    """Questions whose text says how guessable they are; right options and scenes tell nothing."""
+    return [
+        make_item(
+            first_id + n, task, f"s{first_id + n}", str(percent), [f"{n} {option}" for option in OPTIONS], "ABCD"[n % 4]
+        )
+        for n, percent in enumerate(percents)
+    ]
+
+
+def as_said(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+    """Every question is as guessable as its text says, in every fold and round."""
+    biases = [np.array([float(item.text) / 100 for item in one.items]) for one in tested]
+    return [Scores(bias, np.full(len(bias), 0.25), bias) for bias in biases]
 
 
 @pytest.fixture
-def refits(monkeypatch: pytest.MonkeyPatch) -> list[list[int | str]]:
-    """The ids that are scored anew, per round."""
-    calls: list[list[int | str]] = []
-
-    def again(items: Sequence[Item], fold: np.ndarray) -> Scores:
-        calls.append([item.id for item in items])
-        return fixed(items)
-
-    monkeypatch.setattr(pipeline.blind.prune, "stress_test", again)
-    return calls
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline.blind.prune, "scores_of", as_said)
 
 
-def made(biases: Sequence[int], task: str = "object_counting", first_id: int = 0) -> list[Item]:
-    return [number_item(first_id + n, bias, task=task) for n, bias in enumerate(biases)]
+def left_of(items: Sequence[Item], **config: float) -> tuple[list[int], list[Item]]:
+    rounds = prune(items, PruneConfig.model_validate({"tau": 0.0} | config)).tolist()
+    return rounds, [item for item, number in zip(items, rounds, strict=True) if not number]
 
 
-def pruned(items: Sequence[Item], budget: int | None = None, tau: float = 0.0) -> list[int]:
-    removed_in, _ = prune(items, np.zeros(len(items), dtype=np.intp), fixed(items), budget, tau)
-    return removed_in.tolist()
+@pytest.mark.usefixtures("told")
+def test_the_most_biased_go_first_and_half_of_what_has_to_go() -> None:
+    """Forty of 100 and sixty of 5 percent have 18 points more than chance: 18 / 0.75 are 24 too many; 12 go."""
+    items = made([100] * 40 + [5] * 60)
+    rounds, _ = left_of(items)
+    assert [n for n, number in enumerate(rounds) if number == 1] == list(range(12)), "equal ones go by id"
+    assert 12 < np.count_nonzero(rounds) < 24
+    assert set(rounds[40:]) == {0}
 
 
-def test_the_most_biased_go_first_in_batches(refits: list[list[int | str]]) -> None:
-    items = made(range(30, 180))
-    removed_in = pruned(items, budget=120)
-    assert removed_in == [0] * 30 + [3] * 20 + [2] * BATCH + [1] * BATCH
-    assert [len(ids) for ids in refits] == [100, 50, 30]
-
-
-def test_equal_ones_go_by_id() -> None:
-    items = made([90] * 20)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline.blind.prune, "stress_test", lambda items, fold: fixed(items))
-        assert pruned(items[::-1], budget=3) == [0] * 17 + [1, 1, 1]
-
-
-def test_it_stops_at_tau(refits: list[list[int | str]]) -> None:
-    assert pruned(made([26, 74, 75, 76, *[30] * 20]), tau=0.5) == [0, 0, 1, 1, *[0] * 20]
-
-
-def test_a_task_keeps_its_floor(refits: list[list[int | str]]) -> None:
-    items = [*made([90] * 30), *made([60] * 12, "object_size_estimation", first_id=30)]
-    removed_in = pruned(items)
-    left = Counter(item.task for item, number in zip(items, removed_in, strict=True) if not number)
-    assert left == {"object_counting": FLOOR, "object_size_estimation": FLOOR}
-
-
-def test_a_task_without_bias_on_average_is_left_alone(refits: list[list[int | str]]) -> None:
+@pytest.mark.usefixtures("told")
+def test_a_task_at_chance_or_below_is_left_alone() -> None:
     """Luck has a spread: what is guessed right by luck is no bias while as much is guessed wrong."""
-    assert set(pruned(made([0, 50] * 30))) == {0}
-    removed_in = pruned(made([*[0] * 30, *[50] * 40]))
-    assert removed_in.count(1) == 10, "until as many are above chance as below"
+    assert set(left_of(made([0, 50] * 30))[0]) == {0}
+    assert set(left_of(made([100, 0, 0, 0, 0] * 12))[0]) == {0}
 
 
-def test_only_touched_tasks_are_fitted_again(refits: list[list[int | str]]) -> None:
-    items = [*made([90] * 12), *made([30] * 12, "object_size_estimation", first_id=12)]
-    pruned(items, budget=2)
-    assert refits == [list(range(2, 12))]
+@pytest.mark.usefixtures("told")
+def test_nothing_that_is_less_than_tau_above_chance_goes() -> None:
+    rounds, left = left_of(made([90] * 5 + [74] * 60), tau=0.5)
+    assert rounds[:5] != [0] * 5
+    assert {item.text for item in left} == {"74"}
+    assert rounds[5:] == [0] * 60
 
 
-def test_no_budget_is_none_and_nought_is_nought(refits: list[list[int | str]]) -> None:
-    items = made([90] * 30)
-    assert set(pruned(items, budget=0)) == {0}
-    assert Counter(pruned(items)) == {0: FLOOR, 1: 30 - FLOOR}
+@pytest.mark.usefixtures("told")
+def test_a_task_keeps_its_floor() -> None:
+    items = [*made([90] * 30), *made([60] * 12, "other", first_id=30)]
+    assert Counter(item.task for item in left_of(items)[1]) == {"nearest": FLOOR, "other": FLOOR}
 
 
-def test_removed_questions_keep_their_score_and_the_given_scores_stay(refits: list[list[int | str]]) -> None:
-    items = made([90, *[30] * 20])
-    scores = fixed(items)
-    scores.bias[0] = 0.8
-    seen: list[tuple[int, int]] = []
-    removed_in, after = prune(
-        items,
-        np.zeros(21, dtype=np.intp),
-        scores,
-        budget=1,
-        progress=lambda done, removed: seen.append((done, removed)),
-    )
-    assert (removed_in[0], after.bias[0], scores.bias[0]) == (1, 0.8, 0.8)
-    assert seen == [(1, 1)]
+@pytest.mark.usefixtures("told")
+def test_a_batch_or_a_tenth_is_the_most_that_goes_of_a_task_at_once() -> None:
+    assert Counter(left_of(made([90] * 300))[0])[1] == BATCH
+    assert Counter(left_of(made([90] * 300), batch=10)[0])[1] == 30
+    assert Counter(left_of(made([90] * 90), batch=7)[0])[1] == 9
 
 
-def test_pruning_a_shortcut_makes_the_task_harder() -> None:
-    """A hundred questions where the lamp is right and a hundred by chance: what goes is where it is right."""
-    planted = nearest_items(100, shortcut=True)
-    items = [*planted, *nearest_items(100, shortcut=False, seed=1)]
-    items = [Item(n, i.task, f"scene{n // 4}", i.text, i.options, i.right, i.number) for n, i in enumerate(items)]
-    fold = np.arange(200) // 4 % 5
-    before = stress_test(items, fold)
-    removed_in, after = prune(items, fold, before, budget=80)
-    removed = [item for item, number in zip(items, removed_in, strict=True) if number]
+@pytest.mark.usefixtures("told")
+def test_a_budget_ranks_questions_with_options_against_one_another() -> None:
+    items = [*made([80] * 30), *made([90] * 30, "other", first_id=30)]
+    _, left = left_of(items, budget=12)
+    assert Counter(item.task for item in left) == {"nearest": 30, "other": 18}
+    assert len(left) == 48
+    assert set(left_of(items, budget=0)[0]) == {0}
+
+
+def test_a_budget_is_for_each_form_of_answer() -> None:
+    options = nearest_items(60, shortcut=True)
+    numbers = [replace(item, id=int(item.id) + 60) for item in size_items(60, spread=0.05)]
+    _, left = left_of([*options, *numbers], budget=5)
+    assert Counter(item.task for item in left) == {"object_rel_distance": 55, "object_size_estimation": 55}
+
+
+def test_every_round_is_scored_on_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+
+    def watched(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+        seen.extend(fold[:20].tobytes() for fold in folds)
+        return as_said(tested, folds, run)
+
+    monkeypatch.setattr(pipeline.blind.prune, "scores_of", watched)
+    items = made([26] * 20 + [90] * 40)
+    rounds, _ = left_of(items)
+    assert max(rounds) > 3
+    assert len(set(seen)) == len(seen)
+
+
+def planted() -> list[Item]:
+    """A hundred questions where the lamp is right and two hundred by chance."""
+    items = [*nearest_items(100, shortcut=True), *nearest_items(200, shortcut=False, seed=1)]
+    return [replace(item, id=n, group=f"scene{n // 4}") for n, item in enumerate(items)]
+
+
+def test_a_planted_shortcut_is_gone_on_folds_that_pruning_never_saw() -> None:
+    items = planted()
+    rounds, left = left_of(items)
+    removed = [item for item, number in zip(items, rounds, strict=True) if number]
     assert np.mean([item.options[item.right or 0] == "lamp" for item in removed]) > 0.9
-    assert after.earned[removed_in == 0].mean() < before.earned.mean() - 0.1
+    before, after = (summarise(split, attack(split, run_here))["object_rel_distance"] for split in (items, left))
+    assert before.earned["forest"] > 0.4
+    assert max(after.earned.values()) < 0.25 + 0.06, "of 200 questions, two standard errors"
+
+
+def test_the_order_of_the_questions_makes_no_difference() -> None:
+    items = planted()[::3]
+    order = np.random.default_rng(0).permutation(len(items))
+    rounds, shuffled = prune(items, PruneConfig()), prune([items[n] for n in order], PruneConfig())
+    assert rounds[order].tolist() == shuffled.tolist()
+    assert rounds.any()
+
+
+def test_questions_by_luck_are_left_alone() -> None:
+    """Of a hundred questions without bias no more than a few go, however often the test is made."""
+    rounds, _ = left_of(nearest_items(100, shortcut=False, seed=3))
+    assert np.count_nonzero(rounds) <= 8

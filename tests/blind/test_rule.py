@@ -1,113 +1,246 @@
-"""The rule: on both sides of each of its limits, and what failures may and may not do."""
+"""The rule: on both sides of each of its limits, who has a vote, and what failures may and may not do."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
 
-from pipeline.blind.ask import REPLIES
-from pipeline.blind.config import Removal, RuleConfig
-from pipeline.blind.rule import BY_TASK, RULED, by_task, rule
+from pipeline.blind.config import BlindConfig
+from pipeline.blind.luck import removed_by_luck
+from pipeline.blind.rule import VERDICTS, Verdict, rule, verdict_table
+from pipeline.blind.votes import votes_of
+from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table, reply
+
+EVEN = {"left": 60, "right": 60, "back": 60}
+SKEWED = {"left": 186, "right": 189, "back": 60}
+OPEN = ("bed", "lamp", "sofa", "tv")
 
 
-def replies(*questions: str, chance: float = 0.25) -> pa.Table:
-    """Per question a string of replies: r right, w wrong, u unread, f failed."""
-    rows: list[dict[str, Any]] = []
-    for number, question in enumerate(questions):
-        for model, kind in enumerate(question):
-            rows.append(
-                {
-                    "id": number,
-                    "task": "colour",
-                    "model": f"m{model}",
-                    "form": "letter",
-                    "reply": None if kind == "f" else kind,
-                    "answer": {"r": "A", "w": "B"}.get(kind),
-                    "unread": "no_letter" if kind == "u" else None,
-                    "failure": "timeout" if kind == "f" else None,
-                    "score": float(kind == "r"),
-                    "right": kind == "r",
-                    "chance": chance,
-                }
-            )
-    return pa.Table.from_pylist(rows, schema=REPLIES)
+def judged(rows: list[dict[str, Any]], config: BlindConfig, orders: int = 1, **models: Any) -> Verdict:
+    (verdict,) = rule(questions_table(rows), replies_table(rows, orders, **models), config)
+    return verdict
 
 
-@pytest.mark.parametrize(
-    ("remove", "removed", "kept"),
-    [
-        ("all_correct", ["r", "rrr"], ["w", "rrw", "rru", "rrf", "fff", "uuu", "rf"]),
-        ("majority", ["r", "rr", "rrw", "rrf", "rru", "rrrww"], ["w", "rw", "rf", "rww", "rff", "rrww", "rruu"]),
-        ("any", ["r", "rww", "rff"], ["w", "www", "ffu"]),
-    ],
-)
-def test_the_rule_removes_what_it_says_and_no_more(remove: Removal, removed: list[str], kept: list[str]) -> None:
-    config = RuleConfig(remove=remove)
-    for pattern in removed + kept:
-        (verdict,) = rule(replies(pattern), config).to_pylist()
-        assert verdict["removed"] == (pattern in removed), pattern
-        assert verdict["models"] == len(pattern)
-        assert (verdict["right"], verdict["unread"], verdict["failed"]) == tuple(pattern.count(c) for c in "ruf")
+def removed(verdict: Verdict, reason: str = "answered_blind") -> set[int]:
+    return {
+        int(item.id)
+        for item, why in zip(verdict.votes.items, verdict.reasons, strict=True)
+        if why is not None and why[0] == reason
+    }
+
+
+def right_of(verdict: Verdict, *models: str) -> set[int]:
+    """Ids that all the models have right."""
+    right = np.logical_and.reduce([verdict.votes.ballots[model].right for model in models])
+    return {int(verdict.votes.items[n].id) for n in np.flatnonzero(right).tolist()}
+
+
+def open_questions(n: int = 90) -> list[dict[str, Any]]:
+    """Questions whose options are all different."""
+    return [
+        question(i, [f"{name} {i}" for name in OPEN], f"{OPEN[i % 4]} {i}", "object_rel_distance") for i in range(n)
+    ]
+
+
+def test_what_all_voters_answer_right_is_removed_and_no_more() -> None:
+    verdict = judged(open_questions(), panel("a", "b", "c"), a=knowing(0.7), b=knowing(0.7), c=knowing(0.7))
+    assert set(verdict.standing.values()) == {"votes"}
+    assert verdict.needed == 3
+    assert removed(verdict) == right_of(verdict, "a", "b", "c")
+    assert 10 < len(removed(verdict)) < 60
+
+
+@pytest.mark.parametrize(("remove", "needed"), [("all_correct", 3), ("majority", 2), ("any", 1), ("none", 4)])
+def test_the_rule_says_how_many_must_be_right(remove: str, needed: int) -> None:
+    config = panel("a", "b", "c", remove=remove)
+    verdict = judged(open_questions(), config, a=knowing(0.7), b=knowing(0.7), c=knowing(0.7))
+    assert verdict.needed == needed
+    votes = {int(item.id): n for item, n in zip(verdict.votes.items, verdict.right.tolist(), strict=True)}
+    assert removed(verdict) == {i for i, n in votes.items() if n >= needed}
 
 
 def test_the_default_is_urbanvideo_benchs_rule() -> None:
-    assert (RuleConfig().remove, RuleConfig().number_threshold) == ("all_correct", 0.5)
+    assert (BlindConfig().remove, BlindConfig().number_threshold) == ("all_correct", 0.5)
 
 
-@pytest.mark.parametrize(
-    ("remove", "models", "by_luck"),
-    [
-        ("all_correct", 3, 0.25**3),
-        ("any", 3, 1 - 0.75**3),
-        ("majority", 3, 3 * 0.25**2 * 0.75 + 0.25**3),
-        ("majority", 2, 0.25**2),
-    ],
-)
-def test_what_guessing_would_remove(remove: Removal, models: int, by_luck: float) -> None:
-    (verdict,) = rule(replies("w" * models), RuleConfig(remove=remove)).to_pylist()
-    assert verdict["by_luck"] == pytest.approx(by_luck)
+def test_a_guesser_and_a_constant_have_no_vote() -> None:
+    """Constants agree, and "right" is right in 189 of 435: nothing of that is knowledge."""
+    constant = {"a": meaning("right"), "b": meaning("right"), "c": knowing(0.0)}
+    verdict = judged(directions(SKEWED), panel("a", "b", "c"), **constant)
+    assert verdict.standing == {"a": "constant", "b": "constant", "c": "no better than luck"}
+    assert verdict.luck["a"] == pytest.approx(189 / 435), "shuffled truths are right as often"
+    assert (removed(verdict), verdict.by_luck, verdict.needed) == (set(), 0.0, None)
 
 
-def test_a_failure_never_makes_a_removal_likelier() -> None:
-    for remove in ("all_correct", "majority", "any"):
-        config = RuleConfig.model_validate({"remove": remove})
-        for pattern in ("rrr", "rrw", "rww", "www"):
-            before = rule(replies(pattern), config)["removed"].to_pylist()[0]
-            for place in range(3):
-                for failure in "fu":
-                    worse = pattern[:place] + failure + pattern[place + 1 :]
-                    assert rule(replies(worse), config)["removed"].to_pylist()[0] <= before
+def test_a_model_that_answers_a_letter_is_a_constant_too() -> None:
+    rows = open_questions()
+    assert judged(rows, panel("a"), a=lambda row, rng: "A").standing == {"a": "constant"}
 
 
-def test_nothing_asked_is_nothing_removed() -> None:
-    ruled = rule(replies(), RuleConfig())
-    assert ruled.schema == RULED
-    assert ruled.num_rows == 0
-    assert by_task(replies(), ruled).num_rows == 0
+def test_one_voter_alone_removes_nothing() -> None:
+    verdict = judged(open_questions(), panel("a", "b"), a=knowing(0.9), b=knowing(0.0))
+    assert verdict.standing == {"a": "votes", "b": "no better than luck"}
+    assert removed(verdict) == set()
 
 
-def test_the_summary_counts_per_task_and_model() -> None:
-    asked = replies("rr", "rw", "wf", "uw")
-    summary = by_task(asked, rule(asked, RuleConfig()))
-    assert summary.schema == BY_TASK
-    one, two, both = summary.to_pylist()
-    assert (one["model"], one["questions"], one["right"], one["unread"], one["failed"]) == ("m0", 4, 0.5, 1, 0)
-    assert (two["model"], two["questions"], two["right"], two["unread"], two["failed"]) == ("m1", 4, 0.25, 0, 1)
-    assert both["model"] is None
-    assert (both["questions"], both["right"], both["removed"], both["unread"], both["failed"]) == (4, 0.375, 1, 1, 1)
-    assert both["agreement"] == 0.5  # the first question's two answers agree, the second's do not
-    assert both["by_luck"] == pytest.approx(4 * 0.25**2)
-    assert both["chance"] == 0.25
+def test_the_embedded_model_is_only_reported() -> None:
+    config = panel("a", "b", embedded="small")
+    verdict = judged(open_questions(), config, a=knowing(0.8), b=knowing(0.8), small=knowing(0.0))
+    assert verdict.standing["small"] == "reported only"
+    assert verdict.needed == 2
+    alone = judged(open_questions(), panel(embedded="small"), small=knowing(0.9))
+    assert removed(alone) == set()
 
 
-def test_one_model_has_nobody_to_agree_with() -> None:
-    asked = replies("r", "w")
-    assert by_task(asked, rule(asked, RuleConfig())).to_pylist()[-1]["agreement"] is None
+def test_right_is_right_in_all_orders() -> None:
+    rows = open_questions(40)
+    table = replies_table(rows, 4, a=knowing(1.0), b=knowing(1.0)).to_pylist()
+    wrong = {row["id"] for row in rows[:10]}
+    for row in table:
+        if row["id"] in wrong and row["model"] == "b" and row["rotation"] == row["id"] % 4:
+            other = "A" if row["answer"] != "A" else "B"
+            row.update(answer=other, right=False)
+    replies = replies_table(rows[:0]).from_pylist(table, schema=replies_table(rows[:0]).schema)
+    (verdict,) = rule(questions_table(rows), replies, panel("a", "b"))
+    assert removed(verdict) == {row["id"] for row in rows} - wrong
+
+
+def test_a_failed_or_unread_reply_keeps_a_question_and_is_counted() -> None:
+    rows = open_questions(40)
+
+    def failing(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        return {0: None, 1: "?"}.get(row["id"], row["ground_truth"])
+
+    verdict = judged(rows, panel("a", "b"), a=knowing(1.0), b=failing)
+    assert removed(verdict) == set(range(2, 40))
+    assert (verdict.votes.ballots["b"].failed, verdict.votes.ballots["b"].unread) == (1, 1)
+
+
+def test_numbers_are_judged_by_their_score() -> None:
+    rows = [question(n, None, str(n % 7 + 2), "object_counting") for n in range(80)]
+    table = replies_table(rows, a=knowing(1.0), b=knowing(1.0))
+    (verdict,) = rule(questions_table(rows), table, panel("a", "b"))
+    assert removed(verdict) == set(range(80))
+    constant = judged(rows, panel("a"), a=lambda row, rng: "2")
+    assert constant.standing == {"a": "constant"}
+
+
+def test_agreement_is_of_answers_and_not_of_being_right() -> None:
+    rows = open_questions(4)
+    a, b = ["A", "B", None, "?"], ["A", "C", "A", "A"]
+    replies = [reply(r, m, said[i]) for i, r in enumerate(rows) for m, said in (("a", a), ("b", b))]
+    table = replies_table(rows[:0])
+    (votes,) = votes_of(questions_table(rows), table.from_pylist(replies, schema=table.schema), 0.5)
+    assert votes.agreement == 0.5
+    (alone,) = votes_of(questions_table(rows), replies_table(rows, a=knowing(1.0)), 0.5)
+    assert alone.agreement is None
+
+
+def test_luck_is_what_shuffled_truths_give() -> None:
+    """Against a permutation written anew: truths of all questions dealt out again, a hundred times ten."""
+    rows = directions(SKEWED)
+    verdict = judged(rows, panel("a", "b"), a=skilled("right"), b=skilled("right"))
+    assert set(verdict.standing.values()) == {"votes"}
+    rng = np.random.default_rng(5)
+    truths = np.array([row["answer"] for row in rows])
+    given = [np.array([answer_of(row, m) for row in rows]) for m in (0, 1)]
+    draws = []
+    for _ in range(1000):
+        shuffled = rng.permutation(truths)
+        draws.append(int(((given[0] == shuffled) & (given[1] == shuffled)).sum()))
+    error = np.std(draws) / np.sqrt(len(draws))
+    assert abs(verdict.by_luck - np.mean(draws)) < 3 * error
+    assert len(removed_by_luck(verdict.votes, ["a", "b"], 2)) == 1000
+
+
+def skilled(favourite: str) -> Any:
+    """A model that knows a third of the answers and says its favourite elsewhere."""
+
+    def answer(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        return str(row["ground_truth"]) if rng.random() < 1 / 3 else meaning(favourite)(row, rng)
+
+    return answer
+
+
+def answer_of(row: dict[str, Any], place: int) -> str:
+    """The text that the model at a place of the panel means."""
+    letter = skilled("right")(row, np.random.default_rng((row["id"], place)))
+    return str(row["options"]["ABC".index(letter)][3:])
+
+
+def test_the_same_share_of_every_answer_stays() -> None:
+    """Two of three rights are answered, of the others a quarter: so lefts and backs are dropped too."""
+    rows = directions(SKEWED)
+    verdict = judged(rows, panel("a", "b"), a=knowing_rights, b=knowing_rights)
+    gone = removed(verdict) | removed(verdict, "blind_balance")
+    stays = {a: sum(row["answer"] == a and row["id"] not in gone for row in rows) / n for a, n in SKEWED.items()}
+    assert 0.3 < min(stays.values()) < 0.6
+    assert max(stays.values()) - min(stays.values()) < 0.02
+    answered = right_of(verdict, "a", "b")
+    assert 0 < len(removed(verdict, "blind_balance")) <= 0.5 * len(answered) + 3
+    reasons = [why for why in verdict.reasons if why is not None and why[0] == "blind_balance"]
+    assert all(measured > limit and unit == "share of answers" for _, measured, limit, unit in reasons)
+
+
+def test_of_an_answer_that_is_only_liked_some_stay() -> None:
+    """All rights are answered and no left: to remove them all would make left the answer."""
+    rows = directions({"left": 60, "right": 60})
+
+    def likes(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        return meaning("right" if row["answer"] == "right" or rng.random() < 0.7 else "left")(row, rng)
+
+    verdict = judged(rows, panel("a", "b"), a=likes, b=likes)
+    gone = removed(verdict) | removed(verdict, "blind_balance")
+    left = [sum(row["answer"] == a and row["id"] not in gone for row in rows) for a in ("left", "right")]
+    assert abs(left[0] - left[1]) <= 1
+    assert left[0] > 20
+
+
+def test_answers_are_balanced_within_a_data_set() -> None:
+    rows = [row | {"scene": f"{'one' if row['id'] % 2 else 'two'}/s{row['id']}"} for row in directions(EVEN)]
+
+    def answer(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        known = row["scene"].startswith("one") and row["answer"] == "right" and rng.random() < 0.9
+        return str(row["ground_truth"]) if known or rng.random() < 0.4 else meaning("back")(row, rng)
+
+    verdict = judged(rows, panel("a", "b"), a=answer, b=answer)
+    scene = {row["id"]: row["scene"][:3] for row in rows}
+    gone = removed(verdict) | removed(verdict, "blind_balance")
+    for name in ("one", "two"):
+        mine = [row for row in rows if scene[row["id"]] == name]
+        shares = [
+            sum(row["id"] not in gone for row in mine if row["answer"] == a) / sum(row["answer"] == a for row in mine)
+            for a in EVEN
+        ]
+        assert max(shares) - min(shares) < 0.05
+
+
+def knowing_rights(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+    """A model that finds two of three rights, and else says left or back."""
+    if row["answer"] == "right":
+        return str(row["ground_truth"]) if row["id"] % 3 else meaning("back")(row, rng)
+    return meaning("left" if rng.random() < 0.5 else "back")(row, rng)
+
+
+def test_an_even_panel_drops_next_to_nothing_for_balance() -> None:
+    verdict = judged(directions(EVEN), panel("a", "b"), a=knowing(0.5), b=knowing(0.5))
+    assert len(removed(verdict, "blind_balance")) <= 0.1 * 180
+
+
+def test_the_table_is_by_id_and_holds_measured_value_and_limit() -> None:
+    rows = open_questions(40)
+    verdict = judged(rows[::-1], panel("a", "b"), a=knowing(0.9), b=knowing(0.9))
+    table = verdict_table([verdict])
+    assert table.schema == VERDICTS
+    assert table["id"].to_pylist() == list(range(40))
+    for row in table.to_pylist():
+        if row["reason"]:
+            assert (row["measured"], row["limit"], row["unit"]) == (2.0, 2.0, "right answers")
 
 
 @pytest.mark.parametrize("threshold", [0.0, -0.1, 1.1])
 def test_a_threshold_out_of_range_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="number_threshold"):
-        RuleConfig(number_threshold=threshold)
+        BlindConfig(number_threshold=threshold)

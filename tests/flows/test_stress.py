@@ -112,19 +112,23 @@ def test_any_column_of_any_format_can_keep_folds_together(suffix: str, tmp_path:
     assert len({(row["building"], fold) for row, fold in zip(ROWS, folds, strict=True)}) == 7
 
 
-def test_pruning_to_a_budget(questions: Path, tmp_path: Path) -> None:
-    result = run(questions, "--out", tmp_path / "out.parquet", "--budget", 60)
-    rounds = Counter(row["removed_in_round"] for row in pq.read_table(tmp_path / "out.parquet").to_pylist())
-    assert rounds == {None: 60, 1: 50, 2: 10}
-    assert "What 2 rounds of pruning left" in result.output
+def test_pruning_to_a_budget_of_each_answer_format(questions: Path, tmp_path: Path) -> None:
+    result = run(questions, "--out", tmp_path / "out.parquet", "--budget", 20)
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    removed = Counter(row["question_type"] for row in rows if row["removed_in_round"])
+    assert removed == {"object_rel_distance": 20, "object_size_estimation": 20}
+    assert "rounds of pruning left, on folds that pruning never saw" in result.output
 
 
 def test_pruning_to_a_limit(questions: Path, tmp_path: Path) -> None:
-    run(questions, "--out", tmp_path / "out.parquet", "--tau", 0.6)
-    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
-    first = [row for row in rows if row["removed_in_round"] == 1]
-    assert first
-    assert all(row["bias_score"] - row["chance"] >= 0.6 for row in first)
+    """The lamp is always right: 0.75 above chance. Above that nothing can be."""
+    gone = {}
+    for tau in (0.6, 0.76):
+        run(questions, "--out", tmp_path / "out.parquet", "--tau", tau)
+        rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+        removed = Counter(row["question_type"] for row in rows if row["removed_in_round"])
+        gone[tau] = removed["object_rel_distance"]
+    assert gone == {0.6: 50, 0.76: 0}
 
 
 def test_folds_keep_the_column_together_or_nothing(questions: Path, tmp_path: Path) -> None:

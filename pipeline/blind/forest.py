@@ -1,0 +1,109 @@
+"""The attacker of the stress test: a forest that answers from question and options alone.
+
+Extremely randomised trees (Geurts et al., 2006): as random forests, but a split is drawn at random instead of searched
+for. On the released VSI-Bench they are as strong as the random forest of arXiv 2511.04655 and take a sixth of its time;
+histogram gradient boosting is no faster, and weaker where keys are many (`python -m tests.bench.stress`).
+
+Options are scored one by one, and divided by their sum: letters are shuffled, so a letter is no class, and an order of
+four names is none either. For a number the leaves say what each possible guess would have earned on the training
+questions in them, and the best guess is made. (The mean of what is there would be none: of answers that are 2 in half
+the cases and up to 30 otherwise it is near 4.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn import config_context
+from sklearn.tree import ExtraTreeRegressor
+
+from pipeline.blind.features import Rows, encode
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.metrics.mra import mean_relative_accuracies
+
+TREES: Final = 50  # with 100 no task gains more than its standard error
+MIN_LEAF: Final = 5  # rows; between 1 and 5 no difference beyond the standard error, and 5 is faster
+GUESSES: Final = 32  # numbers that are tried, by rank among the training answers
+_DECIMALS: Final = 9  # so that the order in which a machine sums up decides nothing
+_TINY: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fold of one task to be tested.
+
+    Attributes:
+        rows: of all n questions.
+        truth: (n,) the right numbers; for options without meaning.
+        fold: (n,) fold of each question.
+        test: the fold that is tested; the others are trained on, and there is at least one.
+        seed: of the trees.
+    """
+
+    rows: Rows
+    truth: FloatArray
+    fold: IntArray
+    test: int
+    seed: int
+
+
+def score_fold(fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """Bias and score (t,) of the t tested questions, in their order (`stress_test.Scores`)."""
+    train = fit.fold[fit.rows.question] != fit.test
+    features = encode(fit.rows, fit.fold, fit.test)
+    return _score_options(fit, features, train) if fit.rows.choice else _score_numbers(fit, features, train)
+
+
+def _score_options(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
+    options = np.bincount(fit.rows.question)[fit.rows.question]
+    right = fit.rows.target + 1 / options > 1 / 2  # the target is right or not minus 1/k
+    trees = _grown(features[train], right[train].astype(np.float64), "sqrt", fit.seed)
+    asked = features[~train].astype(np.float32)
+    worth = np.round(sum(tree.tree_.predict(asked)[:, 0] for tree in trees) / TREES, _DECIMALS) + _TINY
+    _, question = np.unique(fit.rows.question[~train], return_inverse=True)
+    best = np.zeros(int(question.max()) + 1)
+    np.maximum.at(best, question, worth)
+    top = worth == best[question]
+    correct = np.flatnonzero(right[~train])  # one row per question, in their order
+    bias = worth[correct] / np.bincount(question, worth)
+    return np.round(bias, _DECIMALS), top[correct] / np.bincount(question, top)
+
+
+def _score_numbers(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
+    trees = _grown(features[train], fit.rows.target[train], None, fit.seed)
+    ranks = np.linspace(0, 1, GUESSES + 2)[1:-1]
+    guesses = np.unique(np.quantile(fit.truth[train], ranks, method="nearest"))
+    earned = mean_relative_accuracies(guesses[None], fit.truth[train][:, None])
+    known, asked = _leaves(trees, features[train]), _leaves(trees, features[~train])
+    share = asked.multiply(1 / np.maximum(known.sum(axis=0), 1)).tocsr()
+    expected = np.round(share @ (known.T @ earned), _DECIMALS)
+    score = mean_relative_accuracies(guesses[expected.argmax(axis=1)], fit.truth[~train])
+    return score, score
+
+
+def _grown(features: FloatArray, target: FloatArray, tried: str | None, seed: int) -> list[ExtraTreeRegressor]:
+    """Trees on features (r, f) and a target (r,); ``tried`` features at each split, None: all.
+
+    One by one: the forest class of the same library takes four times as long for a small task, nearly all of it for
+    copying and checking parameters.
+    """
+    random = np.random.RandomState(seed)  # one for all; scikit-learn takes no newer generator
+    trees = [
+        ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, max_features=tried, random_state=random) for _ in range(TREES)
+    ]
+    with config_context(skip_parameter_validation=True):
+        known = features.astype(np.float32)  # as the trees take them; else each would make its own copy
+        return [tree.fit(known, target[:, None], check_input=False) for tree in trees]
+
+
+def _leaves(trees: Sequence[ExtraTreeRegressor], features: FloatArray) -> csr_array:
+    """Rows by leaves of all trees, 1 where a row ends in a leaf."""
+    first = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
+    asked = features.astype(np.float32)
+    leaf = np.stack([tree.tree_.apply(asked) for tree in trees], axis=1) + first[:-1]
+    ends = np.arange(0, leaf.size + 1, len(trees))
+    return csr_array((np.ones(leaf.size), leaf.ravel(), ends), (len(features), first[-1]))

@@ -1,0 +1,44 @@
+"""Stage `filter`: what a panel answers without the video is removed, and what can be guessed is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+
+
+def run(given: Given) -> bytes:
+    """Why each question is removed or not, and what attackers earn on it (`blind.filtering.FILTERED`)."""
+    from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
+    from pipeline.blind.rule import rule
+
+    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))])
+    replies = given.table("blind")
+    verdicts = [] if replies is None else rule(questions, replies, given.config.blind)
+    return table_bytes(filtered(questions, verdicts))
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The rule."""
+    return {"remove": config.blind.remove, "number_threshold": config.blind.number_threshold}
+
+
+FILTER: Final = Stage(
+    name="filter",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    unit="build",
+    takes=("select",),
+    may_take=("blind",),
+    settings=settings,
+    is_wanted=lambda config: bool(config.blind.models or config.prune),
+)

@@ -1,0 +1,107 @@
+"""Questions and the replies of models of known accuracy, made for these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.blind.ask import REPLIES
+from pipeline.blind.config import BlindConfig
+from pipeline.core.tables import QUESTIONS
+
+LETTERS = "ABCDEF"
+SETS = {
+    "object_rel_direction_medium": ("left", "right", "back"),
+    "object_rel_direction_easy": ("left", "right"),
+}
+Answer = Callable[[dict[str, Any], np.random.Generator], str | None]
+
+
+def question(
+    id: int, options: Sequence[str] | None, truth: str, task: str = "object_rel_direction_medium", scene: str = ""
+) -> dict[str, Any]:
+    """A row of `QUESTIONS`; ``truth`` is the right option's text, or the number."""
+    letter = LETTERS[list(options).index(truth)] if options else truth
+    return {
+        "id": id,
+        "scene": scene or f"scannet/s{id // 3}",
+        "task": task,
+        "text": f"Question {id}?",
+        "options": [f"{a}. {b}" for a, b in zip(LETTERS, options, strict=False)] if options else None,
+        "ground_truth": letter,
+        "answer": truth,
+    }
+
+
+def directions(counts: dict[str, int], seed: int = 0) -> list[dict[str, Any]]:
+    """Questions of medium directions with so many lefts, rights and backs; nothing else tells the answer."""
+    rng = np.random.default_rng(seed)
+    truths = rng.permutation([answer for answer, n in counts.items() for _ in range(n)]).tolist()
+    return [question(n, rng.permutation(list(counts)).tolist(), truth) for n, truth in enumerate(truths)]
+
+
+def questions_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """`QUESTIONS`."""
+    return pa.Table.from_pylist(list(rows), schema=QUESTIONS)
+
+
+def meaning(text: str) -> Answer:
+    """A model that always means the same text, wherever it stands."""
+
+    def answer(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        options = [option[3:] for option in row["options"]]
+        return LETTERS[options.index(text)] if text in options else "A"
+
+    return answer
+
+
+def knowing(share: float) -> Answer:
+    """A model that knows the answer of so many questions, and says any letter else."""
+
+    def answer(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        if rng.random() < share:
+            return str(row["ground_truth"])
+        return str(rng.choice(list(LETTERS[: len(row["options"])]))) if row["options"] else str(rng.integers(1, 9))
+
+    return answer
+
+
+def replies_table(rows: Sequence[dict[str, Any]], orders: int = 1, **models: Answer) -> pa.Table:
+    """`REPLIES` of models that answer each question the same in every order; None is a failure."""
+    replies = []
+    for row in rows:
+        for place, (model, answer) in enumerate(models.items()):
+            said = answer(row, np.random.default_rng((row["id"], place)))
+            for rotation in range(orders if row["options"] else 1):
+                replies.append(reply(row, model, said, rotation))
+    return pa.Table.from_pylist(replies, schema=REPLIES)
+
+
+def reply(row: dict[str, Any], model: str, said: str | None, rotation: int = 0) -> dict[str, Any]:
+    """A row of `REPLIES`; "?" is a reply without an answer."""
+    right = said == row["ground_truth"]
+    return {
+        "id": row["id"],
+        "task": row["task"],
+        "model": model,
+        "form": "letter" if row["options"] else "number",
+        "rotation": rotation,
+        "reply": said,
+        "answer": said if said != "?" else None,
+        "unread": "no_letter" if said == "?" else None,
+        "failure": "timeout" if said is None else None,
+        "score": float(right),
+        "right": right,
+        "chance": 0.25,
+    }
+
+
+def panel(*names: str, embedded: str | None = None, **settings: Any) -> BlindConfig:
+    """A configuration of models that are asked over the network, and perhaps of the embedded one."""
+    models = [{"provider": "openai", "model": name} for name in names]
+    if embedded:
+        models.append({"provider": "embedded", "model": embedded})
+    return BlindConfig.model_validate({"models": models} | settings)

@@ -1,0 +1,90 @@
+"""That filtering leaves no more bias than it found, with panels of known accuracy; and says so where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.blind.filtering import FILTERED, filtered
+from pipeline.blind.report import without_video
+from pipeline.blind.rule import rule
+from pipeline.blind.without_video import WithoutVideo
+from pipeline.core.errors import BiasError
+from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table
+
+SKEWED = {"left": 93, "right": 95, "back": 30}
+
+
+def summary(rows: Sequence[dict[str, Any]], *, orders: int = 3, **models: Any) -> WithoutVideo:
+    questions = questions_table(rows)
+    verdicts = rule(questions, replies_table(rows, orders, **models), panel(*models))
+    table = filtered(questions, verdicts)
+    assert table.schema.equals(FILTERED)
+    (found,) = without_video(questions, table, None, verdicts)
+    return found
+
+
+def liking(favourite: str, share: float = 0.3) -> Any:
+    """A model that knows some answers and else says its favourite."""
+
+    def answer(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        return str(row["ground_truth"]) if rng.random() < share else meaning(favourite)(row, rng)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [
+        (knowing(0.4), knowing(0.4), knowing(0.4)),
+        (liking("right"), liking("right"), liking("right")),
+        (liking("right", 0.5), liking("left", 0.5), knowing(0.5)),
+    ],
+)
+def test_the_released_questions_are_no_easier_to_guess(a: Any, b: Any, c: Any) -> None:
+    found = summary(directions(SKEWED), a=a, b=b, c=c)
+    assert found.answered > 5
+    assert found.released is not None
+    assert abs(found.released.earned["most frequent"] - found.asked.earned["most frequent"]) < 0.07
+    assert found.released is not None
+    assert 40 < found.released.n == 218 - found.answered - found.balanced
+    assert found.released.error is not None
+    for name, score in found.asked.earned.items():
+        assert found.released.earned[name] <= score + 0.01 + 2 * found.released.error, name
+    assert found.voters["a"].right_released is not None
+    assert found.voters["a"].right_released < found.voters["a"].right
+
+
+def test_constants_change_nothing() -> None:
+    """What made the medium directions 186, 61 and 60: voters that agree on a constant."""
+    found = summary(directions(SKEWED), a=meaning("right"), b=meaning("right"), c=meaning("right"))
+    assert {voter.standing for voter in found.voters.values()} == {"constant"}
+    assert found.released == found.asked
+    assert (found.answered, found.balanced, found.by_luck) == (0, 0, 0.0)
+
+
+def test_a_split_that_became_easier_to_guess_fails_and_names_task_and_figures() -> None:
+    """A lamp is right in half the questions; a panel that knows just these leaves questions in which it never is."""
+    rows = []
+    for n in range(160):
+        names = [f"lamp {n}", f"sofa {n}"] if n % 4 else [f"sofa {n}", f"lamp {n}"]
+        rows.append(question(n, names, f"{'lamp' if n % 8 < 4 else 'sofa'} {n}", "made", f"a{n}/scene"))
+
+    def knows_lamps(row: dict[str, Any], rng: np.random.Generator) -> str | None:
+        return str(row["ground_truth"]) if row["answer"].startswith("lamp") else str(rng.choice(["A", "B"]))
+
+    with pytest.raises(BiasError, match=r"made: forest 0\.\d+ -> forest \d\.\d+ ± .*blind.remove: none"):
+        summary(rows, orders=1, a=knows_lamps, b=knows_lamps)
+
+
+def test_without_a_panel_attackers_are_told_and_nothing_is_removed() -> None:
+    questions = questions_table(directions({"left": 20, "right": 20, "back": 20}))
+    table = filtered(questions, [])
+    assert table["reason"].null_count == 60
+    (found,) = without_video(questions, table, None, [])
+    assert found.asked == found.released
+    assert set(found.asked.earned) == {"most frequent", "by name", "forest"}
+    assert found.voters == {}
