@@ -8,11 +8,14 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3.13 python3.14 pyth
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 PROFILE ?= official
+WORKERS ?= 2
+# A file's tests stay in one process, which makes the file's fixtures once.
+SHARED = -n $(WORKERS) --dist loadfile
 OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban stage audit-vsi coverage-vsi test lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban stage audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +35,11 @@ audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: M
 coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the generators also make: META=… QUESTIONS=… [PROFILE=official]
 	$(BIN)/scan2qa coverage vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)"
 
-test: $(READY) ## run the tests
-	$(BIN)/pytest
+test: $(READY) ## run the tests, in WORKERS=2 processes (0: in this one)
+	$(BIN)/pytest $(SHARED)
+
+test-fast: $(READY) ## those that take less than two seconds each: under two minutes
+	$(BIN)/pytest $(SHARED) -m "not slow"
 
 lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/ruff check

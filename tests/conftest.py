@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.samples.truth import Truth
-from pipeline.worlds.indoor.samples.write import write_samples
+from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.indoor.view import IndoorView as SceneView
 from pipeline.worlds.registry import READERS
 from tests.tables import candidates, read_questions
+
+pytest_plugins = ["tests.cost"]
 
 # The same examples on every run: a red test stays red until its cause is mended, and no database is written.
 settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None)
@@ -79,16 +82,32 @@ class Samples(NamedTuple):
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    """All sample scans, written once: that takes half a minute of one core."""
-    folder = tmp_path_factory.mktemp("samples")
-    return Samples(folder, write_samples(folder))
+    """All sample scans; not to be changed. Writing them takes half a minute of one core."""
+    folder = written_once(tmp_path_factory, "samples", write_samples)
+    return Samples(folder, read_truth(folder))
 
 
 @pytest.fixture(scope="session")
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All sample flights, written once: that takes a quarter of a minute of one core."""
-    folder = tmp_path_factory.mktemp("flights")
-    assert write_flights(folder) == tuple(plan.id for plan in PLANS)
+    """All sample flights; not to be changed. Writing them takes a quarter of a minute of one core."""
+
+    def write(folder: Path) -> None:
+        assert write_flights(folder) == tuple(plan.id for plan in PLANS)
+
+    return written_once(tmp_path_factory, "flights", write)
+
+
+def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], object]) -> Path:
+    """A folder that the first process of a session writes, and that the others wait for."""
+    own = factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder, whole = shared / name, shared / f"{name}.whole"
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not whole.exists():
+            folder.mkdir(exist_ok=True)
+            write(folder)
+            whole.touch()
     return folder
 
 

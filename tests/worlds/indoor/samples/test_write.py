@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.worlds.indoor.samples.plans import L_APARTMENT, L_OFFICE, STUDIO
-from pipeline.worlds.indoor.samples.write import write_samples
+from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from tests.conftest import Samples
 
 MEGABYTE = 2**20
@@ -27,6 +27,7 @@ def test_the_second_writing_gives_the_same_bytes(samples: Samples, tmp_path: Pat
     assert len(written) > 300
     assert {path for path in first if any(plan.name in path for plan in again)} == set(written)
     assert [path for path, raw in written.items() if raw != first[path]] == []
+    assert truth == read_truth(tmp_path)
     assert truth.scenes == {scene: samples.truth.scenes[scene] for scene in truth.scenes}
 
 

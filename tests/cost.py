@@ -1,0 +1,99 @@
+"""What each test costs, and the promise behind ``make test-fast``: a test that takes long says so by the mark `slow`.
+
+Measured are seconds of the processors, of the test's process and of the processes that it started and waited for, so
+that whatever else the machine does counts for little. The first test that needs a shared fixture pays for its making.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+SLOW_S: Final = 2.0  # a test that takes longer is marked `slow`
+REFUSED_S: Final = 3 * SLOW_S  # an unmarked test fails from here; in between lies what machines differ in
+FAST_TOTAL_S: Final = 200.0  # all unmarked tests together: under two minutes of two cores
+SLOW_FIXTURES: Final = frozenset({"samples", "flights"})  # written in half a minute: whoever needs one is slow
+SHOWN: Final = 10
+
+_spent_s: dict[str, float] = {}  # test -> seconds so far
+_is_slow: dict[str, bool] = {}
+
+
+def cpu_s() -> float:
+    """Processor seconds of this process and of those it has waited for."""
+    now = os.times()
+    return now.user + now.system + now.children_user + now.children_system
+
+
+def complaint(spent_s: float, slow: bool) -> str | None:
+    """What is wrong with a test that took so long, if anything is."""
+    if slow or spent_s <= REFUSED_S:
+        return None
+    return (
+        f"this test took {spent_s:.1f} s of the processor, and one above {SLOW_S:g} s is `slow`: make it cheaper, or"
+        " mark it and all others that share its fixtures with @pytest.mark.slow"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    before = cpu_s()
+    result = yield
+    item.stash[_SETUP] = cpu_s() - before
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    before = cpu_s()
+    try:
+        result = yield
+    finally:
+        spent_s = item.stash.get(_SETUP, 0.0) + cpu_s() - before
+        slow = item.get_closest_marker("slow") is not None
+        item.user_properties += [("cpu_s", round(spent_s, 2)), ("slow", slow)]
+    if (said := complaint(spent_s, slow)) is not None:
+        pytest.fail(said, pytrace=False)
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call":
+        told: dict[str, Any] = dict(report.user_properties)
+        _spent_s[report.nodeid] = told["cpu_s"]
+        _is_slow[report.nodeid] = told["slow"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    fast_s = _fast_s()
+    if sum(_spent_s.values()) < SLOW_S:
+        return
+    terminalreporter.section("processor seconds")
+    for node in sorted(_spent_s, key=_spent_s.__getitem__, reverse=True)[:SHOWN]:
+        terminalreporter.line(f"{_spent_s[node]:7.1f} {'slow' if _is_slow[node] else 'fast'}  {node}")
+    total_s = sum(_spent_s.values())
+    terminalreporter.line(f"{total_s:7.1f} all; {fast_s:.1f} of them not marked slow (at most {FAST_TOTAL_S:g})")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Too many tests of a second each are too much as well."""
+    if _fast_s() > FAST_TOTAL_S and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _fast_s() -> float:
+    return sum(spent for node, spent in _spent_s.items() if not _is_slow[node])
+
+
+_SETUP = pytest.StashKey[float]()
