@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,8 @@ def run_of(folder: Path, *arguments: str) -> tuple[int, dict[str, str]]:
     (folder / "test_made.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
     command = [sys.executable, "-c", RUN, *arguments, str(folder)]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # not the outer run's
+    run = subprocess.run(command, cwd=REPOSITORY, env=ours, capture_output=True, text=True, check=False)
     lines = (line.split() for line in run.stdout.splitlines() if line.startswith(("PASSED", "FAILED")))
     return run.returncode, {node.partition("::")[2]: outcome for outcome, node, *_ in lines}
 

@@ -490,7 +490,9 @@ def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Pat
     config = config_of(meta).model_copy(update={"roots": {}})
     for stage in (*(name for name, stage in RUN_STAGES.items() if not stage.reads_raw), EXPORT):
         Builder(config, out).check(stage)
-        Builder(config, out).stage(stage)
+        outcome = Builder(config, out).stage(stage)
+        assert {e.stage for e in outcome.manifest if e.output} == {stage}
+        assert outcome.quarantine == []
 
 
 # ---- what the result depends on
