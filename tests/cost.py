@@ -15,7 +15,7 @@ import pytest
 SLOW_S: Final = 2.0  # a test that takes longer is marked `slow`
 REFUSED_S: Final = 3 * SLOW_S  # an unmarked test fails from here; in between lies what machines differ in
 FAST_TOTAL_S: Final = 200.0  # all unmarked tests together: under two minutes of two cores
-SLOW_FIXTURES: Final = frozenset({"samples", "flights"})  # written in half a minute: whoever needs one is slow
+SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far

@@ -498,6 +498,7 @@ def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Pat
 # ---- what the result depends on
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
     meta = written(tmp_path / "meta", perturbed(SCENES, 24))
     build(meta, out)
@@ -545,6 +546,7 @@ def test_the_order_of_scenes_and_categories_changes_nothing(seed: int, meta: Pat
         assert release_of(tmp_path / "b")[file] == release_of(out)[file]
 
 
+@pytest.mark.slow
 def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out: Path, tmp_path: Path) -> None:
     build(meta, out)
     for seed in ("1", "2"):

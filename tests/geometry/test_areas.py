@@ -206,6 +206,7 @@ def assume_no_tie(points: np.ndarray, alpha: float) -> None:
     assume(bool((np.abs(radii * alpha - 1) > TIE).all()))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(clouds())
 def test_area_equals_that_of_the_package(cloud: Cloud) -> None:
@@ -390,6 +391,7 @@ def test_the_wrong_shape_is_refused() -> None:
 # The real scan.
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_area_of_the_real_scan_equals_that_of_the_package(real_cloud: np.ndarray) -> None:
     shape = room_area(real_cloud)
@@ -397,6 +399,7 @@ def test_area_of_the_real_scan_equals_that_of_the_package(real_cloud: np.ndarray
     assert_sound(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 2.0, 10.0])
 def test_area_of_a_part_of_the_real_scan_equals_that_of_the_package(real_cloud: np.ndarray, alpha: float) -> None:

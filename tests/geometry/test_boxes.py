@@ -200,6 +200,7 @@ def test_nearly_parallel_segments_cross_where_they_cross(exponent: int) -> None:
     assert distance_m(box((0, 0, 0), (4, 0, 0)), b) == pytest.approx(0.25, abs=TOLERANCE_M)
 
 
+@pytest.mark.slow
 def test_random_boxes_against_both_oracles() -> None:
     rng = np.random.default_rng(20240601)
     a, b = random_boxes(rng, 2000), random_boxes(rng, 2000)
@@ -207,6 +208,7 @@ def test_random_boxes_against_both_oracles() -> None:
     assert 200 < (found == 0.0).sum() < 1800  # both outcomes are common
 
 
+@pytest.mark.slow
 def test_random_thin_boxes_against_both_oracles() -> None:
     rng, pairs = np.random.default_rng(7), []
     for _ in range(1000):

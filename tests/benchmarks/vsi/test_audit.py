@@ -109,6 +109,7 @@ def test_official_not_askable_are_the_missing_categories(
     assert {f.question.scene_name for f in mine} == {"3e8bba0176", "c50d2d1d42"}
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_needs_the_video_or_the_floor_is_unsupported(profile: str, request: pytest.FixtureRequest) -> None:
@@ -175,6 +176,7 @@ def test_strict_keeps_the_released_answers_of_what_it_asks(strict: list[Finding]
     assert {f.question.question_type for f in differs} == {"object_abs_distance"}
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_candidates_contain_every_answerable_question(
     real_scenes: list[IndoorScene], real_questions: list[Published]
