@@ -20,8 +20,10 @@ import pytest
 from flows import cli
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
+from pipeline.engine.given import STORE
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.stage import Stage
+from pipeline.engine.store import Store
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 
@@ -46,6 +48,12 @@ def config_of(root: Path, **sections: Any) -> BuildConfig:
 def build(root: Path, out: Path, **sections: Any) -> Outcome:
     """A whole build in this process."""
     return Builder(config_of(root, **sections), out).build()
+
+
+def results_of(out: Path, outcome: Outcome) -> dict[tuple[str, str], bytes]:
+    """The results of a build by (stage, unit)."""
+    store = Store(out / STORE)
+    return {(e.stage, e.unit): store.get(e.output) for e in outcome.manifest if e.output}
 
 
 def release_of(out: Path) -> dict[str, bytes]:

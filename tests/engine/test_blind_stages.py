@@ -202,6 +202,7 @@ def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, tmp
     assert "Nobody was asked without the video: no question was removed for that." in (folder / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_debiased_is_what_pruning_leaves(many: Path, tmp_path: Path) -> None:
     build(many, tmp_path / "out", generate=FEW, prune={"tau": 0.1, "batch": 20})
     folder = tmp_path / "out" / "release"
@@ -220,6 +221,7 @@ def test_debiased_is_what_pruning_leaves(many: Path, tmp_path: Path) -> None:
         assert after >= min(before, 10)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, tmp_path: Path) -> None:
     sections = PRUNED
     build(many, tmp_path / "one", **sections)

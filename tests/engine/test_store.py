@@ -243,6 +243,7 @@ def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, 
     assert release_of(out) == released
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
     meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

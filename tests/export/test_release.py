@@ -224,6 +224,7 @@ def test_every_question_is_reproduced_by_an_audit(made: Build) -> None:
     assert_reproduced(made)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_question_of_the_real_scenes_is_reproduced_by_an_audit(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from tests.benchmarks.urbanvideo.flights import random_flight, rows, words_of
 from tests.oracles.flight_answers import judge
@@ -12,6 +14,7 @@ from tests.oracles.made_flights import truth_of_made
 FLIGHTS = range(40)
 
 
+@pytest.mark.slow
 def test_one_option_is_right_and_none_is_arguable() -> None:
     asked: Counter[str] = Counter()
     for seed in FLIGHTS:

@@ -22,7 +22,7 @@ from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
-from tests.builds import UNASKED, release_of, rows_of
+from tests.builds import UNASKED, release_of, results_of, rows_of
 from tests.oracles.flight_answers import JUDGES, Fields, actions, called, filmed, judge, seconds
 from tests.oracles.sample_flights import (
     OracleSegment,
@@ -52,9 +52,8 @@ class Built:
 @pytest.fixture(scope="module")
 def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("planted_flights") / "out"
-    builder = Builder(uncapped(flights), folder)
-    outcome = builder.build()
-    results = {(e.stage, e.unit): builder.store.get(e.output) for e in outcome.manifest if e.output}
+    outcome = Builder(uncapped(flights), folder).build()
+    results = results_of(folder, outcome)
     scenes = {
         unit.removeprefix(f"{DATASET}/"): FlightScene.model_validate_json(raw)
         for (stage, unit), raw in results.items()

@@ -17,7 +17,7 @@ from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, SceneTruth, Truth
-from tests.builds import UNASKED
+from tests.builds import UNASKED, results_of
 from tests.conftest import Samples
 
 PIXELS = round(SEEN_SHARE * 160 * 120)
@@ -46,9 +46,8 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
         }
         | UNASKED
     )
-    builder = Builder(config, folder / "out")
-    outcome = builder.build()
-    results = {(e.stage, e.unit): builder.store.get(e.output) for e in outcome.manifest if e.output}
+    outcome = Builder(config, folder / "out").build()
+    results = results_of(folder / "out", outcome)
     scenes = {
         unit: IndoorScene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"
     }

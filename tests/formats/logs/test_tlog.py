@@ -335,6 +335,7 @@ def test_is_own(tmp_path: Path) -> None:
     assert not Tlog().is_own(tmp_path, b"ULog")
 
 
+@pytest.mark.slow
 def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     sent = [message for i in range(N) for message in (fix(i, 3), place(i), attitude(i, 0.1 * i))]
     counts = survives(Tlog(), tlog(sent, version=2), tmp_path)

@@ -256,6 +256,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(PLACES), JSON)
 def test_anything_anywhere_gives_features_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[Any, ...], junk: Any
