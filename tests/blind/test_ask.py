@@ -194,6 +194,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
     assert (first.run["m"].asked, second.run["m"].asked, second.run["m"].cached) == (3, 0, 3)
 
 
+@pytest.mark.slow
 def test_a_second_run_of_5000_questions_takes_two_seconds_at_most(tmp_path: Path) -> None:
     questions = table([{"text": f"Which is number {n}?", "options": ["A. red", "B. blue"]} for n in range(5000)])
     ask_one(Scripted(says("B")), questions, tmp_path)

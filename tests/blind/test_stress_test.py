@@ -41,6 +41,7 @@ def test_letters_without_a_shortcut_stay_at_chance() -> None:
     assert abs(scores.bias.mean() - 0.25) < 0.03
 
 
+@pytest.mark.slow
 def test_sizes_by_category_are_found_and_sizes_at_random_are_not() -> None:
     _, scores = scored(size_items(150, spread=0.02))
     assert scores.earned.mean() > 0.9
@@ -57,6 +58,7 @@ def test_a_number_is_guessed_for_its_score_and_not_for_its_mean() -> None:
     assert scores.earned.mean() == pytest.approx(priors.most_frequent(items, fold).mean(), abs=0.03)
 
 
+@pytest.mark.slow
 def test_an_answer_changes_no_other_score_of_its_fold_or_of_other_tasks() -> None:
     items = [*nearest_items(60, shortcut=False), *(replace(i, id=int(i.id) + 60) for i in size_items(60, spread=0.5))]
     fold, before = scored(items)
@@ -75,6 +77,7 @@ def test_an_answer_changes_no_other_score_of_its_fold_or_of_other_tasks() -> Non
         assert before.bias[chosen] != after.bias[chosen]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["options", "numbers"])
 def test_answers_permuted_within_a_fold_change_no_score_of_questions_that_keep_theirs(kind: str) -> None:
     items = nearest_items(80, shortcut=False) if kind == "options" else size_items(80, spread=0.5)
@@ -89,6 +92,7 @@ def test_answers_permuted_within_a_fold_change_no_score_of_questions_that_keep_t
     assert before.bias[moved].tolist() != after.bias[moved].tolist()
 
 
+@pytest.mark.slow
 def test_the_order_of_the_questions_makes_no_difference() -> None:
     items = [*nearest_items(40, shortcut=False), *(replace(i, id=int(i.id) + 40) for i in size_items(40, spread=0.5))]
     _, before = scored(items)
@@ -190,6 +194,7 @@ def test_published_priors(
     assert earned.mean() == pytest.approx(published, abs=2 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[Item]) -> None:
     items = [item for item in released if item.task == "object_rel_distance"]
@@ -201,6 +206,7 @@ def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[I
     assert apart > 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_forest_is_no_worse_than_the_best_prior_beyond_two_standard_errors(summaries: dict[str, Guessed]) -> None:
     for s in summaries.values():

@@ -231,6 +231,7 @@ def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, tmp_path: Path)
     assert release_of(tmp_path / "one") == release_of(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_pruning_runs_again_only_where_questions_or_its_settings_changed(many: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
@@ -244,6 +245,7 @@ def test_pruning_runs_again_only_where_questions_or_its_settings_changed(many: P
     assert ran(prune={"tau": 0.3}, blind={"models": [], "remove": "any"}) == [{"reused"}, {"config"}, {"reused"}]
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_of_them(many: Path, tmp_path: Path) -> None:
     config = config_of(many, **PRUNED)
     assert whys(Builder(config, tmp_path / "out").dry_run())["prune"] == {"new"}

@@ -79,6 +79,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_one_row_per_question(questions: Path, tmp_path: Path) -> None:
     result = run(questions, "--out", tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
@@ -92,6 +93,7 @@ def test_one_row_per_question(questions: Path, tmp_path: Path) -> None:
     assert "pruning" not in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "arguments"), [(".jsonl", ["--group", "building", "--budget", 60]), (".json", []), (".parquet", [])]
 )
@@ -104,6 +106,7 @@ def test_format_row_order_and_a_second_run_make_no_difference(
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_any_column_of_any_format_can_keep_folds_together(suffix: str, tmp_path: Path) -> None:
     FORMATS[suffix](tmp_path / f"q{suffix}", ROWS)
@@ -112,6 +115,7 @@ def test_any_column_of_any_format_can_keep_folds_together(suffix: str, tmp_path:
     assert len({(row["building"], fold) for row, fold in zip(ROWS, folds, strict=True)}) == 7
 
 
+@pytest.mark.slow
 def test_pruning_to_a_budget_of_each_answer_format(questions: Path, tmp_path: Path) -> None:
     result = run(questions, "--out", tmp_path / "out.parquet", "--budget", 20)
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
@@ -120,6 +124,7 @@ def test_pruning_to_a_budget_of_each_answer_format(questions: Path, tmp_path: Pa
     assert "rounds of pruning left, on folds that pruning never saw" in result.output
 
 
+@pytest.mark.slow
 def test_pruning_to_a_limit(questions: Path, tmp_path: Path) -> None:
     """The lamp is always right: 0.75 above chance. Above that nothing can be."""
     gone = {}
@@ -131,6 +136,7 @@ def test_pruning_to_a_limit(questions: Path, tmp_path: Path) -> None:
     assert gone == {0.6: 50, 0.76: 0}
 
 
+@pytest.mark.slow
 def test_folds_keep_the_column_together_or_nothing(questions: Path, tmp_path: Path) -> None:
     folds = {}
     for name, arguments in {"scene_name": [], "building": ["--group", "building"], "none": ["--ungrouped"]}.items():
@@ -144,6 +150,7 @@ def test_folds_keep_the_column_together_or_nothing(questions: Path, tmp_path: Pa
     assert len({(row["scene_name"], fold) for row, fold in zip(ROWS, folds["none"], strict=True)}) > 60
 
 
+@pytest.mark.slow
 def test_ids_may_be_texts(tmp_path: Path) -> None:
     write_lines(tmp_path / "q.jsonl", [row | {"id": f"q{row['id']}"} for row in ROWS])
     run(tmp_path / "q.jsonl", "--out", tmp_path / "out.parquet")
@@ -203,6 +210,7 @@ def test_wrong_limits_are_refused(questions: Path, tmp_path: Path) -> None:
         assert run(questions, "--out", tmp_path / "out.parquet", *arguments).exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_released_file(real_vsi: Path, tmp_path: Path) -> None:
     result = run(real_vsi / "questions.jsonl", "--out", tmp_path / "out.parquet")

@@ -115,6 +115,7 @@ def test_mirroring_is_no_formality() -> None:
         assert answers - {None} == set(LEVELS[task.rpartition("_")[2]].offered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
     @settings(few, max_examples=15)

@@ -205,6 +205,7 @@ def test_is_own(tmp_path: Path) -> None:
     assert not DataFlash().is_own(tmp_path, b"ULog\x01")
 
 
+@pytest.mark.slow
 def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for content in (dataflash({"GPS": gps(), "POS": POS, "ATT": ATT}), text_log()):
         counts = survives(DataFlash(), content, tmp_path)

@@ -301,6 +301,7 @@ def real(file: str) -> Path:
     return SAMPLES / file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["bracketed", "rtk"])
 def test_500_mutations_give_an_error_of_ours_or_a_track(dialect: str, tmp_path: Path) -> None:
     tracks = check_damaged(tmp_path / "a.srt", srt(DIALECTS[dialect]).encode(), "dji_srt", 7, 86_400.0)

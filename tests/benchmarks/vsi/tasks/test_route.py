@@ -177,6 +177,7 @@ def walk(placed: dict[str, Placed], operands: tuple[str, ...], turns: list[str])
     return operands[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_every_generated_route_arrives(seed: int) -> None:
     rng = np.random.default_rng(seed)
