@@ -101,7 +101,7 @@ class BuildConfig(Model):
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
-    routes: Path | None = Field(default=None, description="routes written by people, JSON lines")
+    written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
     generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.raw import RawInput
-from pipeline.worlds.indoor.readers.written_routes import read_routes
-from pipeline.worlds.registry import configured
+from pipeline.worlds.registry import READERS, configured
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,13 @@ def check_roots(config: BuildConfig) -> None:
     for name, root in sorted(config.roots.items()):
         if not root.is_dir():
             raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
+    worlds = config.of_benchmark().worlds
+    readable = [reader.name for world in worlds for reader in world.readers]
+    for name in sorted(set(config.roots) & set(READERS) - set(readable)):
+        message = (
+            f"reader {name} reads no {' or '.join(world.units for world in worlds)}, which {config.benchmark} is about"
+        )
+        raise ConfigError(f"{message}; its readers are {', '.join(readable)}")
     for name in {*config.roots, *config.readers}:
         configured(name, config.readers.get(name, {}))
 
@@ -34,7 +40,7 @@ def list_inputs(config: BuildConfig) -> Listed:
     """All scenes of all roots. Raises ConfigError for a scene that is in two of them."""
     check_roots(config)
     inputs: dict[str, RawInput] = {}
-    routes, faults = read_routes(config.routes) if config.routes else ({}, [])
+    written, faults = _written(config)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = configured(name, config.readers.get(name, {}))
@@ -43,13 +49,30 @@ def list_inputs(config: BuildConfig) -> Listed:
         for ref in listing.scenes:
             if ref.id in inputs:
                 raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
-            inputs[ref.id] = RawInput(reader, root, ref, routes.pop(ref.id, ()))
-    if config.routes:
+            inputs[ref.id] = RawInput(reader, root, ref, written.pop(ref.id, {}))
+    file = next(iter(config.written.values()), Path())
+    for scene in sorted(written):
         remedy = "correct the scene, or give its data root"
-        for scene in sorted(routes):
-            lost = RawDataError(config.routes, "route_without_scene", "no such scene in this build", remedy, scene)
-            broken.append((scene, lost))
+        broken.append(
+            (scene, RawDataError(file, "written_without_scene", "no such scene in this build", remedy, scene))
+        )
     return Listed(inputs, broken)
+
+
+def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:
+    """What people wrote of scenes: changes of facts by scene id, and what of it cannot be used."""
+    facts: dict[str, dict[str, Any]] = {}
+    broken: list[RawDataError] = []
+    readable = {world.name: world.read_written for world in config.of_benchmark().worlds if world.read_written}
+    for name, path in sorted(config.written.items()):
+        if name not in readable:
+            raise ConfigError(
+                f"configuration written.{name}: there are facts to write of {', '.join(readable) or 'none'}"
+            )
+        found, faults = readable[name](path)
+        facts |= found
+        broken += faults
+    return facts, broken
 
 
 def _unit_of(error: RawDataError) -> str:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.identity import digest_of
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
-from pipeline.worlds.indoor.facts import Route
 
 
 @dataclass(frozen=True)
 class RawInput:
-    """One scene of a reader's root. The reader has its options."""
+    """One scene of a reader's root. The reader has its options; ``written`` are facts that people wrote."""
 
     reader: Reader
     root: Path
     ref: SceneRef
-    routes: tuple[Route, ...] = ()
+    written: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
         """Changes with the scene's bytes and with the file that holds them, not with where the root lies."""
-        routes = [route.model_dump() for route in self.routes]
-        return digest_of([self.reader.name, self.reader.settings(), self.ref.files, self.ref.stamp, routes])
+        facts = {name: [one.model_dump() for one in values] for name, values in self.written.items()}
+        return digest_of([self.reader.name, self.reader.settings(), self.ref.files, self.ref.stamp, facts])
 
     def open(self) -> RawScene:
         """For the stages that read them, in one process."""
-        return RawScene(self.reader, SceneFiles(self.root, self.ref), self.routes)
+        return RawScene(self.reader, SceneFiles(self.root, self.ref), self.written)
 
 
 @dataclass(frozen=True)
@@ -37,4 +38,4 @@ class RawScene:
 
     reader: Reader
     files: SceneFiles
-    routes: tuple[Route, ...]
+    written: Mapping[str, Any]

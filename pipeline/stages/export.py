@@ -58,7 +58,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
-    settings = config.model_dump(exclude={"roots", "routes", "video"}, mode="json")
+    settings = config.model_dump(exclude={"roots", "written", "video"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["author"]["model"] = config.author.model.identity() if config.author.model else None
     return settings | {"rules": config.generate.resolved_rules().model_dump()}

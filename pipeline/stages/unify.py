@@ -12,8 +12,8 @@ def run(given: Given) -> bytes:
     """A `Scene` as JSON."""
     raw = given.source
     scene = raw.reader.read(raw.files)
-    if raw.routes:
-        scene = scene.with_facts(routes=raw.routes)
+    if raw.written:
+        scene = scene.with_facts(**raw.written)
     return scene.model_dump_json(indent=1).encode()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Facts, Model, Scene
 from pipeline.reading.reader import Reader
 
@@ -40,6 +41,7 @@ class World(Generic[F]):
             leaves the scene out.
         samples: what a build without data of one's own is made from.
         sight: for a dataset card, how far it is known what the videos of scenes show.
+        read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
 
@@ -51,4 +53,5 @@ class World(Generic[F]):
     observe: Callable[[Scene[F], Any, Any], Scene[F]]
     samples: Samples
     sight: Callable[[Sequence[Scene[F]]], list[str]]
+    read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     bulky: tuple[str, ...] = ()

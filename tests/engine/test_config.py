@@ -13,6 +13,7 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.engine.config import build_config, load_config
+from pipeline.engine.inputs import check_roots
 
 VSI = BUILDS / "vsi.yaml"
 
@@ -74,7 +75,7 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ("=3", ["--set =3", "write it as key=value"]),
         ("select..x=3", ["--set select..x=3", "write it as key=value"]),
         ("select.per_scene_and_task=[", ["--set select.per_scene_and_task=[", "not YAML"]),
-        ("build.name.x=3", ["--set build.name.x=3", "build is a value and has no keys below it"]),
+        ("benchmark.name.x=3", ["--set benchmark.name.x=3", "benchmark is a value and has no keys below it"]),
     ],
 )
 def test_what_is_not_known_is_refused_with_what_is(setting: str, said: list[str]) -> None:
@@ -134,3 +135,11 @@ def test_the_digest_of_a_configuration_follows_its_values() -> None:
     first, second = load_config(VSI), load_config(VSI, ["select.per_scene_and_task=7"])
     assert digest_of(first.model_dump(mode="json")) == digest_of(load_config(VSI).model_dump(mode="json"))
     assert digest_of(first.model_dump(mode="json")) != digest_of(second.model_dump(mode="json"))
+
+
+def test_tasks_and_readers_of_another_benchmark_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown task Duration; there are object_counting"):
+        build_config({"benchmark": "vsi", "generate": {"tasks": ["Duration"]}})
+    config = build_config({"benchmark": "urbanvideo", "roots": {"vsi_meta": tmp_path}})
+    with pytest.raises(ConfigError, match="reader vsi_meta reads no flights, which urbanvideo is about"):
+        check_roots(config)

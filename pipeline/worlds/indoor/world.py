@@ -12,6 +12,7 @@ from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
+from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.world import Samples, World
@@ -39,4 +40,5 @@ INDOOR: Final = World(
     observe=observe,
     samples=Samples(_write_samples, ("scannet", "scannetpp", "arkitscenes")),
     sight=_sight,
+    read_written=read_written_routes,
 )

@@ -21,8 +21,8 @@ _FORWARD: Final = re.compile(r"go forward until (?:the )?(.+?)\.?", re.IGNORECAS
 _TURN: Final = re.compile(r"turn (left|right|back)\.?", re.IGNORECASE)
 
 
-def read_routes(path: Path) -> tuple[dict[str, tuple[Route, ...]], list[RawDataError]]:
-    """Routes by scene id, and one error per line that cannot be used. Raises ConfigError if there is no such file."""
+def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:
+    """The fact ``routes`` (tuples of `Route`) by scene id, and one error per line that cannot be used. Raises ConfigError if there is no such file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -38,7 +38,7 @@ def read_routes(path: Path) -> tuple[dict[str, tuple[Route, ...]], list[RawDataE
         except ValueError as error:
             remedy = "see pipeline/worlds/indoor/readers/written_routes.py for the form of a line"
             broken.append(RawDataError(path, "bad_route", f"line {number}: {error}", remedy, f"(line {number})"))
-    return {scene: tuple(members) for scene, members in routes.items()}, broken
+    return {scene: {"routes": tuple(members)} for scene, members in routes.items()}, broken
 
 
 def _route(raw: Any) -> tuple[str, Route]:
