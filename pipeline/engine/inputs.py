@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.engine.config import BuildConfig
@@ -51,11 +53,8 @@ def list_inputs(config: BuildConfig) -> Listed:
                 raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
             inputs[ref.id] = RawInput(reader, root, ref, written.pop(ref.id, {}))
     file = next(iter(config.written.values()), Path())
-    for scene in sorted(written):
-        remedy = "correct the scene, or give its data root"
-        broken.append(
-            (scene, RawDataError(file, "written_without_scene", "no such scene in this build", remedy, scene))
-        )
+    lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
+    broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
     return Listed(inputs, broken)
 
 
@@ -66,9 +65,8 @@ def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDa
     readable = {world.name: world.read_written for world in config.of_benchmark().worlds if world.read_written}
     for name, path in sorted(config.written.items()):
         if name not in readable:
-            raise ConfigError(
-                f"configuration written.{name}: there are facts to write of {', '.join(readable) or 'none'}"
-            )
+            known = ", ".join(readable) or "none"
+            raise ConfigError(f"configuration written.{name}: people can write facts of {known}")
         found, faults = readable[name](path)
         facts |= found
         broken += faults

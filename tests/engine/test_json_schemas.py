@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.core.schema import MODELS
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.schema import MODELS, Scene
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.json_schemas import json_schemas
 
@@ -18,7 +19,8 @@ def test_the_files_are_what_the_models_say() -> None:
 
 
 def test_every_model_that_crosses_a_border_has_one() -> None:
-    assert {f"{name}.schema.json" for name in (*MODELS, "build")} == set(json_schemas())
+    builds = [f"build-{name}" for name in BENCHMARKS]
+    assert {f"{name}.schema.json" for name in (*MODELS, "scene", *builds)} == set(json_schemas())
 
 
 def test_they_refuse_unknown_keys_everywhere() -> None:
@@ -30,5 +32,6 @@ def test_they_refuse_unknown_keys_everywhere() -> None:
 
 
 def test_every_key_of_the_models_is_in_them() -> None:
-    for name, model in {**MODELS, "build": BuildConfig}.items():
+    builds = {f"build-{name}": BuildConfig for name in BENCHMARKS}
+    for name, model in {**MODELS, "scene": Scene, **builds}.items():
         assert set(json.loads(json_schemas()[f"{name}.schema.json"])["properties"]) == set(model.model_fields)

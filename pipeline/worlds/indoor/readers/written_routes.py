@@ -22,7 +22,10 @@ _TURN: Final = re.compile(r"turn (left|right|back)\.?", re.IGNORECASE)
 
 
 def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:
-    """The fact ``routes`` (tuples of `Route`) by scene id, and one error per line that cannot be used. Raises ConfigError if there is no such file."""
+    """The fact ``routes`` (tuples of `Route`) by scene id, and one error per line that cannot be used.
+
+    Raises ConfigError if there is no such file.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
