@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-import pyarrow as pa
 from pydantic import BaseModel
 
-from pipeline.llm.base import Reply, Request
-from pipeline.questions.audited import Audited, Coverage, Miss
-from pipeline.questions.published import Columns, Published
-from pipeline.questions.task import Task
-from pipeline.worlds.world import World
+if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
+    import pyarrow as pa
+
+    from pipeline.llm.base import Reply, Request
+    from pipeline.questions.audited import Audited, Coverage, Miss
+    from pipeline.questions.published import Columns, Published
+    from pipeline.questions.task import Task
+    from pipeline.worlds.world import World
 
 V = TypeVar("V")
 V_contra = TypeVar("V_contra", contravariant=True)
@@ -26,12 +28,14 @@ class Card:
     """What a benchmark says of itself in the dataset card of a release.
 
     Attributes:
+        module: where these words stand: they are code of stage `export`.
         about: one sentence.
         media: which of its columns name the videos.
         parts: folder of the release -> a line about what lies in it, beyond what every release has.
         quirks: profile -> a known limit of questions made under it.
     """
 
+    module: str
     about: str
     media: str
     parts: Mapping[str, str] = field(default_factory=dict)

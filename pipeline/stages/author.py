@@ -12,7 +12,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.stages.generate import wordings
+from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's author, and the view that it looks at."""
     benchmark = config.of_benchmark()
     author = [benchmark.author.module] if benchmark.author else []
-    return (benchmark.view.__module__, benchmark.rules.__module__, *author)
+    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *author)
 
 
 AUTHOR: Final = Stage(

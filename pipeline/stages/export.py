@@ -65,9 +65,11 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """The benchmark's own record: its columns, its card and its pictures."""
+    """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
     benchmark = config.of_benchmark()
-    return (benchmark.columns.table.__module__, benchmark.pictures.__module__)
+    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.sight)]
+    parts = (type(benchmark), benchmark.columns.table, benchmark.pictures)
+    return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 
 
 EXPORT: Final = Stage(

@@ -9,10 +9,10 @@ import pyarrow as pa
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
-from pipeline.core.templates import load_template
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.questions.cases import CaseTask
+from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -41,18 +41,12 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     }
 
 
-def wordings(config: BuildConfig) -> dict[str, str]:
-    """Task -> digest of its template."""
-    tasks = config.of_benchmark().by_name()
-    return {name: load_template(tasks[name].template).digest for name in config.generate.tasks}
-
-
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's view and rules, and the tasks that are asked for."""
     benchmark = config.of_benchmark()
     tasks = [type(task).__module__ for name, task in benchmark.by_name().items() if name in config.generate.tasks]
     worlds = [world.facts.__module__ for world in benchmark.worlds]
-    return (benchmark.view.__module__, benchmark.rules.__module__, *worlds, *tasks)
+    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *worlds, *tasks)
 
 
 GENERATE: Final = Stage(

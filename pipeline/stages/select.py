@@ -9,7 +9,7 @@ from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.questions.selection import select
-from pipeline.stages.generate import wordings
+from pipeline.stages.wordings import wordings
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
@@ -29,8 +29,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The tasks that are asked for: they offer options and fill in the wording."""
-    tasks = config.of_benchmark().by_name()
-    return tuple(type(tasks[name]).__module__ for name in config.generate.tasks)
+    benchmark = config.of_benchmark()
+    tasks = benchmark.by_name()
+    return (type(benchmark).__module__, *(type(tasks[name]).__module__ for name in config.generate.tasks))
 
 
 SELECT: Final = Stage(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import pipeline.worlds.flight.readers.flights
+from pipeline.engine.config import build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from tests.builds import config_of
 from tests.worlds.flight.readers.tiny_flights import box_feature, place, point_feature, write_flight, write_map
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
 
@@ -53,7 +53,10 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def builder(reader: str, root: Path, out: Path) -> Builder:
-    return Builder(config_of(Path(), roots={reader: root}, observe={"unscanned_max": 1.0}), out, stages=RAW)
+    benchmark = "urbanvideo" if reader == "flights" else "vsi"
+    observe = {} if reader == "flights" else {"indoor": {"unscanned_max": 1.0}}
+    config = build_config({"benchmark": benchmark, "roots": {reader: root}, "observe": observe})
+    return Builder(config, out, stages=RAW)
 
 
 def run(reader: str, root: Path, out: Path) -> Outcome:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Benchmark, Card
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
+from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
@@ -21,11 +22,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     profiles=PROFILES,
     view=FlightView,
     columns=COLUMNS,
-    card=Card(
-        about="Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
-        media="`video_id` names them",
-        parts={"maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn."},
-    ),
+    card=CARD,
     pictures=map_pictures,
     author=Writer(),
 )

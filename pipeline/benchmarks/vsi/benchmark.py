@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Audit, Benchmark, Card
+from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.vsi.audit import audit, coverage
+from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
@@ -20,11 +21,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     profiles=PROFILES,
     view=IndoorView,
     columns=COLUMNS,
-    card=Card(
-        about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
-        media="`dataset` and `scene_name` name them",
-        quirks={"official": "Profile `official` repeats the quirks of the released benchmark (see scan2qa's README)."},
-    ),
+    card=CARD,
     audit=Audit(
         reader="vsi_meta",
         answer=audit,

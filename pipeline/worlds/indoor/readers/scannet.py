@@ -133,7 +133,7 @@ class ScanNet:
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
-        film = _film_of(files, scan_info(files), Findings())
+        film = _film_of(files, _info_of(files), Findings())
         return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
 
     def object_images(self, files: SceneFiles, scene: IndoorScene) -> ObjectImages | None:
@@ -166,7 +166,7 @@ class ScanNet:
         files.raise_faults(path, findings)
         if segments is None:
             raise AssertionError("a missing segmentation is a fault")
-        info = scan_info(files)
+        info = _info_of(files)
         world_T_scan = alignment(files, info, mesh, findings)
         mesh = transformed(mesh, world_T_scan)
         instances = _instances(groups, segments, mesh.vertices, self.box_fit, curation, findings)
@@ -222,6 +222,10 @@ def _instances(
             findings.add(doubt("degenerate_box", category, message, "mend its segments", flat, 1, "sides of length 0"))
         instances.append(Instance(group.number, group.label, category, box, mine))
     return tuple(instances)
+
+
+def _info_of(files: SceneFiles) -> dict[str, str]:
+    return files.once("info", lambda _: scan_info(files), Findings())
 
 
 def _film_of(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:

@@ -1,0 +1,19 @@
+"""What a dataset card says of scans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pipeline.worlds.indoor.facts import IndoorScene
+
+UNITS: Final = "scans"
+
+
+def sight(scenes: Sequence[IndoorScene]) -> list[str]:
+    """How far it is known what the videos show, in lines of Markdown."""
+    examined = sum(scene.facts.observation is not None for scene in scenes)
+    return [
+        f"- The video of {examined} of {len(scenes)} scans was examined for what it shows; in the others answers",
+        "  come from annotated boxes alone, whether the video shows them or not.",
+    ]
