@@ -228,7 +228,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.film.video", of(("film",), *READERS)),
         ("pipeline.core.files", ALL),
         ("pipeline.blind.prune", {("prune", None)}),
-        ("pipeline.blind.voters", {("blind", None)}),
+        ("pipeline.blind.ask", {("blind", None)}),
         ("pipeline.export.card", {("export", None)}),
         ("pipeline.stages.unify", of(("unify",), *READERS)),
         ("pipeline.stages.registry", set()),
