@@ -28,8 +28,11 @@ class CategoryFile(BaseModel):
         dataset: name of the dataset.
         categories: category -> the raw labels that become it.
         doubtful: category -> raw labels that stand for several objects at once, or that a viewer may or may not call
-            by the category's name. They are no objects; where one occurs, the category's count is in doubt.
+            by the category's name; where one occurs, the category's count is in doubt. Such a label may stand under
+            ``categories`` too: then it is an object, as VSI-Bench's authors count it, and the profile `official`, which
+            heeds no doubts, asks about it. Here `strict` departs from them.
         left_out: reason -> raw labels that nothing is asked about.
+        unlisted_in_doubt: whether a label of no list puts the category in doubt whose name it contains.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,6 +41,7 @@ class CategoryFile(BaseModel):
     categories: dict[str, tuple[str, ...]]
     doubtful: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, tuple[str, ...]] = {}
+    unlisted_in_doubt: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Curation:
         category: raw label -> category.
         doubtful: raw label -> the category that it puts in doubt.
         left_out: raw labels that are left out on purpose.
+        unlisted_in_doubt: see `CategoryFile`.
         sha256: digest of the file, for the stage's settings.
     """
 
@@ -56,12 +61,21 @@ class Curation:
     category: dict[str, str]
     doubtful: dict[str, str]
     left_out: frozenset[str]
+    unlisted_in_doubt: bool
     sha256: str
 
     def knows(self, label: str) -> bool:
         """Whether the file says anything about a label."""
         key = normal(label)
         return key in self.category or key in self.doubtful or key in self.left_out
+
+    def hinted(self, label: str) -> str | None:
+        """The category whose name is part of an unlisted label, word by word; the longest of several."""
+        if not self.unlisted_in_doubt or self.knows(label):
+            return None
+        words = f" {normal(label)} "
+        named = sorted({name for name in self.category.values() if f" {name} " in words}, key=lambda n: (-len(n), n))
+        return named[0] if named else None
 
 
 def normal(label: str) -> str:
@@ -91,7 +105,9 @@ def load_curation(dataset: str, folder: Path = CATEGORIES_DIR) -> Curation:
             raise ConfigError(f"{path}: doubtful names {name!r}, which is no category; add it or take it out")
     category, doubtful, left_out = map(_inverse, (parsed.categories, parsed.doubtful, parsed.left_out))
     _check_once(path, parsed)
-    return Curation(dataset, category, doubtful, frozenset(left_out), hashlib.sha256(raw).hexdigest())
+    return Curation(
+        dataset, category, doubtful, frozenset(left_out), parsed.unlisted_in_doubt, hashlib.sha256(raw).hexdigest()
+    )
 
 
 def _inverse(lists: dict[str, tuple[str, ...]]) -> dict[str, str]:
@@ -99,8 +115,11 @@ def _inverse(lists: dict[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _check_once(path: Path, parsed: CategoryFile) -> None:
-    parts = (parsed.categories, parsed.doubtful, parsed.left_out)
-    labels = [normal(label) for part in parts for names in part.values() for label in names]
-    twice = sorted({label for label in labels if labels.count(label) > 1})
+    objects, doubtful, left_out = (
+        [normal(label) for names in part.values() for label in names]
+        for part in (parsed.categories, parsed.doubtful, parsed.left_out)
+    )
+    twice = sorted({label for labels in (objects, doubtful, left_out) for label in labels if labels.count(label) > 1})
+    twice += sorted({*objects, *doubtful} & set(left_out))
     if twice:
         raise ConfigError(f"{path}: these labels stand in more than one place: {', '.join(twice)}; keep each once")

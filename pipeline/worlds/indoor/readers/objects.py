@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,15 +47,26 @@ class Instance:
     vertices: IntArray | None
 
 
-def curated(labels: Iterable[str], curation: Curation, findings: Findings) -> list[str | None]:
-    """The category of each label, None for those left out; reports doubtful and unknown ones."""
-    listed = list(labels)
+def curated(
+    labels: Iterable[str], curation: Curation, findings: Findings, mapped: Mapping[str, str | None] | None = None
+) -> list[str | None]:
+    """The category of each label, None for those left out; reports doubtful and unknown ones.
+
+    ``mapped`` tells of labels that no list names which listed one they stand for; None leaves a label out.
+    """
+    named = [_stand_in(label, curation, mapped or {}) for label in labels]
+    listed = [label for label in named if label is not None]
     doubtful = Counter(normal(label) for label in listed if normal(label) in curation.doubtful)
     for label, count in sorted(doubtful.items()):
         category = curation.doubtful[label]
         message = f"{count} annotated as {label!r} may or may not count as {category}, or stand for several"
         remedy = f"settle it in meta_schemas/categories/{curation.dataset}.yaml, or give the count as a fix"
         findings.add(doubt("doubtful_label", category, message, remedy, count, 0, "objects"))
+    hinted = Counter((label, hint) for label in listed if (hint := curation.hinted(label)) is not None)
+    for (label, hint), count in sorted(hinted.items()):
+        message = f"{count} annotated as {label!r}, which no list names, may or may not count as {hint}"
+        remedy = f"settle it in meta_schemas/categories/{curation.dataset}.yaml, under left_out if it is none"
+        findings.add(doubt("unlisted_label", hint, message, remedy, count, 0, "objects"))
     unknown = Counter(label for label in listed if not curation.knows(label))
     if unknown:
         names = [f"{label!r} ({count})" for label, count in sorted(unknown.items())]
@@ -65,7 +76,13 @@ def curated(labels: Iterable[str], curation: Curation, findings: Findings) -> li
             f"add them to meta_schemas/categories/{curation.dataset}.yaml, under left_out if nothing is to be asked"
         )
         findings.add(note("unknown_label", "labels", message, remedy, sum(unknown.values()), 0, "objects"))
-    return [curation.category.get(normal(label)) for label in listed]
+    return [None if label is None else curation.category.get(normal(label)) for label in named]
+
+
+def _stand_in(label: str, curation: Curation, mapped: Mapping[str, str | None]) -> str | None:
+    """The label that is looked up for a label: itself, unless no list has it and the dataset's table knows better."""
+    key = normal(label)
+    return label if curation.knows(label) or key not in mapped else mapped[key]
 
 
 def assemble(instances: Sequence[Instance], findings: Findings) -> tuple[tuple[SceneObject, ...], dict[str, int]]:

@@ -25,6 +25,7 @@ from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
+from pipeline.worlds.indoor.readers.benchmark_map import benchmark_map, map_bytes
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
 from pipeline.worlds.indoor.readers.meshes import load_mesh
@@ -73,10 +74,10 @@ class ScanNetPP:
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
         if self.split is None or not root.is_dir():
-            return list_scenes(root, LAYOUT)
+            return list_scenes(root, LAYOUT, beside=lambda _: map_bytes(root))
         file = f"nvs_sem_{self.split}.txt"
         names = split_names(root, (file, f"splits/{file}"), self.split)
-        return list_scenes(root, LAYOUT, lambda folder: folder.name in names)
+        return list_scenes(root, LAYOUT, lambda folder: folder.name in names, lambda _: map_bytes(root))
 
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
@@ -139,7 +140,10 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
         raise AssertionError("a missing segmentation is a fault")
     owned = members(segments, groups)
     instances = []
-    categories = curated([g.label for g in groups], curation, findings)
+    table = map_bytes(files.root)
+    if table:
+        files.add("map_benchmark.csv", table)
+    categories = curated([g.label for g in groups], curation, findings, benchmark_map(table))
     for place, (group, category) in enumerate(zip(groups, categories, strict=True)):
         if category is None:
             continue
