@@ -16,6 +16,16 @@ from pipeline.stages.prune import PRUNE
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
 
-STAGES: Final[dict[str, Stage]] = {
-    stage.name: stage for stage in (UNIFY, FILM, OBSERVE, GENERATE, AUTHOR, SELECT, BLIND, FILTER, PRUNE, EXPORT)
-}
+_ALL: Final[tuple[Stage, ...]] = (
+    UNIFY,
+    FILM,
+    OBSERVE,
+    GENERATE,
+    AUTHOR,
+    SELECT,
+    BLIND,
+    FILTER,
+    PRUNE,
+    EXPORT,
+)
+STAGES: Final[dict[str, Stage]] = {stage.name: stage for stage in _ALL}

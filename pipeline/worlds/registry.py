@@ -17,7 +17,10 @@ from pipeline.worlds.flight.world import FLIGHT
 from pipeline.worlds.indoor.world import INDOOR
 from pipeline.worlds.world import World
 
-_ALL: Final[tuple[World[Any], ...]] = (INDOOR, FLIGHT)
+_ALL: Final[tuple[World[Any], ...]] = (
+    INDOOR,
+    FLIGHT,
+)
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}
 _FACTS: Final[Any] = reduce(or_, (world.facts for world in _ALL))

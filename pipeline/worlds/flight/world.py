@@ -23,7 +23,10 @@ FLIGHT: Final = World(
     name="flight",
     units=UNITS,
     facts=Flight,
-    readers=(Flights(), Episodes()),
+    readers=(
+        Flights(),
+        Episodes(),
+    ),
     config=MotionConfig,
     observe=observe_flight,
     samples=Samples(_write_samples, (Flights.name,)),

@@ -27,7 +27,12 @@ INDOOR: Final = World(
     name="indoor",
     units=UNITS,
     facts=Scan,
-    readers=(VsiMeta(), ScanNet(), ScanNetPP(), ARKitScenes()),
+    readers=(
+        VsiMeta(),
+        ScanNet(),
+        ScanNetPP(),
+        ARKitScenes(),
+    ),
     config=ObserveConfig,
     observe=observe,
     samples=Samples(_write_samples, ("scannet", "scannetpp", "arkitscenes")),

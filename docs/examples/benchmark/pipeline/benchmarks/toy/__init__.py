@@ -1,0 +1,1 @@
+"""A toy benchmark of two tasks over indoor scans."""

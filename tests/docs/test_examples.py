@@ -1,0 +1,259 @@
+"""The examples of docs/adding.md: copied into a copy of the project, entered in the registry, and run there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.worlds.indoor.samples.metadata import FURNITURE, PLANS, write_sample_metadata
+from tests.builds import REPOSITORY, UNASKED_SETTINGS, rows_of
+
+EXAMPLES = REPOSITORY / "docs" / "examples"
+ENTRIES = "registry.diff"
+KINDS = sorted(folder.name for folder in EXAMPLES.iterdir())
+# What is added per kind: one file, and for questions their wording; a benchmark is one folder, wording, a build file.
+PLACES = {
+    "benchmark": ("pipeline/benchmarks/toy/", "templates/toy/", "flows/builds/toy.yaml"),
+    "log_format": ("pipeline/formats/logs/plain_csv.py",),
+    "reader": ("pipeline/worlds/indoor/readers/box_lists.py",),
+    "stage": ("pipeline/stages/tally.py",),
+    "task": ("pipeline/benchmarks/vsi/tasks/taller.py", "templates/vsi/object_taller.yaml"),
+}
+# The command line without Prefect, which takes seconds to start and decides nothing.
+SCAN2QA = """
+import sys
+from types import SimpleNamespace
+from pipeline.stages.builder import Builder
+
+def orchestrate(config, out, workers, action, progress, keys, **options):
+    return getattr(Builder(config, out, progress=progress, keys=keys), action)(**options)
+
+sys.modules["flows.orchestrate"] = SimpleNamespace(orchestrate=orchestrate)
+from flows.cli import app
+for command in sys.argv[1].splitlines():
+    try:
+        app(command.split("\\t"))
+    except SystemExit as ended:
+        print("exit code", ended.code)
+"""
+BUILD = ("--no-video", *UNASKED_SETTINGS)
+
+
+def files_of(kind: str) -> dict[str, Path]:
+    """Where each file of an example goes, below the project's folder."""
+    folder = EXAMPLES / kind
+    files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {name: path for name, path in files.items() if "__pycache__" not in name and name != ENTRIES}
+
+
+def enter(project: Path, text: str) -> None:
+    """Adds the lines with a plus, each behind the line before it, to the file that the first line names."""
+    first, *lines = text.splitlines()
+    path = project / first.removeprefix("--- ")
+    entered = path.read_text()
+    for before, line in pairwise(lines):
+        if line.startswith("+"):
+            assert entered.count(f"{before[1:]}\n") == 1, f"{path} has no single line {before[1:]!r}"
+            entered = entered.replace(f"{before[1:]}\n", f"{before[1:]}\n{line[1:]}\n")
+    path.write_text(entered)
+
+
+def project_with(kind: str, folder: Path) -> Path:
+    """A copy of the project with one example in it."""
+    being_written = shutil.ignore_patterns("tmp*", "*.pyc.*")  # by a test beside this one
+    for name in ("pipeline", "flows", "templates", "meta_schemas"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=being_written)  # with what Python has compiled
+    shutil.copy(REPOSITORY / "pyproject.toml", folder)
+    for name, path in files_of(kind).items():
+        assert not (folder / name).exists(), f"{name} is there without the example"
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder / name)
+    enter(folder, (EXAMPLES / kind / ENTRIES).read_text())
+    return folder
+
+
+def run(project: Path, *command: object) -> str:
+    """A command in a project, which must end well; its output."""
+    environment = os.environ | {"PYTHONPATH": str(project)}
+    done = subprocess.run(
+        [*map(str, command)], cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def scan2qa(project: Path, *commands: tuple[object, ...]) -> str:
+    """Commands of the command line, one after the other in one process, which takes seconds to start."""
+    lines = "\n".join("\t".join(map(str, command)) for command in commands)
+    return run(project, sys.executable, "-c", SCAN2QA, lines)
+
+
+def build_of(name: str, metadata: Path, *settings: str) -> tuple[str, ...]:
+    """A build of sample metadata in which no cap displaces a question."""
+    every = ("select.per_scene_and_task=1000", *settings)
+    return ("build", name, "--root", f"vsi_meta={metadata}", *BUILD, *(part for s in every for part in ("--set", s)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_shows_each_example_as_it_is_run(kind: str) -> None:
+    page = (REPOSITORY / "docs" / "adding.md").read_text()
+    shown = (*files_of(kind).values(), EXAMPLES / kind / ENTRIES)
+    assert [path for path in shown if f"\n{path.read_text()}```\n" not in page] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_example_is_as_many_files_as_promised_and_one_entry_in_one_file(kind: str) -> None:
+    assert [name for name in files_of(kind) if not name.startswith(PLACES[kind])] == []
+    added = [line for line in (EXAMPLES / kind / ENTRIES).read_text().splitlines() if line.startswith("+")]
+    assert [line.startswith("+from pipeline.") for line in added] == [True, False]  # an import, and the entry
+
+
+@pytest.mark.slow
+def test_reader(tmp_path: Path) -> None:
+    project = project_with("reader", tmp_path / "project")
+    boxes = [("table", [0, 0, 0.4], [1.5, 0.8, 0.8], 30), ("sofa", [3, 0, 0.45], [2.1, 0.9, 0.9], -90)]
+    scene = {
+        "area_m2": 12.5,
+        "boxes": [dict(zip(("label", "center_m", "size_m", "turn_deg"), b, strict=True)) for b in boxes],
+    }
+    wrong = {"area_m2": None, "boxes": [scene["boxes"][0] | {"size_m": [1500, 800, 800], "colour": "red"}]}
+    root = tmp_path / "boxes"
+    root.mkdir()
+    for name, content in {"den": scene, "millimetres": wrong}.items():
+        (root / f"{name}.json").write_text(json.dumps(content))
+    said = scan2qa(
+        project, ("build", "vsi", "--root", f"box_lists={root}", *BUILD), ("doctor", "--root", f"box_lists={root}")
+    )
+    assert "exit code 3" in said  # one scene is left out
+    (left_out,) = rows_of(project / "outputs/vsi/quarantine.parquet")
+    assert left_out["unit"] == "box_lists/millimetres"
+    assert "'colour'" in left_out["message"]
+    assert "1500" in left_out["message"]
+    (data,) = (project / "outputs/vsi/release/data").glob("*.parquet")
+    answers = {row["question"]: row["ground_truth"] for row in rows_of(data)}
+    # Hand-computed: the longest sides, the area, and the gap between the closest points of the two.
+    corner_m = 0.75 * math.cos(math.radians(30)) + 0.4 * math.sin(math.radians(30))  # of the table, next to the sofa
+    distances = {truth for question, truth in answers.items() if "distance between" in question}
+    assert distances == {f"{3 - 0.45 - corner_m:.1f}"} == {"1.7"}
+    sizes = {truth for question, truth in answers.items() if "longest dimension" in question}
+    assert sizes == {"150", "210"}
+    assert {truth for question, truth in answers.items() if "size of this room" in question} == {"12.5"}
+
+
+@pytest.mark.slow
+def test_log_format(tmp_path: Path) -> None:
+    project = project_with("log_format", tmp_path / "project")
+    rows = [
+        "time_s,lat_deg,lon_deg,alt_m",
+        *(f"{t},{52 + t * 1e-5:.6f},4.36,{10 + t}" for t in range(11)),
+        "11,?,4.36,21",
+    ]
+    log, broken = tmp_path / "up.csv", tmp_path / "broken.csv"
+    log.write_text("\n".join(rows) + "\n")
+    broken.write_text("\n".join([*rows[:3], "3,52.0"]) + "\n")
+    said = scan2qa(project, ("track", log, broken, "--out", "tracks"))
+    assert "exit code 3" in said  # one file could not be read
+    told = json.loads((project / "tracks/up.json").read_text())
+    assert (told["format"], told["samples"], told["samples_in_log"]) == ("plain_csv", 11, 12)
+    assert [finding["name"] for finding in told["findings"]] != []
+    east, north, up = told["extent_m"]
+    assert (east, up) == (0, 10)
+    assert north == pytest.approx(11.126, abs=0.01)  # 1e-4 degrees of latitude at 52 degrees
+    assert told["height_m"] == [0, 10]
+    assert not (project / "tracks/broken.json").exists()
+
+
+@pytest.mark.slow
+def test_task(tmp_path: Path) -> None:
+    project = project_with("task", tmp_path / "project")
+    write_sample_metadata(tmp_path / "meta")
+    assert "exit code 0" in scan2qa(project, build_of("vsi", tmp_path / "meta", "generate.tasks=[object_taller]"))
+    (data,) = (project / "outputs/vsi/release/data").glob("*.parquet")
+    questions = rows_of(data)
+    unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
+    expected = {
+        (scene, a, b): FURNITURE[a][2] > FURNITURE[b][2]
+        for scene, names in unique.items()
+        for a in names
+        for b in names
+        if a < b and round(abs(FURNITURE[a][2] - FURNITURE[b][2]), 9) >= 0.12
+    }
+    found = {}
+    for row in questions:
+        first, second = (
+            row["question"].removeprefix("Which of these two objects is taller, the ")[:-1].split(" or the ")
+        )
+        options = dict(option.split(". ") for option in row["options"])
+        assert set(options.values()) == {first, second}
+        found[row["scene_name"], first, second] = options[row["ground_truth"]] == first
+    assert found == expected
+    (rejected,) = (project / "outputs/vsi/release/rejected").glob("*.parquet")
+    reasons = {row["reason"]: row for row in rows_of(rejected)}
+    assert reasons["heights_too_similar"]["measured"] < reasons["heights_too_similar"]["limit"] == 0.12
+
+
+@pytest.mark.slow
+def test_stage(tmp_path: Path) -> None:
+    project = project_with("stage", tmp_path / "project")
+    write_sample_metadata(tmp_path / "meta")
+    said = scan2qa(
+        project, build_of("vsi", tmp_path / "meta", "generate.tasks=[object_counting]"), ("stage", "vsi", "tally")
+    )
+    assert said.count("exit code 0") == 2
+    manifest = [row for row in rows_of(project / "outputs/vsi/manifest.parquet") if row["stage"] == "tally"]
+    assert [(row["unit"], row["why"]) for row in manifest] == [(f"samples/{plan.name}", "asked") for plan in PLANS]
+    stored = (project / "outputs/vsi/store/tally").rglob("*.json")
+    tallies = [list(json.loads(path.read_text())["object_counting"].items()) for path in stored]
+    counts = [Counter(plan.furniture).values() for plan in PLANS]
+    asked = [sum(n > 1 for n in of_scene) for of_scene in counts]
+    assert sorted(tallies) == sorted(
+        [("asked", n), ("too_few_instances", len(c) - n)] for n, c in zip(asked, counts, strict=True)
+    )
+
+
+@pytest.mark.slow
+def test_benchmark(tmp_path: Path) -> None:
+    project = project_with("benchmark", tmp_path / "project")
+    write_sample_metadata(tmp_path / "meta")
+    said = scan2qa(project, build_of("toy", tmp_path / "meta"), ("schemas",))
+    assert said.count("exit code 0") == 2
+    (data,) = (project / "outputs/toy/release/data").glob("*.parquet")
+    questions: list[dict[str, Any]] = rows_of(data)
+    tops = {name: lift + height for name, (_, _, height, lift) in FURNITURE.items()}
+    unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
+    expected = {
+        (scene, f"Which of these two objects reaches higher, the {a} or the {b}?"): max(a, b, key=tops.__getitem__)
+        for scene, names in unique.items()
+        for a in names
+        for b in names
+        if a < b and round(abs(tops[a] - tops[b]), 9) >= 0.12
+    }
+    # In the lounge there are two chairs and two plants.
+    counted = {"bedroom": "nightstand", "kitchen": "chair", "office": "chair", "studio": "chair"}
+    expected |= {
+        (scene, "Of which kind of object are there most in this room?"): most for scene, most in counted.items()
+    }
+    answers = {
+        (r["scene_name"], r["question"]): dict(o.split(". ") for o in r["options"])[r["ground_truth"]]
+        for r in questions
+    }
+    assert answers == expected
+    assert "Toy" in (project / "outputs/toy/release/README.md").read_text()
+    assert (project / "meta_schemas/build-toy.schema.json").exists()
+    # The house's rules hold with the new folder, and notice where it breaks them.
+    lint = Path(sys.executable).parent / "lint-imports"
+    assert "0 broken" in run(project, lint)
+    with (project / "pipeline/benchmarks/toy/rules.py").open("a") as rules:
+        rules.write("import pipeline.benchmarks.vsi.rules\n")
+    with pytest.raises(AssertionError, match=r"pipeline\.benchmarks\.toy is not allowed to import"):
+        run(project, lint)
