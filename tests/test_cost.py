@@ -21,7 +21,7 @@ import subprocess, sys, time
 import pytest
 from tests import cost
 
-cost.REFUSED_S, cost.FAST_TOTAL_S = 0.06, 0.5  # a hundredth, so that nothing need burn for seconds
+cost.REFUSED_S, cost.REFUSED_TOTAL_S = 0.06, 0.5  # a hundredth, so that nothing need burn for seconds
 
 def burn(seconds):
     until = time.process_time() + seconds

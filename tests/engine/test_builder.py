@@ -111,6 +111,7 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
         assert all(row[name] for name in ("key", "inputs", "config", "code"))
 
 
+@pytest.mark.slow
 def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Path) -> None:
     scenes = perturbed(SCENES, 20)
     meta = written(tmp_path / "meta", scenes)

@@ -34,6 +34,7 @@ def outcomes(records: list[dict[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_question_ends_with_a_reply_and_none_is_asked_again_after_it(provider: str, tmp_path: Path) -> None:
     count = 500
@@ -93,6 +94,7 @@ def test_a_retry_waits_as_long_as_the_server_asks(provider: str, tmp_path: Path)
     assert min(waits) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rpm", "count"), [(1, 2), (7, 20), (400, 1000)])
 def test_the_rate_limit_is_never_exceeded_in_any_window(rpm: int, count: int, tmp_path: Path) -> None:
     async def send(address: str) -> None:

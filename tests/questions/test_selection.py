@@ -57,6 +57,7 @@ def test_the_cap_is_kept_and_reached(offered: dict[int, str], cap: int) -> None:
     assert found.items() <= offered.items()
 
 
+@pytest.mark.slow
 @some
 @given(entries, st.integers(1, 12))
 def test_answers_take_turns(offered: dict[int, str], cap: int) -> None:
@@ -79,6 +80,7 @@ def test_one_more_candidate_displaces_at_most_one(offered: dict[int, str], numbe
     assert not before - after or after - before
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2**32 - 1))
 def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
@@ -89,6 +91,7 @@ def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
     assert [r for r in before if r["task"] != MEDIUM] == [r for r in after if r["task"] != MEDIUM]
 
 
+@pytest.mark.slow
 @some
 @given(entries, st.integers(1, 12))
 def test_what_the_cap_displaced_carries_its_place(offered: dict[int, str], cap: int) -> None:
@@ -102,6 +105,7 @@ def test_what_the_cap_displaced_carries_its_place(offered: dict[int, str], cap: 
     assert {r["id"] for r in displaced if r["measured"] == cap + 1} == kept_at_the_next_cap
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(PROFILES)))
 def test_row_order_of_the_candidates_means_nothing(seed: int, profile: str) -> None:

@@ -75,6 +75,7 @@ def test_a_broken_file_is_explained(name: str, tmp_path: Path) -> None:
     assert kind.finding != "unexpected_error"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_costs_only_its_broken_scenes(
     name: str,
