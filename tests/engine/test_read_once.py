@@ -54,7 +54,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def builder(reader: str, root: Path, out: Path) -> Builder:
     benchmark = "urbanvideo" if reader == "flights" else "vsi"
-    observe = {} if reader == "flights" else {"indoor": {"unscanned_max": 1.0}}
+    observe = (
+        {} if reader == "flights" else {"indoor": {"unscanned_max": 1.0, "depth_agreement_unusable": 0.0}}
+    )  # tiny scans
     config = build_config({"benchmark": benchmark, "roots": {reader: root}, "observe": observe})
     return Builder(config, out, stages=RAW)
 
