@@ -42,7 +42,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     """As it is: the shared form has these columns."""
-    return raw if set(REQUIRED) & set(raw) else None
+    return raw if set(REQUIRED) <= set(raw) else None
 
 
 COLUMNS: Final = Columns(SCHEMA, table, row)
