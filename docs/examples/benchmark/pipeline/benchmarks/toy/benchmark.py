@@ -20,5 +20,9 @@ TOY: Final = Benchmark[RoomView, Rules](
     profiles=PROFILES,
     view=IndoorView,
     columns=COLUMNS,
-    card=Card(about="Two types of questions about indoor scans, as an example.", media="`scene_name` names them"),
+    card=Card(
+        module=__name__,
+        about="Two types of questions about indoor scans, as an example.",
+        media="`scene_name` names them",
+    ),
 )
