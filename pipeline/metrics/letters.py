@@ -1,8 +1,9 @@
 """The letter that a reply to a multiple-choice question names, or the reason why it names none.
 
-Stricter than the released benchmark's parser. Five places are tried in turn, and the first in which a letter stands
+Stricter than the released benchmark's parser. Six places are tried in turn, and the first in which a letter stands
 decides: the whole reply ("(D)"); after a word that states an answer ("Answer: B", "答案是B", ``{"answer": "B"}``); at
-the beginning, as options are written ("B. chair, since …"); after a word for "option"; anywhere as a word of its own.
+the beginning, as options are written ("B. chair, since …") or with a reason behind it ("D, because A is far"); after a
+word for "option"; anywhere as a word of its own.
 Two different letters in the deciding place, or one beyond the options, is no answer. Letters that are denied ("not B")
 do not count, nor do the English words "A" and "I".
 """
@@ -10,7 +11,7 @@ do not count, nor do the English words "A" and "I".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pipeline.metrics.replies import ANSWER_WORDS, LATIN, Reading, plain
@@ -33,13 +34,25 @@ _DENIED: Final = re.compile(
 _WHOLE: Final = re.compile(r"[(\[]?([A-Za-z])[)\]]?\s*[.,:;!)。]*")
 _STATED: Final = re.compile(rf"(?:{ANSWER_WORDS}){_FILLER}(?P<letters>{_MANY})", re.IGNORECASE)
 _LISTED: Final = re.compile(rf"(?<![{LATIN}'/-])[(\[]?([A-Z])(?:[.:)\]]|(?=\s*\n)|(?=\s*\Z))")
+# "D, because A is far": a reason follows; not another letter, and no second thought.
+_REASONED: Final = re.compile(
+    rf"[(\[]?(?P<letters>{_BARE})[)\]]?(?:\s*[,;-]\s*|\s+)"
+    r"(?=(?:because|since|as|for|due|given|based|the|it|this|that|which|so|but|when|if|from|in|i|my|there|we)\b)",
+)
 _CHOSEN: Final = re.compile(rf"(?:{_OPTION_WORDS}){_FILLER}(?P<letters>{_MANY})", re.IGNORECASE)
 _ANYWHERE: Final = re.compile(rf"(?P<letters>{_BARE}|{_BRACKETED})")
+_TAKEN_BACK: Final = re.compile(
+    r"\b(?:no, wait|wait|actually|correction|on second thought|scratch that)\b", re.IGNORECASE
+)
+_NO_WORD: Final = re.compile(r"[\s.,:;!?'-]+")
+_ARTICLE: Final = re.compile(r"^(?:the|an?)\s+")
 _LETTER: Final = re.compile(_BARE, re.IGNORECASE)
 
 
-def find_letter(reply: str, options: int = 4) -> Reading[str]:
+def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Reading[str]:
     """The letter named by a reply to a question with that many options.
+
+    With the options' ``texts`` a reply that is one of them and nothing else names its letter ("The table." for "B").
 
     Reasons for None: ``empty``, ``no_letter``, ``several_letters``, ``out_of_range``.
     """
@@ -49,12 +62,31 @@ def find_letter(reply: str, options: int = 4) -> Reading[str]:
     whole = _WHOLE.fullmatch(text)
     if whole:
         return _decide({whole[1].upper()}, options)
+    named = [n for n, option in enumerate(texts) if _bare_words(option) == _bare_words(text)]
+    if len(named) == 1:
+        return Reading(ALPHABET[named[0]], None)
     text = _DENIED.sub(" ", text)
-    for place in (_STATED, _LISTED, _CHOSEN, _ANYWHERE):
-        found = _at_the_start(text) if place is _LISTED else set(_letters(text, place))
+    for place in (_STATED, _LISTED, _REASONED, _CHOSEN, _ANYWHERE):
+        if place is _LISTED:
+            found = _at_the_start(text)
+        elif place is _REASONED:
+            found = _with_a_reason(text)
+        else:
+            found = set(_letters(text, place))
         if found:
-            return _decide(found, options)
+            return _decide(found | _second_thoughts(text), options)
     return Reading(None, "no_letter")
+
+
+def _second_thoughts(text: str) -> set[str]:
+    """Letters that are named after the reply has taken something back."""
+    taken_back = _TAKEN_BACK.search(text)
+    return set(_letters(text[taken_back.end() :], _ANYWHERE)) if taken_back else set()
+
+
+def _bare_words(text: str) -> str:
+    """An option or a reply without article, case and punctuation."""
+    return _ARTICLE.sub("", _NO_WORD.sub(" ", text).strip().lower())
 
 
 def _decide(found: set[str], options: int) -> Reading[str]:
@@ -75,6 +107,12 @@ def _at_the_start(text: str) -> set[str]:
     """The letters that are written as options are, if the reply begins with one."""
     listed = list(_LISTED.finditer(text))
     return {match[1] for match in listed} if listed and listed[0].start() == 0 else set()
+
+
+def _with_a_reason(text: str) -> set[str]:
+    """The letter with which the reply begins, if a reason follows it."""
+    match = _REASONED.match(text)
+    return {match["letters"]} if match and not _is_word(match["letters"], text, match.end("letters")) else set()
 
 
 def _is_word(letter: str, text: str, end: int) -> bool:

@@ -1,25 +1,25 @@
 """The number that a reply states, or the reason why it states none.
 
 Stricter than the released benchmark's parser, which takes the first word. A number right after a word that states an
-answer ("answer: 2.5", ``{"answer": 2.5}``) decides; else all numbers of the reply must be equal. Units are read over
-and never converted: the question names the unit. "1,234" and "1.234.567" are thousands, "1,5" and "1.234,5" have a
-decimal comma.
+answer ("answer: 2.5", ``{"answer": 2.5}``) decides; else all numbers of the reply must be equal. Where the question
+names its unit ("… in meters?"), numbers in that unit go before bare ones, those in another are converted ("150 cm" is
+1.5), and those of another dimension are no answer. Percentages, and bounds (">10", "at least 3"), are none either.
+"1,234" and "1.234.567" are thousands, "1,5" and "1.234,5" have a decimal comma.
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from typing import Final
+from decimal import Context, Decimal
+from typing import Final, NamedTuple
 
+from pipeline.metrics.number_words import with_digits
 from pipeline.metrics.replies import ANSWER_WORDS, LATIN, THIN, Reading, plain
+from pipeline.metrics.units import Unit, unit_at
 
-# fmt: off
-_WORDS: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)
-# fmt: on
+_EXACT: Final = Context(prec=28, traps=[])
+PERCENT: Final = Unit("percent", Decimal(1))
+
 _SEPARATORS: Final = rf".,'{THIN}"
 # Not within a word ("m2", "3D", "2nd"), but in "2.5m" and "2x3".
 _NUMBER: Final = re.compile(
@@ -36,43 +36,152 @@ _STATED: Final = re.compile(
 _AND_ANOTHER: Final = re.compile(
     r"\s*[^\W\d]{0,12}\s*(?:-|~|/|\b(?:to|or|and|bis|oder|ou|o|à|a)\b|到|至|或)\s*[0-9]", re.IGNORECASE
 )
-_WORD_ALONE: Final = re.compile(r"([a-z]+)(?:\s+[^\W\d]+)?[.!]*", re.IGNORECASE)
+_MIXED: Final = re.compile(
+    r"(?<![0-9./])(?:(?P<whole>[0-9]{1,4})[\s-]+)?(?P<over>[0-9]{1,2})\s?/\s?(?P<under>[0-9]{1,2})(?![0-9./]|\s?/)"
+)
+_LARGEST_UNDER: Final = 16  # of a fraction: "3/16" is one, "3/24" a date or a share
+_BOUND_BEFORE: Final = re.compile(
+    r"(?:[<>≤≥]=?|\b(?:more|less|fewer|greater|larger|smaller|longer|shorter|higher|lower) than"
+    r"|\b(?:at least|at most|up to|over|under|above|below|exceeds?|exceeding)"
+    r"|\b(?:minimum|maximum) of|超过|至少|最多|不到|大于|小于)\s*\Z",
+    re.IGNORECASE,
+)
+_BOUND_AFTER: Final = re.compile(
+    r"\s?\+(?![0-9])|\s+(?:or|and)\s+(?:more|less|fewer|above|below|so on)\b|以上|以下", re.IGNORECASE
+)
+_PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)", re.IGNORECASE)
+_LOOK_BACK: Final = 24  # characters before a number that may make it a bound
+_LARGEST: Final = Decimal("1e300")  # beyond it doubles end
+_SAME_SHARE: Final = Decimal("0.05")  # by which the same length differs when said in two units
+_JOINER: Final = re.compile(
+    r"\s*(?:-|~|/|x|×|\*|,|\b(?:to|or|and|by|through|bis|oder|ou|o|à|a)\b|到|至|或)\s*", re.IGNORECASE
+)
+_PART: Final = re.compile(r"[0-9]{1,4}(?:[.,][0-9]{1,4})?")
+_JOINED_PARTS: Final = re.compile(r"\s*(?:,|and|und|y|et)?\s*(?=[0-9])", re.IGNORECASE)
 
 
-def find_number(reply: str) -> Reading[Decimal]:
-    """The number named by a reply, which is finite.
+class _Found(NamedTuple):
+    """A number in a reply; ``value`` None: unreadable."""
 
-    Reasons for None: ``empty``, ``no_number``, ``several_numbers``, ``not_finite``, ``unreadable`` ("1.2.3").
+    value: Decimal | None
+    unit: Unit | None
+    is_bound: bool
+    start: int
+    end: int
+
+
+def find_number(reply: str, unit: Unit | None = None) -> Reading[Decimal]:
+    """The number named by a reply, finite and in the unit of the question (`pipeline.metrics.units.asked_unit`).
+
+    Reasons for None: ``empty``, ``no_number``, ``several_numbers``, ``not_finite``, ``unreadable`` ("1.2.3"),
+    ``bound``, ``percent``, ``other_unit``.
     """
-    text = plain(reply)
-    if not text:
+    text = _MIXED.sub(_divided, with_digits(plain(reply)))
+    if not text.strip():
         return Reading(None, "empty")
     stated = _numbers(text, [match.end() for match in _STATED.finditer(text)])
     found = stated or _numbers(text, None)
-    if None in found:
+    if not found:
+        return Reading(None, "not_finite" if _NOT_FINITE.search(text) else "no_number")
+    told = [number for number in found if number.unit is not PERCENT]
+    if not told:
+        return Reading(None, "percent")
+    return _decided(told, unit)
+
+
+def _decided(found: list[_Found], unit: Unit | None) -> Reading[Decimal]:
+    if unit is not None:
+        fitting = [n for n in found if n.unit is not None and n.unit.dimension == unit.dimension]
+        bare = [n for n in found if n.unit is None]
+        if not fitting and not bare:
+            return Reading(None, "other_unit")
+        own = [n for n in fitting if n.unit == unit]
+        restated = [n for n in fitting if n.unit != unit and not (own and _is_restated(n, own[0], unit))]
+        found = [*own, *restated] or bare
+    if any(n.value is None for n in found):
         return Reading(None, "unreadable")
-    if len(set(found)) > 1:
+    values = {_in_unit(n, unit) for n in found}
+    if len(values) > 1:
         return Reading(None, "several_numbers")
-    if found:
-        return Reading(found[0], None)
-    alone = _WORD_ALONE.fullmatch(text)
-    if alone and alone[1].lower() in _WORDS:
-        return Reading(Decimal(_WORDS.index(alone[1].lower())), None)
-    return Reading(None, "not_finite" if _NOT_FINITE.search(text) else "no_number")
+    if any(n.is_bound for n in found):
+        return Reading(None, "bound")
+    value = values.pop()
+    return Reading(None, "not_finite") if abs(value) > _LARGEST else Reading(value, None)
 
 
-def _numbers(text: str, starts: list[int] | None) -> list[Decimal | None]:
-    """Every number of a text, or those at given places with what is joined to them ("2 to 3"); None: unreadable."""
+def _is_restated(number: _Found, own: _Found, unit: Unit) -> bool:
+    """Whether a number says in another unit what one in the question's unit said: "2.5 m (8.2 feet)"."""
+    if number.value is None or own.value is None:
+        return False
+    return abs(_in_unit(number, unit) - own.value) <= _SAME_SHARE * abs(own.value)
+
+
+def _in_unit(number: _Found, unit: Unit | None) -> Decimal:
+    value = number.value or Decimal(0)
+    if unit is None or number.unit is None or number.unit == unit:
+        return value
+    return _EXACT.divide(_EXACT.multiply(value, number.unit.factor), unit.factor).normalize()
+
+
+def _divided(match: re.Match[str]) -> str:
+    """A fraction as a decimal number; left as it is where it is more likely something else."""
+    under = int(match["under"])
+    if not 2 <= under <= _LARGEST_UNDER or (match["whole"] and int(match["over"]) >= under):
+        return match[0]
+    return str(_EXACT.add(Decimal(match["whole"] or 0), _EXACT.divide(Decimal(match["over"]), Decimal(under))))
+
+
+def _numbers(text: str, starts: list[int] | None) -> list[_Found]:
+    """Every number of a text, or those at given places with what is joined to them ("2 to 3")."""
+    found: list[_Found] = []
     if starts is None:
-        return [_value(match) for match in _NUMBER.finditer(text)]
-    found: list[Decimal | None] = []
+        place = 0
+        while match := _NUMBER.search(text, place):
+            found.append(_number(text, match))
+            place = found[-1].end
+        return _shared_units(text, found)
     for start in starts:
         match = _NUMBER.match(text, start)
         while match:
-            found.append(_value(match))
+            found.append(_number(text, match))
             joined = _AND_ANOTHER.match(text, match.end())
             match = _NUMBER.match(text, joined.end() - 1) if joined else None
-    return found
+    return _shared_units(text, found)
+
+
+def _shared_units(text: str, found: list[_Found]) -> list[_Found]:
+    """Of "2 to 3 meters" and "2 x 3 m" the first number has the unit of the second."""
+    shared = list(found)
+    for n in range(len(shared) - 2, -1, -1):
+        between = text[shared[n].end : max(shared[n + 1].start, shared[n].end)]
+        if shared[n].unit is None and len(between) <= _LOOK_BACK and _JOINER.fullmatch(between):
+            shared[n] = shared[n]._replace(unit=shared[n + 1].unit)
+    return shared
+
+
+def _number(text: str, match: re.Match[str]) -> _Found:
+    """A number with its unit; smaller units of the same dimension behind it are part of it ("5 feet 6 inches")."""
+    value, end = _value(match), match.end()
+    before = text[max(match.start() - _LOOK_BACK, 0) : match.start()]
+    is_bound = bool(_BOUND_BEFORE.search(before))
+    if _PERCENT.match(text, end):
+        return _Found(value, PERCENT, is_bound, match.start(), end)
+    unit, follows = None, unit_at(text, end)
+    while follows is not None and value is not None:
+        part, end = follows
+        unit = unit or part
+        joined = _JOINED_PARTS.match(text, end)
+        more = _PART.match(text, joined.end()) if joined else None
+        follows = unit_at(text, more.end()) if more else None
+        if (
+            more is None
+            or follows is None
+            or follows[0].dimension != unit.dimension
+            or follows[0].factor >= part.factor
+        ):
+            break
+        value += _in_unit(_Found(Decimal(more[0].replace(",", ".")), follows[0], False, 0, 0), unit)
+    return _Found(value, unit, is_bound or bool(_BOUND_AFTER.match(text, end)), match.start(), end)
 
 
 def _value(match: re.Match[str]) -> Decimal | None:

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from pipeline.metrics.thoughts import without_thoughts
+
 T = TypeVar("T")
 
 # Words after which an answer is stated. CJK and others: a reply in another language is read as far as these go.
@@ -15,15 +17,16 @@ ANSWER_WORDS: Final = (
     r"|答案|答え|回答|정답|답"
 )
 _JSON_KEYS: Final = ("answer", "final_answer", "choice", "option", "letter", "value", "prediction", "result")
-_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARKED_ANSWER: Final = re.compile(r"<\s*(?:answer|ans)\s*>|\\boxed\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>\n]{1,40}>")
 _MARKUP: Final = re.compile(r"__|\\(?:text|mathrm|mathbf|textbf)\b|\\[()\[\],;! ]")
+FRACTION_SLASH: Final = "\u2044"
 THIN: Final = "\u2009"
 LATIN: Final = "A-Za-zÀ-ÖØ-öø-ɏ0-9"  # of a word or number; for character classes
 _MARKS: Final = str.maketrans(
     dict.fromkeys('*`"“”„«»${}', " ")
-    | dict.fromkeys("²³\u200b\u200e\u200f\ufeff", "")
+    | dict.fromkeys("\u200b\u200e\u200f\ufeff", "")
+    | {"²": "^2", "³": "^3"}
     | dict.fromkeys("\u00a0\u202f\u2009", THIN)  # blanks that do not break: between groups of three digits
     | {"−": "-", "–": "-", "—": "-", "’": "'", "٫": ".", "٬": ","}
 )
@@ -41,13 +44,21 @@ def plain(reply: str) -> str:
 
     Blanks that do not break become `THIN`. Of a JSON object, wherever in the reply it stands, only the answer is left.
     """
-    text = _THOUGHT.sub(" ", reply)
+    text = without_thoughts(reply)
     found = _answer_of_json(text)
     if found is not None:
         text = f"answer: {found}"
     text = _TAG.sub(" ", _MARKUP.sub(" ", _MARKED_ANSWER.sub(" answer: ", text)))
+    text = "".join(map(_fraction, text))
     text = THIN.join(unicodedata.normalize("NFKC", part) for part in text.translate(_MARKS).split(THIN))
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text).strip()
+
+
+def _fraction(c: str) -> str:
+    """The fraction that a single character stands for, parted from the whole number before it: "2½" -> "2 1/2"."""
+    if not unicodedata.decomposition(c).startswith("<fraction>"):
+        return c
+    return f" {unicodedata.normalize('NFKC', c).replace(FRACTION_SLASH, '/')}"
 
 
 def _answer_of_json(text: str) -> str | None:

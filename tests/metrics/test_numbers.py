@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.metrics.numbers import find_number
+from pipeline.metrics.units import asked_unit
 
 FOUND = {
     "2.5": "2.5",
@@ -81,8 +82,6 @@ NOT_FOUND = {
     "1 234": "several_numbers",
     "2x3 m": "several_numbers",
     "2×3 m": "several_numbers",
-    "1/2": "several_numbers",
-    "½": "several_numbers",
     "10:30": "several_numbers",
     "1.2.3": "unreadable",
     "1,2,3": "unreadable",
@@ -101,8 +100,30 @@ def test_no_number_is_found_and_the_reason_is_named(reply: str, reason: str) -> 
     assert find_number(reply) == (None, reason)
 
 
-def test_a_number_beyond_doubles_is_still_a_number() -> None:
-    assert find_number("1e400") == (Decimal("1e400"), None)
+def test_a_number_beyond_doubles_is_not_finite() -> None:
+    assert find_number("1e400") == (None, "not_finite")
+    assert find_number("1e299") == (Decimal("1e299"), None)
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "value"),
+    [
+        ("What is the distance between the sofa and the table (in meters)?", "150 cm", "1.5"),
+        ("What is the distance between the sofa and the table (in meters)?", "5 feet 6 inches", "1.6764"),
+        ("What is the length of the chair, measured in centimeters?", "1.2 m", "120"),
+        ("What is the size of this room (in square meters)?", "215.28 sq ft", "20.0001664512"),
+        ("What is the size of this room (in square meters)?", "20 m²", "20"),
+        ("What is the size of this room (in square meters)?", "20", "20"),
+        ("How long does it take, in minutes?", "90 seconds", "1.5"),
+        ("How many chairs are there?", "4 m", "4"),  # names no unit: what follows is read over
+    ],
+)
+def test_a_number_is_converted_to_the_unit_that_the_question_names(question: str, reply: str, value: str) -> None:
+    assert find_number(reply, asked_unit(question)) == (Decimal(value), None)
+
+
+def test_another_dimension_is_no_answer() -> None:
+    assert find_number("25 m", asked_unit("What is its size (in square meters)?")) == (None, "other_unit")
 
 
 @pytest.mark.parametrize("unit", ["answer: ", "1 to ", "9", "1,", "1.", "-", " ", "answer:~", "answer: 1 to "])
