@@ -22,14 +22,15 @@ import pyarrow as pa
 
 from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import LETTERS, Item, make_item
+from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.core.errors import ConfigError, Scan2qaError
-from pipeline.llm.base import ModelSpec, Reply, Request, Usage
+from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import ModelError
-from pipeline.llm.prices import PriceTable, load_prices, price_of
 from pipeline.llm.providers import open_provider
+from pipeline.llm.till import NO_CAP, Money, Till
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
@@ -46,32 +47,19 @@ REPLIES: Final = pa.schema(
         pa.field("rotation", pa.int32()),  # the option that was shown first; 0: in the order as released
         pa.field("request", pa.string()),  # digest; rows that share it were asked once
         pa.field("reply", pa.string()),  # null: failed
+        pa.field("finish", pa.string()),  # why it ended, in the server's word; empty where it does not tell
         pa.field("scores", pa.list_(pa.float64())),  # cloze: of each option, in order
         pa.field("answer", pa.string()),  # the number, or the letter in the order as released; null: none
         pa.field("unread", pa.string()),  # why none could be read
         pa.field("score", pa.float64()),  # 0 or 1; of a number its mean relative accuracy
         pa.field("right", pa.bool_()),
         pa.field("chance", pa.float64()),  # of being right by luck
-        pa.field("input_tokens", pa.int64()),
+        pa.field("input_tokens", pa.int64()),  # null: the server does not tell
         pa.field("output_tokens", pa.int64()),
         pa.field("failure", pa.string()),  # kind of failure; null: there is a reply
         pa.field("message", pa.string()),
     ]
 )
-
-
-@dataclass(frozen=True)
-class ModelTotals:
-    """What all replies of a model come to, whenever they were asked."""
-
-    model: str
-    provider: str
-    questions: int  # rows: a question counts once per rotation
-    right: int
-    unread: dict[str, int]  # replies without an answer, by reason
-    failed: dict[str, int]  # rows without a reply, by kind
-    usage: Usage  # each request once
-    cost_usd: float | None  # None: the price is not known
 
 
 @dataclass(frozen=True)
@@ -94,7 +82,7 @@ def ask(
     config: AskConfig = DEFAULTS,
     progress: Progress = lambda model, done, total: None,
     opener: Opener = open_provider,
-    prices: PriceTable | None = None,
+    money: Money = NO_CAP,
 ) -> Asked:
     """Asks every model every question (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
 
@@ -106,6 +94,39 @@ def ask(
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise ConfigError(f"two models are named {', '.join(twice)}: give one of them another name")
+    rows, asked = _wordings(questions, models, config)
+    found: dict[str, dict[str, Reply | ModelError]] = {}
+    run: dict[str, Account] = {}
+    if models:
+        with ReplyCache(cache) as kept:
+            found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener, money))
+    table = [
+        _row(wording, name, found[name], config.number_threshold)
+        for n in sorted(range(len(rows)), key=lambda n: (rows[n]["id"], n))
+        for name in names
+        for wording in asked[name][n]
+    ]
+    replies = pa.Table.from_pylist(table, schema=REPLIES)
+    return Asked(replies, totals_of(models, replies, money), run)
+
+
+def requests_of(
+    questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig = DEFAULTS
+) -> dict[str, dict[str, Request]]:
+    """What each model is asked about questions, by its name and the request's digest."""
+    _, asked = _wordings(questions, models, config)
+    return {name: _once(wordings_of) for name, wordings_of in asked.items()}
+
+
+def _once(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
+    every = (wording for question in asked for wording in question)
+    return {wording.digest: wording.request for wording in every if wording.request is not None}
+
+
+def _wordings(
+    questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig
+) -> tuple[list[dict[str, Any]], dict[str, list[list[Wording]]]]:
+    """The questions as rows, and how each is put to each model."""
     rows = questions.select(["id", "scene", "task", "text", "options", "ground_truth", "choices", "choice"]).to_pylist()
     plain = [_item(row, row["options"], row["ground_truth"]) for row in rows]
     offered = [_item(row, row["options"] or row["choices"], row["choice"] or row["ground_truth"]) for row in rows]
@@ -117,20 +138,7 @@ def ask(
         ]
         for model in models
     }
-    found: dict[str, dict[str, Reply | ModelError]] = {}
-    run: dict[str, Account] = {}
-    if models:
-        with ReplyCache(cache) as kept:
-            found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener))
-    table = [
-        _row(wording, name, found[name], config.number_threshold)
-        for n in sorted(range(len(rows)), key=lambda n: (rows[n]["id"], n))
-        for name in names
-        for wording in asked[name][n]
-    ]
-    replies = pa.Table.from_pylist(table, schema=REPLIES)
-    totals = tuple(_totals(model, replies, prices or load_prices()) for model in models)
-    return Asked(replies, totals, run)
+    return rows, asked
 
 
 def _item(row: Mapping[str, Any], options: Sequence[str] | None, truth: str) -> Item:
@@ -144,6 +152,7 @@ async def _ask_all(
     keys: Mapping[str, str],
     progress: Progress,
     opener: Opener,
+    money: Money,
 ) -> tuple[dict[str, dict[str, Reply | ModelError]], dict[str, Account]]:
     """What came of each request, by model and digest."""
     found: dict[str, dict[str, Reply | ModelError]] = {model.name: {} for model in models}
@@ -157,16 +166,16 @@ async def _ask_all(
             found[name][digest] = failure
         progress(name, len(found[name]), total)
 
+    till = Till(cache, models, money)
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.TaskGroup() as group:
                 for model in models:
                     client = await stack.enter_async_context(
-                        Client(model, cache, keys.get(model.key_name or ""), opener)
+                        Client(model, cache, keys.get(model.key_name or ""), opener, till=till)
                     )
                     run[model.name] = client.account
-                    every = (wording for question in asked[model.name] for wording in question)
-                    requests = {wording.digest: wording.request for wording in every if wording.request is not None}
+                    requests = _once(asked[model.name])
                     # In order of their words: the embedded model reads a common beginning once.
                     for digest, request in sorted(requests.items(), key=lambda r: (r[1].messages[-1].text, r[0])):
                         group.create_task(one(client, digest, request, len(requests)))
@@ -201,7 +210,9 @@ def _row(wording: Wording, model: str, found: Mapping[str, Reply | ModelError], 
     reply = found[wording.digest]
     if isinstance(reply, ModelError):
         return row | {"failure": reply.kind, "message": reply.message}
-    row |= {"reply": reply.text, "input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
+    row |= {"reply": reply.text, "finish": reply.finish}
+    if reply.usage is not None:
+        row |= {"input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
     if wording.form == "number":
         number = find_number(reply.text)
         score = mean_relative_accuracy(number.value, item.number if item.number is not None else Decimal("NaN"))
@@ -212,7 +223,7 @@ def _row(wording: Wording, model: str, found: Mapping[str, Reply | ModelError], 
         row["scores"] = [score for _, score in reply.logprobs or ()]
         shown, unread = int(np.argmax(row["scores"])), None
     else:
-        letter, unread = find_letter(reply.text, len(item.options))
+        letter, unread = find_letter(reply.text, len(item.options), wording.shown)
         shown = None if letter is None else LETTERS.index(letter)
     choice = None if shown is None else wording.released(shown)
     answer = None if choice is None else LETTERS[choice]
@@ -233,20 +244,3 @@ def number_chances(items: Sequence[Item], threshold: float) -> list[float]:
         for n, value in zip(members, values, strict=True):
             chances[n] = float(count @ (mean_relative_accuracies(guesses, value) >= threshold) / count.sum())
     return chances
-
-
-def _totals(model: ModelSpec, replies: pa.Table, prices: PriceTable) -> ModelTotals:
-    rows = [row for row in replies.to_pylist() if row["model"] == model.name]
-    once = {row["request"]: row for row in rows if row["failure"] is None}.values()
-    usage = Usage(sum(row["input_tokens"] for row in once), sum(row["output_tokens"] for row in once))
-    price = price_of(model, prices)
-    return ModelTotals(
-        model.name,
-        model.provider,
-        len(rows),
-        sum(row["right"] for row in rows),
-        dict(sorted(Counter(row["unread"] for row in rows if row["unread"]).items())),
-        dict(sorted(Counter(row["failure"] for row in rows if row["failure"]).items())),
-        usage,
-        None if price is None else price.cost_usd(usage),
-    )

@@ -39,6 +39,11 @@ class Wording:
     request: Request | None = None
     digest: str = ""
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The options in the order in which they are shown."""
+        return self.item.options[self.rotation :] + self.item.options[: self.rotation]
+
     def released(self, shown: int) -> int:
         """Index among the options as released of the one that was shown at an index."""
         return (shown + self.rotation) % len(self.item.options)

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from pipeline.llm.usage import NOTHING, Price, Usage
+
 JsonSchema = Mapping[str, Any]
 Kind = Literal["text", "image", "video"]
 Scoring = Literal["letter", "cloze"]
@@ -82,20 +84,19 @@ def video_part(path: Path, mime: str = "video/mp4") -> Video:
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Tokens that a reply took."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-
-@dataclass(frozen=True)
 class Reply:
-    """What a model answered. ``logprobs``: natural logarithms per token, or per option where options were scored."""
+    """What a model answered.
+
+    Attributes:
+        usage: None where the server does not tell.
+        logprobs: natural logarithms per token, or per option where options were scored.
+        finish: why it ended, in the server's word; "" where it does not tell.
+    """
 
     text: str
-    usage: Usage = Usage()
+    usage: Usage | None = NOTHING
     logprobs: tuple[tuple[str, float], ...] | None = None
+    finish: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,23 @@ class Request:
     prompt: str = ""
 
 
+@dataclass(frozen=True)
+class Terms:
+    """On what terms a request is sent: what may change from one attempt to the next.
+
+    Attributes:
+        max_tokens: room for the reply.
+        without: parameters that this server is known to refuse, by their names there.
+    """
+
+    max_tokens: int
+    without: frozenset[str] = frozenset()
+
+
 class Provider(Protocol):
     """A model. Raises ModelError where there is no reply; asks once, retries are the client's."""
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """The model's reply; with a JSON schema, a text that should follow it."""
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
@@ -122,19 +134,6 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Lets go of connections and threads."""
-
-
-class Price(BaseModel):
-    """US dollars per million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-
-    def cost_usd(self, usage: Usage) -> float:
-        """Of so many tokens."""
-        return (self.input * usage.input_tokens + self.output * usage.output_tokens) / 1e6
 
 
 class ModelSpec(BaseModel):
@@ -157,6 +156,7 @@ class ModelSpec(BaseModel):
     timeout_s: float = Field(default=60.0, gt=0)
     attempts: int = Field(default=6, ge=1, description="how often one request is sent at most")
     price: Price | None = Field(default=None, description="instead of the price table's")
+    max_usd: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")
     recording: Path | None = Field(default=None, description="recorded answers, JSON lines; provider replay")
     weights: Path | None = Field(default=None, description="a GGUF file of one's own; provider embedded")
     weights_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
@@ -209,7 +209,17 @@ class ModelSpec(BaseModel):
 
     def identity(self) -> dict[str, Any]:
         """What a reply depends on: neither how fast it is asked for nor where its files lie."""
-        transport = {"rpm", "concurrency", "timeout_s", "attempts", "price", "key_env", "recording", "weights"}
+        transport = {
+            "rpm",
+            "concurrency",
+            "timeout_s",
+            "attempts",
+            "price",
+            "max_usd",
+            "key_env",
+            "recording",
+            "weights",
+        }
         recorded = None
         if self.recording is not None and self.recording.exists():
             recorded = hashlib.sha256(self.recording.read_bytes()).hexdigest()

@@ -2,6 +2,9 @@
 
 The key is a digest of all that a reply depends on: provider, model, endpoint, messages, parameters, schema, prompt
 version and the weights' sha256. Neither prompts nor API keys are stored, nor are failures: those are tried again.
+
+Beside the replies are kept what was spent, so that a cap on money holds over all runs, and which parameters a model's
+server refuses, so that it is not offered them again.
 """
 
 from __future__ import annotations
@@ -9,20 +12,29 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.errors import StoreError
-from pipeline.llm.base import ModelSpec, Part, Reply, Request, Text, Usage
+from pipeline.llm.base import ModelSpec, Part, Reply, Request, Text
+from pipeline.llm.usage import Usage
 
 _VERSION: Final = 1  # of the keys and of the table
 _WAIT_MS: Final = 60_000  # for another build that is writing
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, "
-    "prompt TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID"
+    "prompt TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS spending (name TEXT NOT NULL, told INTEGER NOT NULL, requests INTEGER NOT NULL, "
+    "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, usd REAL NOT NULL, PRIMARY KEY (name, told)) "
+    "WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS refused (server TEXT NOT NULL, parameter TEXT NOT NULL, "
+    "PRIMARY KEY (server, parameter)) WITHOUT ROWID",
 )
+
+_SPENT: Final = "SELECT name, told, requests, input_tokens, output_tokens, usd FROM spending ORDER BY name, told DESC"
 
 
 class Row(NamedTuple):
@@ -32,6 +44,16 @@ class Row(NamedTuple):
     model: str
     request: str
     reply: Reply
+
+
+class Spent(NamedTuple):
+    """What was paid to a model over all runs; ``told``: the tokens are the server's, else the most it can have been."""
+
+    name: str
+    told: bool
+    requests: int
+    usage: Usage
+    usd: float
 
 
 class ReplyCache:
@@ -46,7 +68,8 @@ class ReplyCache:
             raise self._failure(error) from error
         self._run("PRAGMA journal_mode=WAL")
         self._run("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut the last replies
-        self._run(_SCHEMA)
+        for statement in _SCHEMA:
+            self._run(statement)
 
     def __enter__(self) -> ReplyCache:
         return self
@@ -71,6 +94,28 @@ class ReplyCache:
         row = (key, spec.provider, spec.model, request.prompt, request_digest(request), reply_to_json(reply))
         self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", *row)
 
+    def spend(self, name: str, usage: Usage, usd: float, told: bool) -> None:
+        """Adds one paid request to the account of a model, by its name."""
+        self._run(
+            "INSERT INTO spending VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1, "
+            "input_tokens = input_tokens + excluded.input_tokens, "
+            "output_tokens = output_tokens + excluded.output_tokens, usd = usd + excluded.usd",
+            *(name, int(told), usage.input_tokens, usage.output_tokens, usd),
+        )
+
+    def spent(self) -> list[Spent]:
+        """The accounts, in order of the names."""
+        return [_spent(row) for row in self._run(_SPENT)]
+
+    def refuse(self, spec: ModelSpec, parameter: str) -> None:
+        """Notes that the server of a model refuses a parameter."""
+        self._run("INSERT OR IGNORE INTO refused VALUES (?, ?)", _server(spec), parameter)
+
+    def refused(self, spec: ModelSpec) -> frozenset[str]:
+        """The parameters that the server of a model refuses."""
+        rows = self._run("SELECT parameter FROM refused WHERE server = ?", _server(spec))
+        return frozenset(parameter for (parameter,) in rows)
+
     def rows(self) -> Iterator[Row]:
         """Everything stored, in order of the keys."""
         for provider, model, request, raw in self._run(
@@ -80,7 +125,7 @@ class ReplyCache:
             if reply is not None:
                 yield Row(provider, model, request, reply)
 
-    def _run(self, statement: str, *values: str) -> list[Any]:
+    def _run(self, statement: str, *values: str | float) -> list[Any]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
@@ -92,6 +137,32 @@ class ReplyCache:
         else:
             hint = "free some space, or give a folder that can be written"
         return StoreError(f"{self.path}: the replies of models cannot be kept ({error}); {hint}")
+
+
+def known_keys(path: Path, keys: Collection[str]) -> set[str]:
+    """Those of the keys whose replies a file holds; nothing is written, and a file that cannot be read holds none."""
+    rows = _peek(path, "SELECT key FROM replies")
+    return {key for (key,) in rows} & set(keys)
+
+
+def spent_in(path: Path) -> list[Spent]:
+    """`ReplyCache.spent` of a file; nothing is written."""
+    return [_spent(row) for row in _peek(path, _SPENT)]
+
+
+def _spent(row: Sequence[Any]) -> Spent:
+    name, told, requests, input_tokens, output_tokens, usd = row
+    return Spent(name, bool(told), int(requests), Usage(int(input_tokens), int(output_tokens)), float(usd))
+
+
+def _peek(path: Path, statement: str) -> list[Any]:
+    if not path.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return database.execute(statement).fetchall()
+    except sqlite3.Error:
+        return []
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
@@ -120,22 +191,28 @@ def request_digest(request: Request) -> str:
 
 def reply_to_json(reply: Reply) -> str:
     """A reply as stored and recorded."""
-    usage = [reply.usage.input_tokens, reply.usage.output_tokens]
-    return json.dumps({"text": reply.text, "usage": usage, "logprobs": reply.logprobs}, ensure_ascii=True)
+    usage = [reply.usage.input_tokens, reply.usage.output_tokens] if reply.usage else None
+    stored = {"text": reply.text, "usage": usage, "logprobs": reply.logprobs, "finish": reply.finish}
+    return json.dumps(stored, ensure_ascii=True)
 
 
 def reply_from_json(raw: str) -> Reply | None:
     """The reply of `reply_to_json`; None for anything else."""
     try:
         value = json.loads(raw)
-        logprobs = value["logprobs"]
+        logprobs, usage = value["logprobs"], value["usage"]
         return Reply(
             str(value["text"]),
-            Usage(int(value["usage"][0]), int(value["usage"][1])),
+            None if usage is None else Usage(int(usage[0]), int(usage[1])),
             None if logprobs is None else tuple((str(token), float(logprob)) for token, logprob in logprobs),
+            str(value.get("finish", "")),  # replies of before it was kept
         )
     except (ValueError, KeyError, TypeError, IndexError):
         return None
+
+
+def _server(spec: ModelSpec) -> str:
+    return _sha256([spec.provider, spec.model, spec.base_url])
 
 
 def _part(part: Part) -> list[str]:

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
-import jsonschema
 import stamina
 import stamina.instrumentation
 from aiolimiter import AsyncLimiter
 
 from pipeline.core.errors import Scan2qaError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Price, Provider, Reply, Request, Usage
+from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Request, Terms
 from pipeline.llm.cache import ReplyCache, request_key
-from pipeline.llm.failures import HOPELESS, MIN_SECRET_CHARS, ModelError, redact
+from pipeline.llm.failures import (
+    CUT,
+    MIN_SECRET_CHARS,
+    RATE_LIMITED,
+    TIMEOUT,
+    UNSUPPORTED,
+    ModelError,
+    redact,
+)
+from pipeline.llm.finish import check_finish
+from pipeline.llm.gate import Gate
 from pipeline.llm.providers import open_provider
+from pipeline.llm.structured import check_schema
+from pipeline.llm.till import NO_CAP, Till, likely_input, most_usage
+from pipeline.llm.usage import Price, Usage
 
 MINUTE_S: Final = 60.0
 FIRST_WAIT_S: Final = 0.5
-LONGEST_WAIT_S: Final = 120.0  # a server that asks for more has had enough for today
+LONGEST_WAIT_S: Final = 30.0  # between two attempts of one request; what a server asks for is the gate's
 MARGIN: Final = 0.99  # of the allowed rate
 DELAY_S: Final = 0.5  # by which one request may be later on its way than another, and fall into the next window
+MORE_ROOM: Final = 4  # times as much for a reply that was cut
+REFUSALS: Final = 50  # "too many requests" that one request is told before it is given up
 _BURST_SHARE: Final = 100
 _BEGUN_PER_SLOT: Final = 2
 
@@ -41,10 +55,11 @@ class Account:
     sent: int = 0  # attempts, failed ones included
     failed: Counter[str] = field(default_factory=Counter)  # requests without a reply, by kind
     trouble: Counter[str] = field(default_factory=Counter)  # failed attempts, by kind
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=Usage)  # of all that is to be paid, bad replies included
+    assumed: Usage = field(default_factory=Usage)  # of it what no server told
 
     def cost_usd(self, price: Price | None) -> float | None:
-        """Dollars spent on replies in this run; None where the price is not known."""
+        """Dollars spent in this run; None where the price is not known."""
         return None if price is None else price.cost_usd(self.usage)
 
 
@@ -57,6 +72,7 @@ class Client:
         key: its API key; never stored, and cut out of replies and failures.
         opener: makes the adapter; for tests.
         period_s: what ``spec.rpm`` counts per; for tests.
+        till: what may be spent; of its own where none is given.
     """
 
     def __init__(
@@ -66,6 +82,7 @@ class Client:
         key: str | None = None,
         opener: Opener = open_provider,
         period_s: float = MINUTE_S,
+        till: Till | None = None,
     ) -> None:
         self.spec = spec
         self.account = Account()
@@ -76,9 +93,10 @@ class Client:
         self._slots = asyncio.Semaphore(spec.concurrency)
         # Requests begun: without this bound one that failed would queue up behind all that were not yet sent.
         self._begun = asyncio.Semaphore(_BEGUN_PER_SLOT * spec.concurrency)
-        self._limiter = rate_limiter(spec.rpm, period_s) if spec.rpm else None
+        self._gate = Gate(rate_limiter(spec.rpm, period_s) if spec.rpm else None)
+        self._till = till or Till(cache, [spec], NO_CAP)
+        self._terms = Terms(spec.max_tokens, cache.refused(spec))
         self._under_way: dict[str, asyncio.Lock] = {}
-        self._hopeless: ModelError | None = None
         self._is_kept = spec.provider != "replay"  # a recording is kept already, and may be changed
         # Retries are counted in the account; stamina would log each one, with the arguments of the call.
         stamina.instrumentation.set_on_retry_hooks(())
@@ -100,7 +118,7 @@ class Client:
     async def complete(
         self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
     ) -> Reply:
-        """As `Provider.complete`, through the cache."""
+        """As `ask`, of its parts."""
         return await self.ask(Request(tuple(messages), schema, logprobs))
 
     async def ask(self, request: Request) -> Reply:
@@ -116,7 +134,7 @@ class Client:
                     self.account.cached += 1
                     return reply
                 async with self._begun:
-                    reply = await self._insist(request)
+                    reply = await self._whole(request)
             except ModelError as failure:
                 self.account.failed[failure.kind] += 1
                 raise
@@ -127,61 +145,132 @@ class Client:
             self.account.asked += 1
             return reply
 
-    async def _insist(self, request: Request) -> Reply:
-        """Sends a request until there is a reply, an error that will not pass, or no attempt left."""
+    async def _whole(self, request: Request) -> Reply:
+        """A reply that was not cut: one that was is asked for once more, with more room."""
         refusal = self._refusal(request)
         if refusal is not None:
             raise refusal
+        try:
+            return await self._insist(request, self.spec.max_tokens)
+        except ModelError as failure:
+            if failure.kind != CUT or self.spec.provider == "embedded":
+                raise  # a model that small rambles on to any end
+        return await self._insist(request, self.spec.max_tokens * MORE_ROOM)
+
+    async def _insist(self, request: Request, room: int) -> Reply:
+        """Sends a request until there is a reply, an error that will not pass, or no attempt left."""
         async for attempt in stamina.retry_context(
-            on=_wait_s,
+            on=_is_worth_another,
             attempts=self.spec.attempts,
             timeout=None,
             wait_initial=FIRST_WAIT_S,
-            wait_max=LONGEST_WAIT_S / 4,
+            wait_max=LONGEST_WAIT_S,
             wait_jitter=FIRST_WAIT_S,
         ):
             with attempt:
-                async with self._slots:  # let go of while waiting for the next attempt
-                    if self._limiter:
-                        await self._limiter.acquire()
-                    if self._hopeless:
-                        raise self._hopeless
-                    return await self._send(request)
+                return await self._attempt(request, room)
         raise AssertionError("stamina ends with a result or an error")
 
-    async def _send(self, request: Request) -> Reply:
-        """One attempt. Whatever goes wrong in an adapter leaves as a ModelError without the key and without a cause.
+    async def _attempt(self, request: Request, room: int) -> Reply:
+        """One attempt. Being told to slow down, or to leave out a parameter, is none."""
+        refusals = 0
+        while True:
+            terms = replace(self._terms, max_tokens=room)
+            try:
+                async with self._slots:  # let go of while waiting for the next attempt
+                    return await self._send(request, terms)
+            except ModelError as failure:
+                if failure.kind == RATE_LIMITED and refusals < REFUSALS:
+                    refusals += 1
+                elif failure.kind != UNSUPPORTED or not self._learn(failure, terms):
+                    raise
 
-        No cause: an SDK's exception holds its request, and that holds the key.
-        """
-        provider = self._opened()
-        self.account.sent += 1
+    def _learn(self, failure: ModelError, terms: Terms) -> bool:
+        """Leaves out from now on what the server refuses; False where it was left out already."""
+        parameter = failure.parameter
+        if parameter is None or parameter in terms.without:
+            return False
+        self._terms = replace(self._terms, without=self._terms.without | {parameter})
+        self._cache.refuse(self.spec, parameter)
+        return True
+
+    async def _send(self, request: Request, terms: Terms) -> Reply:
+        """Sends a request once. Whatever goes wrong leaves as a ModelError without the key and without a cause."""
+        provider = self._opened()  # takes seconds the first time: before its turn, or the next comes right behind it
+        most = most_usage(request, terms)
+        held = await self._till.hold(self.spec.name, most)
+        paid: Usage | None = None
+        told = True
+        try:
+            async with self._passed() as outcome:
+                self.account.sent += 1
+                try:
+                    reply = await self._answer(provider, request, terms)
+                except ModelError as failure:
+                    paid, told = failure.usage, failure.usage is not None
+                    if failure.kind in {TIMEOUT, "malformed"} and paid is None:
+                        paid = most  # it may have been worked on all the same
+                    self.account.trouble[failure.kind] += 1
+                    outcome.append(failure)
+                    raise
+                told = reply.usage is not None
+                paid = reply.usage or Usage(likely_input(request), len(reply.text.encode()))
+                self._check(reply, request)
+                return reply
+        finally:
+            if paid is not None:
+                self.account.usage += paid
+                self.account.assumed += Usage() if told else paid
+            await self._till.settle(self.spec.name, held, paid, told)
+
+    @asynccontextmanager
+    async def _passed(self) -> AsyncIterator[list[ModelError]]:
+        """Through the gate, which is told what became of it; the failure, if there is one, is put into the list."""
+        ticket = await self._gate.enter()
+        failure: list[ModelError] = []
+        try:
+            yield failure
+        except ModelError as bad:  # also a reply that is no good
+            if failure:
+                self._gate.failed(ticket, failure[0])
+            else:
+                self.account.trouble[bad.kind] += 1
+                self._gate.replied(ticket)
+            raise
+        except BaseException:
+            self._gate.left(ticket)
+            raise
+        self._gate.replied(ticket)
+
+    async def _answer(self, provider: Provider, request: Request, terms: Terms) -> Reply:
         try:
             async with asyncio.timeout(self.spec.timeout_s):
-                reply = await _answer(provider, request)
-            reply = self._without_key(reply)
-            _check(reply, request.schema)
+                if request.options:
+                    reply = await provider.score(request.messages[-1].text, request.options)
+                else:
+                    reply = await provider.complete(request, terms)
         except TimeoutError:
-            failure = ModelError("timeout", f"no reply within {self.spec.timeout_s:g} s", passing=True)
+            failure = ModelError(TIMEOUT, f"no reply within {self.spec.timeout_s:g} s", passing=True)
         except ModelError as error:
-            failure = ModelError(error.kind, redact(error.message, self._key), error.passing, error.retry_after_s)
+            failure = error.without(self._key)
         except Scan2qaError:
             raise
         except Exception as error:
             failure = ModelError("unexpected", redact(f"{type(error).__name__}: {error}", self._key))
         else:
-            total, used = self.account.usage, reply.usage
-            self.account.usage = Usage(total.input_tokens + used.input_tokens, total.output_tokens + used.output_tokens)
-            return reply
-        self.account.trouble[failure.kind] += 1
-        if failure.kind in HOPELESS and not self.account.asked:
-            self._hopeless = failure
+            return self._without_key(reply)
         raise failure
+
+    def _check(self, reply: Reply, request: Request) -> None:
+        """Raises ModelError for a reply that was cut or does not follow its schema; neither is ever kept."""
+        check_finish(reply)
+        if request.schema is not None:
+            check_schema(reply.text, request.schema)
 
     def _without_key(self, reply: Reply) -> Reply:
         """A reply that repeats the key is kept without it, and without its tokens: they hold it in pieces."""
         text = redact(reply.text, self._key)
-        return reply if text == reply.text else Reply(text, reply.usage)
+        return reply if text == reply.text else Reply(text, reply.usage, finish=reply.finish)
 
     def _opened(self) -> Provider:
         if self._provider is None:
@@ -210,33 +299,6 @@ def rate_limiter(requests: int, period_s: float) -> AsyncLimiter:
     return AsyncLimiter(burst, burst / per_second)
 
 
-def structured(reply: Reply) -> Any:
-    """The value of a reply to a request with a schema, which the client has checked."""
-    return json.loads(reply.text)
-
-
-async def _answer(provider: Provider, request: Request) -> Reply:
-    if request.options:
-        return await provider.score(request.messages[-1].text, request.options)
-    return await provider.complete(request.messages, request.schema, request.logprobs)
-
-
-def _check(reply: Reply, schema: JsonSchema | None) -> None:
-    """Raises ModelError for a reply that does not follow its schema: asked again, and never kept."""
-    if schema is None:
-        return
-    try:
-        jsonschema.validate(json.loads(reply.text), schema)
-    except ValueError as error:
-        raise ModelError("malformed", f"the reply is not JSON: {error}", passing=True) from None
-    except jsonschema.ValidationError as error:
-        raise ModelError("malformed", f"the reply does not follow the schema: {error.message}", passing=True) from None
-
-
-def _wait_s(error: Exception) -> bool | float:
-    """Whether stamina should try again, and after how long where the server says it."""
-    if not isinstance(error, ModelError) or not error.passing:
-        return False
-    if error.retry_after_s is None:
-        return True
-    return error.retry_after_s if error.retry_after_s <= LONGEST_WAIT_S else False
+def _is_worth_another(error: Exception) -> bool:
+    """Whether stamina should try again. How long a server asks to wait is the gate's: all wait for it."""
+    return isinstance(error, ModelError) and error.passing and error.kind not in {RATE_LIMITED, UNSUPPORTED}

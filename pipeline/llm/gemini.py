@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, JsonSchema, Message, ModelSpec, Part, Reply, Text, Usage, Video
-from pipeline.llm.failures import ModelError, retry_after_s, status_error
+from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text, Video
+from pipeline.llm.error_bodies import error_of
+from pipeline.llm.failures import ModelError
+from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
     from google.genai import types
 
-REFUSALS: Final = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"}
-)
 _POLL_S: Final = 1.0  # while an uploaded video is being processed
 
 
@@ -41,21 +40,18 @@ class Gemini:
         self._client = Client(vertexai=False, api_key=key, http_options=options)
         self._uploads: dict[str, asyncio.Task[tuple[str, str]]] = {}
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """One request. Raises ModelError."""
         try:
-            contents = [await self._content(m) for m in messages if m.role != "system"]
-            config = self._config(messages, schema, logprobs)
+            contents = [await self._content(m) for m in request.messages if m.role != "system"]
+            config = self._config(request, terms)
             response = await self._client.aio.models.generate_content(
                 model=self._spec.model, contents=contents, config=config
             )
-            return _reply(response, logprobs)
+            return _reply(response, request.logprobs)
         except self._api_error as error:
             headers = {k.lower(): v for k, v in getattr(error.response, "headers", {}).items()}
-            wait_s = retry_after_s(headers, error.details)
-            raise status_error(int(error.code or 500), str(error.message), wait_s) from None
+            raise error_of(int(error.code or 500), str(error.message), error.details, headers) from None
         except self._timeout_error:
             raise ModelError("timeout", f"no reply within {self._spec.timeout_s:g} s", passing=True) from None
         except self._transport_error as error:
@@ -79,17 +75,17 @@ class Gemini:
                 upload.cancel()
         await self._client.aio.aclose()
 
-    def _config(
-        self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool
-    ) -> types.GenerateContentConfig:
+    def _config(self, request: Request, terms: Terms) -> types.GenerateContentConfig:
         spec = self._spec
-        fields: dict[str, Any] = {"temperature": spec.temperature, "max_output_tokens": spec.max_tokens}
-        system = "\n".join(m.text for m in messages if m.role == "system")
+        fields: dict[str, Any] = {"max_output_tokens": terms.max_tokens}
+        if "temperature" not in terms.without:
+            fields["temperature"] = spec.temperature
+        system = "\n".join(m.text for m in request.messages if m.role == "system")
         if system:
             fields["system_instruction"] = system
-        if schema is not None:
-            fields |= {"response_mime_type": "application/json", "response_json_schema": dict(schema)}
-        if logprobs:
+        if request.schema is not None:
+            fields |= {"response_mime_type": "application/json", "response_json_schema": dict(request.schema)}
+        if request.logprobs:
             fields["response_logprobs"] = True
         return self._types.GenerateContentConfig.model_validate(fields | spec.request)
 
@@ -125,28 +121,26 @@ class Gemini:
 
 
 def _reply(response: types.GenerateContentResponse, logprobs: bool) -> Reply:
+    """The reply; what a filter let through of it before it stepped in is judged by `finish.check_finish`."""
+    used = response.usage_metadata
+    usage = (
+        Usage(used.prompt_token_count, (used.candidates_token_count or 0) + (used.thoughts_token_count or 0))
+        if used and used.prompt_token_count is not None
+        else None
+    )
     if not response.candidates:
         feedback = response.prompt_feedback
         if feedback is None or feedback.block_reason is None:
-            raise TypeError("no candidates")
-        raise ModelError("refused", f"the prompt is blocked: {feedback.block_reason.name}")
+            words = "the server's reply cannot be read: no candidates"
+            raise ModelError("malformed", words, passing=True, usage=usage)
+        raise ModelError("refused", f"the prompt is blocked: {feedback.block_reason.name}", usage=usage)
     candidate = response.candidates[0]
     reason = candidate.finish_reason.name if candidate.finish_reason else ""
     parts = candidate.content.parts if candidate.content else None
     text = "".join(part.text or "" for part in parts or () if not part.thought)
-    if not text and reason in REFUSALS:
-        raise ModelError("refused", f"no answer: {reason}")
     if not text and not reason:
-        raise TypeError("neither text nor a reason to finish")
-    used = response.usage_metadata
+        words = "the server's reply cannot be read: neither text nor a reason to finish"
+        raise ModelError("malformed", words, passing=True, usage=usage)
     chosen = candidate.logprobs_result.chosen_candidates if logprobs and candidate.logprobs_result else None
-    return Reply(
-        text,
-        Usage(
-            used.prompt_token_count or 0,
-            (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
-        )
-        if used
-        else Usage(),
-        tuple((c.token or "", float(c.log_probability or 0.0)) for c in chosen) if chosen is not None else None,
-    )
+    pairs = tuple((c.token or "", float(c.log_probability or 0.0)) for c in chosen) if chosen is not None else None
+    return Reply(text, usage, pairs, reason)

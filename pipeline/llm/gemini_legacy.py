@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from pipeline.llm.base import Image, JsonSchema, Message, ModelSpec, Part, Reply, Text, Usage
-from pipeline.llm.failures import ModelError, retry_after_s, status_error
-from pipeline.llm.gemini import REFUSALS
+from pipeline.llm.base import Image, ModelSpec, Part, Reply, Request, Terms, Text
+from pipeline.llm.error_bodies import error_of
+from pipeline.llm.failures import ModelError
+from pipeline.llm.usage import Usage
 
 # Of JSON schema, what the SDK's own schema type knows.
 _SCHEMA_KEYS: Final = frozenset(
@@ -46,12 +47,9 @@ class GeminiLegacy:
         sdk.configure(api_key=key, transport="rest", client_options=options)
         self._threads = ThreadPoolExecutor(max_workers=spec.concurrency, thread_name_prefix="gemini-legacy")
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """One request, in a thread. Raises ModelError."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._complete, messages, schema, logprobs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._complete, request, terms)
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """Not to be had: the protocol tells no likelihood of a given text."""
@@ -61,12 +59,14 @@ class GeminiLegacy:
         """Ends the threads; a request under way ends by its own time limit."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _complete(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> Reply:
-        spec = self._spec
-        fields: dict[str, Any] = {"temperature": spec.temperature, "max_output_tokens": spec.max_tokens}
-        if schema is not None:
-            fields |= {"response_mime_type": "application/json", "response_schema": _schema(schema)}
-        if logprobs:
+    def _complete(self, request: Request, terms: Terms) -> Reply:
+        spec, messages = self._spec, request.messages
+        fields: dict[str, Any] = {"max_output_tokens": terms.max_tokens}
+        if "temperature" not in terms.without:
+            fields["temperature"] = spec.temperature
+        if request.schema is not None:
+            fields |= {"response_mime_type": "application/json", "response_schema": _schema(request.schema)}
+        if request.logprobs:
             fields["response_logprobs"] = True
         system = "\n".join(m.text for m in messages if m.role == "system")
         contents = [
@@ -85,8 +85,7 @@ class GeminiLegacy:
             return _reply(response.to_dict(), reasons[0] if reasons else "")
         except self._api_error as error:
             headers = {k.lower(): v for k, v in getattr(error.response, "headers", {}).items()}
-            wait_s = retry_after_s(headers, error.details)
-            raise status_error(int(error.code or 500), str(error.message), wait_s) from None
+            raise error_of(int(error.code or 500), str(error.message), error.details, headers) from None
         except (self._retry_error, self._transport_error) as error:
             raise ModelError("connection", f"{type(error).__name__}: {error}", passing=True) from None
         except (self._parse_error, ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
@@ -114,23 +113,20 @@ def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reply(response: Mapping[str, Any], reason: str) -> Reply:
+    used = response.get("usage_metadata") or {}
+    counts = (used.get("prompt_token_count"), used.get("candidates_token_count", 0))
+    usage = Usage(int(counts[0]), int(counts[1])) if counts[0] is not None else None
     candidates = response.get("candidates") or []
     if not candidates:
         blocked = (response.get("prompt_feedback") or {}).get("block_reason")
         if not blocked:
             raise TypeError("no candidates")
-        raise ModelError("refused", f"the prompt is blocked: {blocked}")
+        raise ModelError("refused", f"the prompt is blocked: {blocked}", usage=usage)
     candidate = candidates[0]
     parts = (candidate.get("content") or {}).get("parts") or []
     text = "".join(part.get("text", "") for part in parts)
-    if not text and reason in REFUSALS:
-        raise ModelError("refused", f"no answer: {reason}")
     if not text and reason in {"", "FINISH_REASON_UNSPECIFIED"}:
         raise TypeError("neither text nor a reason to finish")
-    used = response.get("usage_metadata") or {}
     chosen = (candidate.get("logprobs_result") or {}).get("chosen_candidates")
-    return Reply(
-        text,
-        Usage(int(used.get("prompt_token_count", 0)), int(used.get("candidates_token_count", 0))),
-        tuple((c.get("token", ""), float(c.get("log_probability", 0.0))) for c in chosen) if chosen else None,
-    )
+    pairs = tuple((c.get("token", ""), float(c.get("log_probability", 0.0))) for c in chosen) if chosen else None
+    return Reply(text, usage, pairs, reason)

@@ -6,8 +6,10 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, JsonSchema, Message, ModelSpec, Part, Reply, Text, Usage
-from pipeline.llm.failures import ModelError, retry_after_s, status_error
+from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text
+from pipeline.llm.error_bodies import error_of
+from pipeline.llm.failures import ModelError
+from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
     import openai
@@ -30,24 +32,21 @@ class OpenAICompatible:
             max_retries=0,
         )
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """One request. Raises ModelError."""
-        sdk, body = self._sdk, self._body(messages, schema, logprobs)
+        sdk, body = self._sdk, self._body(request, terms)
         try:
             completion = await self._client.chat.completions.create(**body)
-            return _reply(completion, logprobs)
         except sdk.APIStatusError as error:
             headers = {k.lower(): v for k, v in error.response.headers.items()}
-            raise status_error(error.status_code, error.message, retry_after_s(headers)) from None
+            raise error_of(error.status_code, _words(error), error.body, headers) from None
         except sdk.APITimeoutError:
             raise ModelError("timeout", f"no reply within {self._spec.timeout_s:g} s", passing=True) from None
         except sdk.APIConnectionError as error:
             raise ModelError("connection", f"{error} {error.__cause__ or ''}", passing=True) from None
         except (sdk.APIError, ValueError, AttributeError, TypeError, IndexError) as error:
-            # The SDK builds its objects from whatever came, unchecked: a cut body shows only here.
             raise ModelError("malformed", f"the server's reply cannot be read: {error}", passing=True) from None
+        return read_completion(completion, request.logprobs)
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """Not to be had: the protocol tells no likelihood of a given text."""
@@ -57,22 +56,25 @@ class OpenAICompatible:
         """Closes the connections."""
         await self._client.close()
 
-    def _body(self, messages: Sequence[Message], schema: JsonSchema | None, logprobs: bool) -> dict[str, Any]:
+    def _body(self, request: Request, terms: Terms) -> dict[str, Any]:
         spec = self._spec
         body: dict[str, Any] = {
             "model": spec.model,
-            "messages": [{"role": m.role, "content": _content(m)} for m in messages],
-            # OpenAI's own name for it since its reasoning models; other servers know the older one.
-            ("max_tokens" if spec.base_url else "max_completion_tokens"): spec.max_tokens,
+            "messages": [{"role": m.role, "content": _content(m)} for m in request.messages],
         }
+        # OpenAI's own name for it since its reasoning models; other servers know the older one.
+        names = ("max_tokens", "max_completion_tokens") if spec.base_url else ("max_completion_tokens", "max_tokens")
+        body |= dict.fromkeys([name for name in names if name not in terms.without][:1], terms.max_tokens)
         if spec.temperature is not None:
             body["temperature"] = spec.temperature
-        if logprobs:
+        if request.logprobs:
             body["logprobs"] = True
-        if schema is not None:
-            named = {"name": "reply", "schema": dict(schema), "strict": True}
+        if request.schema is not None:
+            named = {"name": "reply", "schema": dict(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        return body | ({"extra_body": spec.request} if spec.request else {})
+        sent = {name: value for name, value in body.items() if name not in terms.without}
+        extra = {name: value for name, value in spec.request.items() if name not in terms.without}
+        return sent | ({"extra_body": extra} if extra else {})
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
@@ -90,20 +92,72 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": f"{part.kind}_url", f"{part.kind}_url": {"url": url}}
 
 
-def _reply(completion: openai.types.chat.ChatCompletion, logprobs: bool) -> Reply:
-    choice = completion.choices[0]
+def _words(error: openai.APIStatusError) -> str:
+    """The server's words alone: the SDK puts the status and all of the body before them."""
+    body = error.body
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict):
+        return str(inner.get("message") or inner)
+    return str(inner or error.message)
+
+
+def read_completion(completion: Any, logprobs: bool) -> Reply:
+    """The reply in a chat completion, which the SDK builds from whatever came, unchecked. Raises ModelError.
+
+    Content may be null, a text, or a list of parts (Mistral's thinking models). Some routers answer HTTP 200 with an
+    error in the body; it counts as the error that it is.
+    """
+    if not hasattr(completion, "choices"):
+        words = completion if isinstance(completion, str) else type(completion).__name__
+        raise ModelError("malformed", f"the server's reply is no chat completion: {words!r}", passing=True)
+    usage = _usage(getattr(completion, "usage", None))
+    choice = completion.choices[0] if isinstance(completion.choices, list) and completion.choices else None
+    error = getattr(completion, "error", None) or getattr(choice, "error", None)
+    if error:
+        raise _told_as_success(error, usage)
+    try:
+        return _read(choice, usage, logprobs)
+    except (ValueError, AttributeError, TypeError, IndexError) as fault:
+        words = f"the server's reply cannot be read: {fault}"
+        raise ModelError("malformed", words, passing=True, usage=usage) from None
+
+
+def _read(choice: Any, usage: Usage | None, logprobs: bool) -> Reply:
+    """What a choice says, by whatever error Python raises where it is none."""
     refusal = getattr(choice.message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
-        raise ModelError("refused", refusal or "the server's content filter")
-    text = choice.message.content
-    if not isinstance(text, str | None):
-        raise TypeError(f"content is {type(text).__name__}")
-    if text is None and choice.finish_reason is None:
+    if refusal:
+        raise ModelError("refused", str(refusal), usage=usage)
+    text, finish = _text(choice.message.content), choice.finish_reason
+    if text is None and finish is None:
         raise TypeError("neither content nor a reason to finish")
-    usage = completion.usage
-    tokens = choice.logprobs.content if logprobs and choice.logprobs and choice.logprobs.content else None
-    return Reply(
-        text or "",
-        Usage(int(usage.prompt_tokens), int(usage.completion_tokens)) if usage else Usage(),
-        tuple((t.token, float(t.logprob)) for t in tokens) if tokens is not None else None,
-    )
+    tokens = choice.logprobs.content if logprobs and choice.logprobs else None
+    pairs = tuple((t.token, float(t.logprob)) for t in tokens) if tokens else None
+    return Reply(text or "", usage, pairs, str(finish or ""))
+
+
+def _told_as_success(error: Any, usage: Usage | None) -> ModelError:
+    """An error in the body of a reply with HTTP 200."""
+    fields = error if isinstance(error, dict) else {"message": str(error)}
+    code = fields.get("code")
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    failure = error_of(status, str(fields.get("message") or fields), fields)
+    words = failure.message if status == code else f"HTTP 200 with an error: {fields.get('message') or fields}"
+    return ModelError(failure.kind, words, failure.passing, failure.retry_after_s, failure.parameter, usage)
+
+
+def _text(content: Any) -> str | None:
+    """The words of a content; parts that are no text (thinking) are left out."""
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TypeError(f"content is {type(content).__name__}")
+    texts = [part if isinstance(part, str) else part.get("text") for part in content]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _usage(usage: Any) -> Usage | None:
+    """Tokens as told; None where the server does not tell both."""
+    counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        return None
+    return Usage(int(counts[0]), int(counts[1]))  # type: ignore[arg-type]

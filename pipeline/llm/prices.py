@@ -7,21 +7,23 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import ModelSpec, Price
+from pipeline.llm.base import ModelSpec
 from pipeline.llm.prompts import PROMPTS_DIR
+from pipeline.llm.usage import Price
 
 PRICES: Final = PROMPTS_DIR / "prices.yaml"
 FREE: Final = Price(input=0, output=0)
 
 
 class PriceTable(BaseModel):
-    """Prices by model."""
+    """List prices by model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    as_of: str = Field(pattern=r"^\d{4}-\d{2}$", description="month in which the prices held")
     models: dict[str, Price]
 
 

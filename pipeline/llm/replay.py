@@ -1,7 +1,7 @@
 """Recorded answers: for tests, for offline runs, and to score again what another machine asked.
 
-A recording is JSON lines, ``{"request": digest, "text": …, "usage": [in, out], "logprobs": …}``, made by `record` from
-a cache; the digest is `pipeline.llm.cache.request_digest`.
+A recording is JSON lines, ``{"request": digest, "text": …, "usage": [in, out], "logprobs": …, "finish": …}``, made by
+`record` from a cache; the digest is `pipeline.llm.cache.request_digest`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Request, user
+from pipeline.llm.base import ModelSpec, Reply, Request, Terms, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 
@@ -23,11 +23,9 @@ class Replay:
     def __init__(self, spec: ModelSpec, key: str | None = None) -> None:
         self._replies = _read(spec.recording) if spec.recording else {}
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
         """The recorded reply. Raises ModelError if there is none."""
-        return self._find(Request(tuple(messages), schema, logprobs))
+        return self._find(request)
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """The recorded scores. Raises ModelError if there are none."""

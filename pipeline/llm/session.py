@@ -18,6 +18,7 @@ from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.providers import open_provider
+from pipeline.llm.till import NO_CAP, Money, Till
 
 _CLOSED: Final = "the models were closed before there was a reply"
 
@@ -30,6 +31,7 @@ class Session:
         cache: file of the replies.
         keys: API keys by the name of their environment variable (`ModelSpec.key_name`).
         opener: makes the adapters; for tests.
+        money: prices, and what may be spent.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Session:
         cache: Path,
         keys: Mapping[str, str] | None = None,
         opener: Opener = open_provider,
+        money: Money = NO_CAP,
     ) -> None:
         twice = sorted(name for name, n in Counter(model.name for model in models).items() if n > 1)
         if twice:
@@ -46,6 +49,7 @@ class Session:
         self._cache = cache
         self._keys = keys or {}
         self._opener = opener
+        self._money = money
         self._clients: dict[str, Client] = {}
         self._stack = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -105,8 +109,9 @@ class Session:
     async def _open(self) -> None:
         # In the loop's thread: SQLite serves the one that opened it.
         cache = self._stack.enter_context(ReplyCache(self._cache))
+        till = Till(cache, self._models, self._money)
         for model in self._models:
-            client = Client(model, cache, self._keys.get(model.key_name or ""), self._opener)
+            client = Client(model, cache, self._keys.get(model.key_name or ""), self._opener, till=till)
             self._clients[model.name] = await self._stack.enter_async_context(client)
 
     async def _end(self) -> None:

@@ -15,9 +15,11 @@ import pytest
 from pipeline.blind.ask import REPLIES, Asked, ask
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Usage
+from pipeline.llm.base import ModelSpec, Provider, Reply, Request, Terms
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prices import PriceTable
+from pipeline.llm.till import Money
+from pipeline.llm.usage import Usage
 from tests.llm.asking import table
 
 MIXED = [
@@ -42,9 +44,8 @@ class Scripted:
         self.asked: list[str] = []
         self.closed = 0
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
+        messages = request.messages
         self.asked.append(messages[-1].text)
         await asyncio.sleep(0)
         return self.answer(messages[-1].text)
@@ -83,7 +84,15 @@ def test_rows_tell_all_about_each_reply(tmp_path: Path) -> None:
     assert three["request"] != five["request"]
     for row in (three, five, nine):
         assert re.fullmatch(r"[0-9a-f]{64}", row.pop("request"))
-    common = {"model": "m", "rotation": 0, "scores": None, "unread": None, "failure": None, "message": None}
+    common = {
+        "model": "m",
+        "rotation": 0,
+        "finish": "",
+        "scores": None,
+        "unread": None,
+        "failure": None,
+        "message": None,
+    }
     letters = {"task": "colour", "form": "letter", "answer": "B", "score": 1.0, "right": True, "chance": 1 / 3}
     tokens = {"input_tokens": 20, "output_tokens": 5}
     assert five == common | letters | tokens | {"id": 5, "reply": "The answer is B."}
@@ -268,12 +277,18 @@ def test_models_are_asked_side_by_side_and_told_in_order(tmp_path: Path) -> None
 
 
 def test_costs_are_summed_from_the_price_table(tmp_path: Path) -> None:
-    prices = PriceTable.model_validate({"models": {"m": {"input": 1_000_000, "output": 2_000_000}}})
+    prices = PriceTable.model_validate({"as_of": "2025-12", "models": {"m": {"input": 1_000_000, "output": 2_000_000}}})
     model = Scripted(says("B"))
     cache = tmp_path / "replies.sqlite"
     for asked_now in (3, 0):
-        asked = ask(table(MIXED), [spec()], cache, opener=lambda spec, key: model, prices=prices)
+        asked = ask(table(MIXED), [spec()], cache, opener=lambda spec, key: model, money=Money(prices))
         assert asked.totals[0].cost_usd == 30 + 2 * 3
         assert asked.run["m"].cost_usd(prices.models["m"]) == asked_now * 12
-    unknown = ask(table(MIXED), [spec()], cache, opener=lambda spec, key: model, prices=PriceTable(models={}))
+    unknown = ask(
+        table(MIXED),
+        [spec()],
+        cache,
+        opener=lambda spec, key: model,
+        money=Money(PriceTable(as_of="2025-12", models={})),
+    )
     assert unknown.totals[0].cost_usd is None

@@ -2,8 +2,9 @@
 
 ``python -m tests.llm.fake_server '{"latency_s": 0.05, …}'`` prints its address and serves until its input is closed.
 A prompt names its question as ``Q123``; what goes wrong is drawn from the question and the number of its attempt, so
-that every run meets the same faults. The model's name chooses other behaviour (`_BEHAVIOURS`). ``GET /records`` tells
-what came in and what became of it.
+that every run meets the same faults. The model's name chooses other behaviour (`_BEHAVIOURS`), with the error bodies of
+the real APIs (`tests.llm.bodies`). ``quota`` allows so many requests in each window of so many seconds. ``GET
+/records`` tells what came in, what became of it and which tokens were billed: those of every body that was sent whole.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from subprocess import PIPE, Popen
 from typing import Any
 from urllib.request import urlopen
 
-FAULTS = {"rate_limited": 0.05, "server_error": 0.03, "timeout": 0.02, "malformed": 0.01, "reset": 0.01}
+from tests.llm import bodies
+
+Body = dict[str, Any]
+# Refusals at random are few: real ones come by quota.
+FAULTS = {"rate_limited": 0.01, "server_error": 0.03, "timeout": 0.02, "malformed": 0.01, "reset": 0.01}
 
 
 @dataclass
@@ -32,6 +37,7 @@ class Settings:
     retry_after_s: float = 0.2
     hang_s: float = 30.0
     faults: dict[str, float] = field(default_factory=dict)
+    quota: tuple[int, float] | None = None
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Record:
     outcome: str
     body: dict[str, Any]
     headers: dict[str, str]
+    billed: tuple[int, int] = (0, 0)
 
 
 class FakeServer:
@@ -52,7 +59,7 @@ class FakeServer:
         self.settings = settings
         self.records: list[Record] = []
         self.attempts: dict[str, int] = {}
-        self.uploads: dict[str, int] = {}
+        self.windows: dict[int, int] = {}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -81,35 +88,54 @@ class FakeServer:
         self.attempts[question] = self.attempts.get(question, 0) + 1
         record = Record(time.monotonic(), question, self.fault(question) or "", body, headers)
         self.records.append(record)
-        record.outcome = await self.outcome(question, model, headers, gemini, writer)
-        return record.outcome in {"success", "rate_limited", "server_error", "status"}
+        record.outcome = await self.outcome(record, question, model, gemini, writer)
+        return record.outcome in {"success", "rate_limited", "server_error", "status", "quota", "schema"}
 
     async def outcome(
-        self, question: str, model: str, headers: dict[str, str], gemini: bool, writer: asyncio.StreamWriter
+        self, record: Record, question: str, model: str, gemini: bool, writer: asyncio.StreamWriter
     ) -> str:
+        wait_s = self.over_quota()
+        if wait_s is not None:
+            body = bodies.GEMINI_MINUTE if gemini else bodies.RATE_LIMIT
+            await send(writer, 429, body, {"Retry-After": f"{wait_s:.3f}"})
+            return "quota"
         fault = self.fault(question)
-        if fault is not None:
-            await self.misbehave(fault, writer)
+        if fault in {"rate_limited", "server_error", "timeout", "malformed", "reset"}:
+            await self.misbehave(fault, gemini, writer)
             return fault
         await asyncio.sleep(self.settings.latency_s)
-        key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-goog-api-key", "")
-        status, text, extra = _BEHAVIOURS.get(model, _plain)(self.attempts[question], key)
-        if status != 200:
-            await send(writer, status, {"error": {"message": text, "code": text if status == 429 else status}}, extra)
+        key = record.headers.get("authorization", "").removeprefix("Bearer ")
+        key = key or record.headers.get("x-goog-api-key", "")
+        said = _BEHAVIOURS.get(model, _plain)(Asked(self.attempts[question], key, gemini, record.body))
+        if said.body is not None:
+            await send(writer, said.status, said.body, said.headers)
             return "status"
-        await send(writer, 200, _gemini(text, extra) if gemini else _openai(text, extra))
-        return "success"
+        if fault == "schema":
+            said = Said("I would rather not.")
+        record.billed = (20, said.tokens)
+        await send(writer, 200, _gemini(said) if gemini else _openai(said))
+        return "success" if fault is None else fault
 
-    async def misbehave(self, fault: str, writer: asyncio.StreamWriter) -> None:
+    def over_quota(self) -> float | None:
+        """Seconds until the next request is allowed; None: this one is."""
+        if self.settings.quota is None:
+            return None
+        allowed, window_s = self.settings.quota
+        now = time.monotonic()
+        window = int(now // window_s)
+        self.windows[window] = self.windows.get(window, 0) + 1
+        return None if self.windows[window] <= allowed else (window + 1) * window_s - now
+
+    async def misbehave(self, fault: str, gemini: bool, writer: asyncio.StreamWriter) -> None:
         if fault == "reset":
             writer.transport.abort()
             return
         await asyncio.sleep(self.settings.hang_s if fault == "timeout" else self.settings.latency_s)
         if fault == "rate_limited":
             wait = {"Retry-After": str(self.settings.retry_after_s)}
-            await send(writer, 429, {"error": {"message": "slow down", "code": 429}}, wait)
+            await send(writer, 429, bodies.GEMINI_MINUTE if gemini else bodies.RATE_LIMIT, wait)
         elif fault == "server_error":
-            await send(writer, 500, {"error": {"message": "oops", "code": 500}})
+            await send(writer, 500, bodies.GEMINI_OVERLOADED if gemini else bodies.OVERLOADED)
         elif fault == "malformed":
             head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n"
             writer.write(head + b'{"choices": [')
@@ -147,48 +173,139 @@ async def send(writer: asyncio.StreamWriter, status: int, value: Any, headers: d
     return True
 
 
-Behaviour = tuple[int, str, Any]
+@dataclass
+class Asked:
+    """What a behaviour looks at."""
+
+    attempt: int
+    key: str
+    gemini: bool
+    body: Body
+
+    @property
+    def room(self) -> int:
+        """Tokens that the reply may have."""
+        config = self.body.get("generationConfig", {})
+        names = ("max_tokens", "max_completion_tokens")
+        return int(config.get("maxOutputTokens") or next(self.body[name] for name in names if name in self.body))
 
 
-def _plain(attempt: int, key: str) -> Behaviour:
-    return 200, "B", None
+@dataclass
+class Said:
+    """What it answers: a text, or a body with a status."""
+
+    text: Any
+    finish: str | None = "stop"
+    tokens: int = 2
+    body: Body | None = None
+    status: int = 200
+    headers: dict[str, str] | None = None
+    usage: bool = True
 
 
-_BEHAVIOURS = {
-    "json": lambda attempt, key: (200, '{"letter": "B"}', None),
-    "json-late": lambda attempt, key: (200, '{"letter": "B"}' if attempt > 1 else "I think it is B", None),
-    "json-other": lambda attempt, key: (200, '{"letter": "Z"}', None),
-    "thoughtful": lambda attempt, key: (200, "A", None),
-    "prose": lambda attempt, key: (200, "The answer depends on the video.", None),
-    "empty": lambda attempt, key: (200, "", None),
-    "filtered": lambda attempt, key: (200, "", "content_filter"),
-    "leaky": lambda attempt, key: (200, f"B, says {key}", None),
-    "leaky-401": lambda attempt, key: (401, f"no such key: {key}", None),
-    "leaky-500": lambda attempt, key: (500, f"crashed with {key}", None),
-    "gone": lambda attempt, key: (404, "no such model", None),
-    "quota": lambda attempt, key: (429, "insufficient_quota", None),
-    "tomorrow": lambda attempt, key: (429, "come back tomorrow", {"Retry-After": "86400"}),
-    "bad": lambda attempt, key: (400, "this field is not known", None),
+def _error(status: int, openai: Body, gemini: Body | None = None, **headers: str) -> Callable[[Asked], Said]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def error(asked: Asked) -> Said:
+        return Said("", body=(gemini or openai) if asked.gemini else openai, status=status, headers=named)
+
+    return error
+
+
+def _says(text: Any, finish: str | None = "stop", usage: bool = True) -> Callable[[Asked], Said]:
+    return lambda asked: Said(text, finish, usage=usage)
+
+
+_plain = _says("B")
+
+
+def _leaky(status: int) -> Callable[[Asked], Said]:
+    def leak(asked: Asked) -> Said:
+        words = f"no such key or no such luck: {asked.key}"
+        body = bodies.gemini(status, words, "X") if asked.gemini else bodies.openai(words, None)
+        return Said("", body=body, status=status)
+
+    return leak
+
+
+def _reasoning(asked: Asked) -> Said:
+    """A model that refuses the older name of the limit and any temperature, one after the other."""
+    if "max_tokens" in asked.body:
+        return Said("", body=bodies.NO_MAX_TOKENS, status=400)
+    if "temperature" in asked.body:
+        return Said("", body=bodies.NO_TEMPERATURE, status=400)
+    return Said("B")
+
+
+def _wordy(needed: int) -> Callable[[Asked], Said]:
+    """A model that takes so many tokens to come to its answer."""
+
+    def wordy(asked: Asked) -> Said:
+        if asked.room < needed:
+            return Said("A is too far, and", "MAX_TOKENS" if asked.gemini else "length", tokens=asked.room)
+        return Said("The answer is B.", tokens=needed)
+
+    return wordy
+
+
+def _after(first: Callable[[Asked], Said], n: int, then: Callable[[Asked], Said]) -> Callable[[Asked], Said]:
+    """Another behaviour from question Q<n> on."""
+    return lambda asked: (then if int(_NUMBER.findall(_text(asked.body))[0]) >= n else first)(asked)
+
+
+_NUMBER = re.compile(r"Q(\d+)")
+_BEHAVIOURS: dict[str, Callable[[Asked], Said]] = {
+    "json": _says('{"letter": "B"}'),
+    "json-fenced": _says('<think>\nB, or {"letter": "A"}?\n</think>\n\n```json\n{"letter": "B"}\n```'),
+    "json-late": lambda asked: Said('{"letter": "B"}' if asked.attempt > 1 else "I think it is B"),
+    "json-other": _says('{"letter": "Z"}'),
+    "thoughtful": _says("A"),
+    "prose": _says("The answer depends on the video."),
+    "empty": _says(""),
+    "filtered": _says("", "content_filter"),
+    "half-filtered": _says("A is", "content_filter"),
+    "aborted": lambda asked: Said("A is", "OTHER" if asked.gemini else "abort") if asked.attempt < 2 else Said("B"),
+    "never-told": _says("B", None),
+    "no-usage": _says("B", usage=False),
+    "parts": _says([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"}]),
+    "wordy": _wordy(500),
+    "endless": _wordy(10**9),
+    "reasoning": _reasoning,
+    "leaky": lambda asked: Said(f"B, says {asked.key}"),
+    "leaky-401": _leaky(401),
+    "leaky-500": _leaky(500),
+    "gone": _error(404, bodies.NO_MODEL, bodies.GEMINI_MODEL),
+    "quota": _error(429, bodies.INSUFFICIENT_QUOTA, bodies.GEMINI_DAY),
+    "day": _error(429, bodies.DAY_LIMIT, bodies.GEMINI_DAY),
+    "wrong-key": _error(401, bodies.WRONG_KEY, bodies.GEMINI_KEY),
+    "spent-later": _after(_plain, 20, _error(402, bodies.NO_BALANCE, bodies.GEMINI_DAY)),
+    "tomorrow": _error(429, bodies.RATE_LIMIT, bodies.GEMINI_MINUTE, Retry_After="86400"),
+    "bad": _error(400, bodies.VLLM_BAD, bodies.GEMINI_BAD),
+    "error-200": _error(200, bodies.openai("The upstream model is asleep", None)),
 }
 
 
-def _openai(text: str, reason: str | None) -> dict[str, Any]:
-    tokens = {"content": [{"token": text, "logprob": -0.25, "bytes": None, "top_logprobs": []}]}
-    message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": reason or "stop", "logprobs": tokens}
-    usage = {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22}
-    return {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+def _openai(said: Said) -> Body:
+    tokens = {"content": [{"token": str(said.text), "logprob": -0.25, "bytes": None, "top_logprobs": []}]}
+    message = {"role": "assistant", "content": said.text}
+    choice = {"index": 0, "message": message, "finish_reason": said.finish, "logprobs": tokens}
+    usage = {"prompt_tokens": 20, "completion_tokens": said.tokens, "total_tokens": 20 + said.tokens}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return body | {"usage": usage if said.usage else None}
 
 
-def _gemini(text: str, reason: str | None) -> dict[str, Any]:
-    thought = [{"text": "Let me think: C?", "thought": True}] if text == "A" else []
-    candidate: dict[str, Any] = {
-        "content": {"role": "model", "parts": [*thought, {"text": text}]},
-        "finishReason": "SAFETY" if reason else "STOP",
-        "logprobsResult": {"chosenCandidates": [{"token": text, "tokenId": 1, "logProbability": -0.25}]},
+def _gemini(said: Said) -> Body:
+    thought = [{"text": "Let me think: C?", "thought": True}] if said.text == "A" else []
+    reasons = {"stop": "STOP", "content_filter": "SAFETY"}
+    candidate: Body = {
+        "content": {"role": "model", "parts": [*thought, {"text": said.text}]},
+        "logprobsResult": {"chosenCandidates": [{"token": said.text, "tokenId": 1, "logProbability": -0.25}]},
     }
-    usage = {"promptTokenCount": 20, "candidatesTokenCount": 1, "thoughtsTokenCount": 1, "totalTokenCount": 22}
-    return {"candidates": [candidate], "usageMetadata": usage}
+    if said.finish:
+        candidate["finishReason"] = reasons.get(said.finish, said.finish)
+    counts = {"candidatesTokenCount": said.tokens - 1, "thoughtsTokenCount": 1}
+    usage = {"promptTokenCount": 20, "totalTokenCount": 20 + said.tokens} | counts
+    return {"candidates": [candidate]} | ({"usageMetadata": usage} if said.usage else {})
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -8,17 +8,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, Usage, user, video_part
+from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, user, video_part
 from pipeline.llm.cache import ReplyCache, request_digest, request_key
-from pipeline.llm.client import Client, structured
-from pipeline.llm.failures import MissingExtraError, ModelError, retry_after_s, status_error
+from pipeline.llm.client import Client
+from pipeline.llm.failures import MissingExtraError, ModelError
+from pipeline.llm.openai_compatible import read_completion
 from pipeline.llm.prices import FREE, PriceTable, load_prices, price_of
 from pipeline.llm.providers import INSTALL, open_provider
 from pipeline.llm.replay import record
+from pipeline.llm.structured import structured
+from pipeline.llm.usage import Usage
+from tests.llm import bodies
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import Running, running
 
@@ -50,7 +55,7 @@ def sent(server: Running) -> dict[str, Any]:
 def test_a_reply_has_text_usage_and_log_probabilities(provider: str, tmp_path: Path) -> None:
     with running() as server:
         reply = complete(hosted(server.address, provider), tmp_path, [user("Q1?")], logprobs=True)
-    assert reply == Reply("B", Usage(20, 2), (("B", -0.25),))
+    assert reply == Reply("B", Usage(20, 2), (("B", -0.25),), "stop" if provider == "openai" else "STOP")
 
 
 def test_what_gemini_thinks_is_no_part_of_its_reply(tmp_path: Path) -> None:
@@ -168,6 +173,103 @@ def test_an_empty_reply_is_a_reply(provider: str, tmp_path: Path) -> None:
         assert complete(hosted(server.address, provider, model="empty"), tmp_path, [user("Q1?")]).text == ""
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_json_in_a_fence_behind_thoughts_is_json(provider: str, tmp_path: Path) -> None:
+    with running() as server:
+        reply = complete(hosted(server.address, provider, model="json-fenced"), tmp_path, [user("Q1?")], LETTER)
+        assert structured(reply) == {"letter": "B"}
+        assert len(server.records()) == 1
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_reply_that_was_cut_is_asked_again_once_with_more_room(provider: str, tmp_path: Path) -> None:
+    with running() as server:
+        spec = hosted(server.address, provider, model="wordy", max_tokens=256)
+        reply = complete(spec, tmp_path, [user("Q1?")])
+        assert (reply.text, reply.usage) == ("The answer is B.", Usage(20, 500))
+        assert len(server.records()) == 2
+        assert complete(spec, tmp_path, [user("Q1?")]) == reply
+        assert len(server.records()) == 2, "the whole reply is kept"
+        endless = hosted(server.address, provider, model="endless", max_tokens=100)
+        for sent in (2, 4):
+            with pytest.raises(ModelError, match="cut after 400 tokens: give the model more room") as caught:
+                complete(endless, tmp_path, [user("Q2?")])
+            assert caught.value.kind == "cut"
+            assert len(server.records()) == 2 + sent, "what was cut is never kept"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_reply_that_ended_for_an_unknown_reason_is_asked_for_again(provider: str, tmp_path: Path) -> None:
+    with running() as server:
+        assert complete(hosted(server.address, provider, model="aborted"), tmp_path, [user("Q1?")]).text == "B"
+        assert len(server.records()) == 2
+        with pytest.raises(ModelError, match="unfinished: the reply ended for a reason that is not known"):
+            complete(hosted(server.address, provider, model="aborted", attempts=1), tmp_path, [user("Q2?")])
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_a_filter_let_through_is_no_reply(provider: str, tmp_path: Path) -> None:
+    with running() as server, pytest.raises(ModelError, match="refused"):
+        complete(hosted(server.address, provider, model="half-filtered"), tmp_path, [user("Q1?")])
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_the_server_does_not_tell_is_not_made_up(provider: str, tmp_path: Path) -> None:
+    with running() as server:
+        reply = complete(hosted(server.address, provider, model="no-usage"), tmp_path, [user("Q1?")])
+        assert (reply.text, reply.usage) == ("B", None)
+        assert complete(hosted(server.address, provider, model="never-told"), tmp_path, [user("Q1?")]).finish == ""
+
+
+def test_content_in_parts_is_read_without_the_thinking(tmp_path: Path) -> None:
+    with running() as server:
+        assert complete(hosted(server.address, model="parts"), tmp_path, [user("Q1?")]).text == "B"
+
+
+def test_an_error_that_comes_as_a_success_is_told_in_its_words(tmp_path: Path) -> None:
+    with running() as server, pytest.raises(ModelError, match="The upstream model is asleep") as caught:
+        complete(hosted(server.address, model="error-200", attempts=1), tmp_path, [user("Q1?")])
+    assert (caught.value.kind, caught.value.passing) == ("server_error", True)
+
+
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ("<html>Bad gateway</html>", "malformed"),
+        (SimpleNamespace(choices=None, usage=None, error=bodies.ERROR_WITH_200["error"]), "rate_limited"),
+        (SimpleNamespace(choices=[], usage=None), "malformed"),
+        (SimpleNamespace(choices=None, usage=None, error="out of order"), "server_error"),
+        (SimpleNamespace(choices=[SimpleNamespace(message=None, finish_reason="stop")], usage=None), "malformed"),
+    ],
+)
+def test_a_reply_that_is_none_is_a_failure_of_its_kind(completion: Any, kind: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        read_completion(completion, logprobs=False)
+    assert caught.value.kind == kind
+
+
+def test_a_malformed_reply_tells_what_it_cost() -> None:
+    used = SimpleNamespace(prompt_tokens=7, completion_tokens=3)
+    with pytest.raises(ModelError) as caught:
+        read_completion(SimpleNamespace(choices=[], usage=used), logprobs=False)
+    assert caught.value.usage == Usage(7, 3)
+
+
+def test_parameters_that_a_server_refuses_are_learned_once_and_remembered(tmp_path: Path) -> None:
+    with running() as server:
+        spec = hosted(server.address, model="reasoning", concurrency=1)
+        assert complete(spec, tmp_path, [user("Q1?")]).text == "B"
+        refused = [record["body"] for record in server.records()]
+        assert [("max_tokens" in body, "temperature" in body) for body in refused] == [
+            (True, True),
+            (False, True),
+            (False, False),
+        ]
+        assert refused[2]["max_completion_tokens"] == spec.max_tokens
+        assert complete(spec, tmp_path, [user("Q2?")]).text == "B"
+        assert len(server.records()) == 4, "another run knows"
+
+
 def test_a_server_that_is_not_there_is_a_failed_connection(tmp_path: Path) -> None:
     for provider in PROVIDERS:
         with pytest.raises(ModelError) as caught:
@@ -252,52 +354,8 @@ def test_no_model_package_is_imported_before_a_model_is_opened() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
-@pytest.mark.parametrize(
-    ("headers", "details", "seconds"),
-    [
-        ({"retry-after": "7"}, None, 7.0),
-        ({"retry-after": "0.5"}, None, 0.5),
-        ({"retry-after-ms": "1500", "retry-after": "7"}, None, 1.5),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, None, 0.0),
-        ({"retry-after": "soon"}, None, None),
-        ({"retry-after": "-3"}, None, None),
-        ({"retry-after": "nan"}, None, None),
-        ({}, {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}}, 34.0),
-        ({}, {"error": {}}, None),
-        ({}, None, None),
-    ],
-)
-def test_how_long_a_server_asks_to_wait(headers: dict[str, str], details: Any, seconds: float | None) -> None:
-    assert retry_after_s(headers, details) == seconds
-
-
-def test_an_http_date_in_the_future_is_a_wait() -> None:
-    wait_s = retry_after_s({"retry-after": "Fri, 21 Oct 2185 07:28:00 GMT"})
-    assert wait_s is not None
-    assert wait_s > 1e9
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "passing"),
-    [
-        (400, "bad_request", False),
-        (401, "unauthorized", False),
-        (403, "forbidden", False),
-        (404, "not_found", False),
-        (408, "timeout", True),
-        (418, "bad_request", False),
-        (429, "rate_limited", True),
-        (500, "server_error", True),
-        (529, "server_error", True),
-    ],
-)
-def test_what_a_status_means(status: int, kind: str, passing: bool) -> None:
-    failure = status_error(status, "x")
-    assert (failure.kind, failure.passing) == (kind, passing)
-
-
 def test_prices_are_the_configured_ones_then_the_tables_then_unknown() -> None:
-    table = PriceTable.model_validate({"models": {"m": {"input": 2, "output": 10}}})
+    table = PriceTable.model_validate({"as_of": "2025-12", "models": {"m": {"input": 2, "output": 10}}})
     price = price_of(SPEC, table)
     assert price is not None
     assert price.cost_usd(Usage(1_000_000, 100_000)) == 3.0

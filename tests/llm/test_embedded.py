@@ -13,10 +13,10 @@ from urllib.request import urlopen
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, Reply, user
-from pipeline.llm.client import structured
+from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, Reply, Request, Terms, user
 from pipeline.llm.embedded import Embedded, packaged_weights, verify
 from pipeline.llm.failures import ModelError
+from pipeline.llm.structured import structured
 from tests.llm.test_adapters import LETTER
 
 # The right option first; asked in three orders.
@@ -96,12 +96,15 @@ def test_control_words_in_a_question_are_mere_text(model: Embedded) -> None:
 
 
 def test_a_text_is_generated_and_follows_a_schema(model: Embedded) -> None:
-    reply = asyncio.run(model.complete([user("Say hello.")], logprobs=True))
+    asked, room = Request((user("Say hello."),), logprobs=True), Terms(8)
+    reply = asyncio.run(model.complete(asked, room))
     assert reply.text
+    assert reply.usage is not None
     assert reply.usage.output_tokens == len(reply.logprobs or ()) > 0
-    again = asyncio.run(model.complete([user("Say hello.")], logprobs=True))
-    assert again.text == reply.text
-    chosen = asyncio.run(Embedded.complete(model, [user("Which letter? Answer in JSON.")], LETTER))
+    assert reply.finish in {"stop", "length"}
+    assert asyncio.run(model.complete(asked, room)).text == reply.text
+    lettered = Request((user("Which letter? Answer in JSON."),), LETTER)
+    chosen = asyncio.run(model.complete(lettered, room))
     assert structured(chosen)["letter"] in {"A", "B"}
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.blind.ask import ask
-from pipeline.llm.base import Image, Reply, Usage, user, video_part
-from pipeline.llm.client import structured
+from pipeline.llm.base import Image, Reply, user, video_part
 from pipeline.llm.failures import ModelError
 from pipeline.llm.gemini_legacy import _part, _schema
+from pipeline.llm.structured import structured
+from pipeline.llm.usage import Usage
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
 from tests.llm.test_adapters import LETTER, TALK, complete, sent
@@ -80,4 +81,4 @@ def test_every_question_ends_with_a_reply(tmp_path: Path) -> None:
 def test_a_reply_has_text_usage_and_log_probabilities(tmp_path: Path) -> None:
     with running() as server:
         reply = complete(hosted(server.address, "gemini-legacy"), tmp_path, [user("Q1?")], logprobs=True)
-    assert reply == Reply("B", Usage(20, 1), (("B", -0.25),))
+    assert reply == Reply("B", Usage(20, 1), (("B", -0.25),), "STOP")

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Request, Usage, user
+from pipeline.llm.base import ModelSpec, Reply, Request, Terms, user
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
+from pipeline.llm.usage import Usage
 
 SPEC = ModelSpec(provider="openai", model="m", base_url="http://127.0.0.1:9/v1", concurrency=4, attempts=1)
 
@@ -34,9 +35,8 @@ class Made:
         self.closed = False
         self.hang = threading.Event()
 
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
+    async def complete(self, request: Request, terms: Terms) -> Reply:
+        messages = request.messages
         self.now += 1
         self.most = max(self.most, self.now)
         if messages[0].text == "hang":

@@ -15,6 +15,7 @@ from pipeline.core.schema import Rejection
 from pipeline.llm.base import JsonSchema, Reply, Request, user, video_part
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
+from pipeline.llm.structured import json_text
 
 Ask = Callable[[Request], Reply]
 MALFORMED = "malformed"
@@ -50,12 +51,12 @@ def take(step: str, ask: Ask, schema: JsonSchema, video: Path | None, **fields: 
 
 
 def value_of(text: str, schema: JsonSchema) -> Any:
-    """The JSON value that is the whole of a text and follows a schema. Raises ModelError for anything else.
+    """The JSON value of a reply (`json_text`) that follows a schema. Raises ModelError for anything else.
 
-    Anything else: words or a code fence around it, a number that is none, a text that is no Unicode.
+    Anything else: words around it, a number that is none, a text that is no Unicode.
     """
     try:
-        value = json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_number)
+        value = json.loads(json_text(text), parse_constant=_number, parse_float=_number, parse_int=_number)
         json.dumps(value, ensure_ascii=False).encode()
         jsonschema.validate(value, schema)
     except (ValueError, RecursionError) as error:

@@ -20,10 +20,11 @@ from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
 from pipeline.engine.config import AuthorConfig
-from pipeline.llm.base import ModelSpec, Reply, Request, Usage
+from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
+from pipeline.llm.usage import Usage
 from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
     LANDMARKS,
@@ -93,7 +94,7 @@ FAILED = ModelError("timeout", "no reply")
         ({"narrate": '{"passages": []}'}, "narrate_malformed"),
         ({"compose": FAILED}, "compose_timeout"),
         ({"compose": ""}, "compose_malformed"),
-        ({"compose": f"```json\n{OK}\n```"}, "compose_malformed"),
+        ({"compose": f"Here it is: {OK}"}, "compose_malformed"),
         ({"compose": f"{OK} I hope this helps."}, "compose_malformed"),
         ({"compose": OK[:-20]}, "compose_malformed"),
         ({"compose": OK + OK}, "compose_malformed"),

@@ -1,0 +1,74 @@
+"""What asking a panel will take: requests, tokens and money, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.blind.ask import requests_of
+from pipeline.blind.config import AskConfig
+from pipeline.llm.base import ModelSpec, Terms
+from pipeline.llm.cache import known_keys, request_key, spent_in
+from pipeline.llm.till import Money, likely_input, most_usage
+from pipeline.llm.usage import Usage
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a model is still to be asked.
+
+    Attributes:
+        requests: in all; questions that read the same are one, rotated options are several.
+        kept: of them those whose reply is there.
+        input_tokens: of the rest, about.
+        output_tokens: of the rest, by the mean of what the model has answered so far; None: it has not been asked.
+        likely_usd: of both; None: not known.
+        most_usd: if every reply took all the room it has, and every byte were a token; None: the price is not known.
+    """
+
+    model: str
+    requests: int
+    kept: int
+    input_tokens: int
+    output_tokens: int | None
+    likely_usd: float | None
+    most_usd: float | None
+
+    @property
+    def asked(self) -> int:
+        """Requests that are still to be sent."""
+        return self.requests - self.kept
+
+
+def forecasts(
+    questions: pa.Table, models: Sequence[ModelSpec], cache: Path, config: AskConfig, money: Money
+) -> list[Forecast]:
+    """What asking every model every question (`pipeline.core.tables.QUESTIONS`) will take; writes nothing."""
+    asked = requests_of(questions, models, config)
+    spent = {row.name: row for row in spent_in(cache) if row.told}
+    found = []
+    for model in models:
+        by_key = {request_key(model, request): request for request in asked[model.name].values()}
+        kept = known_keys(cache, by_key) if model.provider != "replay" else set()
+        rest = [request for key, request in by_key.items() if key not in kept]
+        terms = Terms(model.max_tokens)
+        most = sum((most_usage(request, terms) for request in rest), Usage())
+        known = spent.get(model.name)
+        output = round(len(rest) * known.usage.output_tokens / known.requests) if known else None
+        likely = Usage(sum(map(likely_input, rest)), output or 0)
+        price = money.price_of(model)
+        found.append(
+            Forecast(
+                model.name,
+                len(by_key),
+                len(kept),
+                likely.input_tokens,
+                output,
+                None if price is None or output is None else price.cost_usd(likely),
+                None if price is None else price.cost_usd(most),
+            )
+        )
+    return found

@@ -1,0 +1,126 @@
+"""Money that may be spent on models: a request is sent only if its most expensive outcome is still within the caps.
+
+So a cap is never passed, and what is left of it at the end is less than one request could have cost. A request that
+does not fit while others are under way waits for what these really cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline.core.errors import ConfigError
+from pipeline.llm.base import Image, ModelSpec, Request, Terms, Video
+from pipeline.llm.cache import ReplyCache
+from pipeline.llm.failures import BUDGET, ModelError
+from pipeline.llm.prices import PriceTable, load_prices, price_of
+from pipeline.llm.usage import Price, Usage
+
+ALL: Final = ""  # name of the cap that all models share
+BYTES_PER_TOKEN: Final = 4  # of English, about; no tokenizer makes more tokens than bytes
+FRAME_TOKENS: Final = 64  # what a chat template and the roles add at most
+# What pictures and videos count for at most is the provider's secret: Gemini takes 258 tokens per second of video.
+PICTURE_TOKENS: Final = 2_000
+VIDEO_BYTES_PER_TOKEN: Final = 100
+
+
+@dataclass(frozen=True)
+class Money:
+    """Prices, instead of the table's where a model has none of its own, and what all models may cost together."""
+
+    prices: PriceTable | None = None
+    max_usd: float | None = None
+
+    def price_of(self, model: ModelSpec) -> Price | None:
+        """US dollars per million tokens; None: not known."""
+        return price_of(model, self.prices or load_prices())
+
+
+NO_CAP: Final = Money()
+
+
+class Till:
+    """The caps and what has been spent, kept in the cache; one event loop, all its models.
+
+    Args:
+        cache: of the replies.
+        models: with their own caps. Raises ConfigError where a cap binds a model whose price is not known.
+        money: prices, and the cap of all models together, over all runs.
+    """
+
+    def __init__(
+        self,
+        cache: ReplyCache,
+        models: Sequence[ModelSpec],
+        money: Money,
+    ) -> None:
+        self._cache = cache
+        self._prices = {model.name: money.price_of(model) for model in models}
+        self._caps = {model.name: model.max_usd for model in models if model.max_usd is not None}
+        if money.max_usd is not None:
+            self._caps[ALL] = money.max_usd
+        for name, price in self._prices.items():
+            if price is None and self._caps.keys() & {ALL, name}:
+                raise ConfigError(
+                    f"model {name}: money is capped (max_usd), but its price is not known; write beside it "
+                    "price: {input: …, output: …} (US dollars per million tokens, 0 for a server of your own)"
+                )
+        spent = cache.spent()
+        self._spent = {name: sum(row.usd for row in spent if name in {ALL, row.name}) for name in self._caps}
+        self._held = dict.fromkeys(self._caps, 0.0)
+        self._changed = asyncio.Condition()
+
+    async def hold(self, name: str, most: Usage) -> float:
+        """Sets aside what a request can cost at most. Raises ModelError (``budget``) where more is not left."""
+        price = self._prices[name]
+        usd = price.cost_usd(most) if price else 0.0
+        caps = [cap for cap in (name, ALL) if cap in self._caps]
+        async with self._changed:
+            while short := [cap for cap in caps if self._spent[cap] + self._held[cap] + usd > self._caps[cap]]:
+                if any(self._spent[cap] + usd > self._caps[cap] for cap in short):
+                    raise ModelError(BUDGET, self._told(short[0], usd))
+                await self._changed.wait()
+            for cap in caps:
+                self._held[cap] += usd
+        return usd
+
+    async def settle(self, name: str, held: float, usage: Usage | None, told: bool = True) -> None:
+        """Books what a request did cost, None for nothing, and gives free what was set aside for it."""
+        price = self._prices[name]
+        usd = price.cost_usd(usage) if price and usage else 0.0
+        if usage is not None:
+            self._cache.spend(name, usage, usd, told)
+        async with self._changed:
+            for cap in {name, ALL} & self._caps.keys():
+                self._held[cap] -= held
+                self._spent[cap] += usd
+            self._changed.notify_all()
+
+    def _told(self, cap: str, usd: float) -> str:
+        whose = f"of model {cap}" if cap != ALL else "of all models"
+        return (
+            f"the next request may cost {usd:.4f} USD, and of the {self._caps[cap]:g} USD {whose} "
+            f"{self._spent[cap]:.4f} are spent; raise max_usd to go on"
+        )
+
+
+def most_usage(request: Request, terms: Terms) -> Usage:
+    """The most tokens that a request can take: a token per byte of its words, and all the room for the reply."""
+    tokens = FRAME_TOKENS
+    for message in request.messages:
+        tokens += FRAME_TOKENS + len(message.text.encode())
+        for part in message.parts:
+            if isinstance(part, Image):
+                tokens += PICTURE_TOKENS
+            elif isinstance(part, Video):
+                tokens += part.path.stat().st_size // VIDEO_BYTES_PER_TOKEN
+    tokens += len(str(request.schema)) if request.schema else 0
+    return Usage(tokens, terms.max_tokens)
+
+
+def likely_input(request: Request) -> int:
+    """About how many tokens the words of a request are."""
+    return math.ceil(sum(len(message.text.encode()) for message in request.messages) / BYTES_PER_TOKEN)

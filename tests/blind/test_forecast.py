@@ -1,0 +1,71 @@
+"""What asking will take: counted from the requests themselves, without sending one or writing a byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.blind.ask import ask
+from pipeline.blind.config import AskConfig
+from pipeline.blind.forecast import forecasts
+from pipeline.blind.totals import no_verdict, totals_of
+from pipeline.llm.prices import PriceTable
+from pipeline.llm.till import NO_CAP, Money
+from pipeline.llm.usage import Price, Usage
+from tests.blind.test_ask import MIXED, Scripted, says, spec
+from tests.llm.asking import table
+
+PRICES = PriceTable(as_of="2025-12", models={"m": Price(input=1_000_000, output=2_000_000)})
+
+
+def test_requests_are_counted_as_they_would_be_sent(tmp_path: Path) -> None:
+    twice = [*MIXED, MIXED[0] | {"id": 77}]
+    cache = tmp_path / "replies.sqlite"
+    for orders, requests in ((1, 3), (2, 4), (None, 5)):
+        (found,) = forecasts(table(twice), [spec()], cache, AskConfig(orders=orders), Money(PRICES))
+        assert (found.requests, found.kept, found.asked) == (requests, 0, requests)
+        assert found.output_tokens is None
+        assert found.likely_usd is None
+    assert not cache.exists()
+
+
+def test_what_is_kept_is_not_asked_and_what_was_seen_is_expected(tmp_path: Path) -> None:
+    cache = tmp_path / "replies.sqlite"
+    model = Scripted(says("B"))  # 10 tokens read, 1 written
+    ask(table(MIXED[:1]), [spec()], cache, opener=lambda spec, key: model, money=Money(PRICES))
+    (found,) = forecasts(table(MIXED), [spec()], cache, AskConfig(), Money(PRICES))
+    assert (found.requests, found.kept, found.asked, found.output_tokens) == (3, 1, 2, 2)
+    assert found.likely_usd == pytest.approx(found.input_tokens + 2 * 2)
+    assert found.most_usd is not None
+    assert found.most_usd > 2 * 2 * spec().max_tokens
+    (unknown,) = forecasts(table(MIXED), [spec()], cache, AskConfig(), Money(PriceTable(as_of="2025-12", models={})))
+    assert (unknown.likely_usd, unknown.most_usd) == (None, None)
+
+
+def test_the_forecast_is_never_less_than_the_bill(tmp_path: Path) -> None:
+    cache = tmp_path / "replies.sqlite"
+    (found,) = forecasts(table(MIXED), [spec()], cache, AskConfig(), Money(PRICES))
+    model = Scripted(says("B"))
+    asked = ask(table(MIXED), [spec()], cache, opener=lambda spec, key: model, money=Money(PRICES))
+    assert found.most_usd is not None
+    assert asked.totals[0].cost_usd is not None
+    assert found.most_usd >= asked.totals[0].cost_usd
+
+
+def test_a_panel_has_a_verdict_unless_a_model_failed_for_too_many(tmp_path: Path) -> None:
+    questions = table([{"text": f"Q{n}?", "options": ["A. red", "B. blue"]} for n in range(20)])
+    cache = tmp_path / "replies.sqlite"
+    asked = ask(questions, [spec("one"), spec("two")], cache, opener=lambda spec, key: Scripted(says("B")))
+    assert no_verdict(asked.totals, 0.0) is None
+    one, two = asked.totals
+    lost = two.model_copy(update={"failed": {"no_options": 5, "quota": 1}})
+    assert no_verdict([one, lost], 0.05) is None, "one of twenty"
+    lost = two.model_copy(update={"failed": {"quota": 1, "timeout": 1}})
+    assert no_verdict([one, lost], 0.05) == (
+        "no verdict: 1 of 2 models is missing: two gave no reply to 2 of 20 (1 quota, 1 timeout)"
+    )
+    assert no_verdict([one.model_copy(update={"failed": {"down": 20}}), lost], 0.05).startswith(  # type: ignore[union-attr]
+        "no verdict: 2 of 2 models are missing"
+    )
+    assert totals_of([spec("one")], asked.replies, NO_CAP)[0].usage == Usage(200, 20)
