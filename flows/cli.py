@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.traceback import install as pretty_tracebacks
 
-from flows import show
+from flows import show, show_money
 from flows.audit import audit, coverage
 from flows.samples import sample_roots, samples
 from flows.stress import stress_test
@@ -52,6 +52,10 @@ Roots = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Changes one configuration key.")]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", min=0, help="Spend at most so much on all models, over all runs.", show_default="no cap"),
+]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
 
 
@@ -72,13 +76,16 @@ def build(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; write nothing.")] = False,
     no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
+    max_usd: MaxUsd = None,
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
     config, folder = _prepare(name, root, out, settings, write=not dry_run)
     if no_video:
         config = config.model_copy(update={"video": False})
+    config = _capped(config, max_usd)
     if dry_run:
         show.show_dry_run(Builder(config, folder).dry_run())
+        _show_forecast(config, folder)
         return
     _run(config, folder, workers, "build", {})
     show.console.print(f"Release: {folder / 'release'}")
@@ -93,12 +100,13 @@ def stage(
     workers: Workers = CORES,
     out: Out = None,
     settings: Settings = [],
+    max_usd: MaxUsd = None,
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
     needs_root = stage in STAGES and STAGES[stage].reads_raw
     config, folder = _prepare(name, root, out, settings, write=False, needs_root=needs_root)
     chosen = scenes.replace(",", " ").split()
-    _run(config, folder, workers, "stage", {"name": stage, "scenes": chosen})
+    _run(_capped(config, max_usd), folder, workers, "stage", {"name": stage, "scenes": chosen})
     if stage != next(reversed(STAGES)):
         show.console.print(f"Later stages were not run; [b]scan2qa build {name}[/b] brings them up to date.")
 
@@ -142,6 +150,23 @@ def _prepare(
     return config.model_copy(update={"roots": given}), folder
 
 
+def _capped(config: BuildConfig, max_usd: float | None) -> BuildConfig:
+    return config if max_usd is None else config.model_copy(update={"max_usd": max_usd})
+
+
+def _show_forecast(config: BuildConfig, folder: Path) -> None:
+    """What asking the models would take; by the last questions, since nothing is run."""
+    if not any(model.provider not in {"embedded", "replay"} for model in config.blind.models):
+        return
+    from pipeline.stages.asking import forecast_of
+
+    rows = forecast_of(config, folder)
+    if rows is None:
+        show.console.print("What the models will cost is not known before stage select has run: leave them out once.")
+        return
+    show.console.print(show_money.forecast_table(rows, show_money.caps_of(config)))
+
+
 def _roots(roots: list[str]) -> dict[str, Path]:
     given = {}
     for root in roots:
@@ -160,6 +185,9 @@ def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: 
     with show.progress_bars() as progress:
         outcome: Outcome = orchestrate(config, folder, workers, action, progress, keys, **options)
     show.show_outcome(outcome)
+    spending = show_money.spending_table(config, folder)
+    if spending is not None:
+        show.console.print(spending)
     if outcome.quarantine:
         raise typer.Exit(EXIT_QUARANTINED)
 

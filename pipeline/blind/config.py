@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
+MAX_FAILED: Final = 0.05
 BATCH: Final = 50  # blind.md
 NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
@@ -53,6 +54,12 @@ class BlindConfig(RuleConfig):
         "but one for the embedded model",
     )
     models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
+    max_failed: float = Field(
+        default=MAX_FAILED,
+        ge=0,
+        le=1,
+        description="share of its questions for which a model may fail; beyond it the panel has no verdict",
+    )
 
     @field_validator("models")
     @classmethod

@@ -18,6 +18,7 @@ from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.session import Session
+from pipeline.llm.till import Money
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]  # runs batches of jobs, in any order and process
 
@@ -98,7 +99,7 @@ class Runner:
             return run_here(first.name, [mine])
         models = first.asks(self.config)
         if models:
-            return _run_asking(models[0], jobs, self.folder, self.keys)
+            return _run_asking(models[0], jobs, self.folder, self.keys, Money(max_usd=self.config.max_usd))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
@@ -122,12 +123,14 @@ class Runner:
                 self.outcome.released = stage.summary(Store(self.folder / STORE).get(result))
 
 
-def _run_asking(model: ModelSpec, jobs: list[Job], folder: Path, keys: Mapping[str, str]) -> Iterator[Done]:
+def _run_asking(
+    model: ModelSpec, jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
+) -> Iterator[Done]:
     """Runs jobs that ask a model in threads of this process: its limits hold for the build, not for a process."""
     if not jobs:
         return
     with (
-        Session([model], folder / REPLIES_FILE, keys) as session,
+        Session([model], folder / REPLIES_FILE, keys, money=money) as session,
         ThreadPoolExecutor(min(model.concurrency, len(jobs))) as threads,
     ):
         ask = partial(session.ask, model.name)

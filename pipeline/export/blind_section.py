@@ -14,9 +14,9 @@ Row = Mapping[str, Any]
 _NOTHING: Final = "**No question was removed for being answered without its video.**"
 
 
-def blind_section(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
-    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo` as dictionaries."""
-    lines = ["## Without the video", "", *_about_panel(rows, settings)]
+def blind_section(rows: Sequence[Row], settings: Mapping[str, Any], models: Sequence[Row]) -> list[str]:
+    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo`, ``models`` `blind.totals.ModelTotals`."""
+    lines = ["## Without the video", "", *_about_panel(rows, settings), *_costs(models, settings["prices_of"])]
     if settings["prune"] is None:
         lines += ["No bias pruning was run: `pruned` is False throughout.", ""]
     else:
@@ -35,7 +35,7 @@ def blind_section(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]
 def _about_panel(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
     models = settings["blind"]["models"]
     if not rows or not any(row["voters"] for row in rows):
-        return ["Nobody was asked without the video: no question was removed for that.", ""]
+        return _nobody(models)
     names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
     lines = [
         f"{len(names)} {'model' if len(names) == 1 else 'models'} answered every question without its video: "
@@ -61,6 +61,30 @@ def _about_panel(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
         if len(panel) < 3:
             lines.append(f"A panel of {len(panel)} is small; at least three models are recommended.")
     return [*lines, "", *_troubles(rows)]
+
+
+def _nobody(models: Sequence[Row]) -> list[str]:
+    """Nobody answered: nobody was to, or too much of the asking failed."""
+    panel = [model["name"] for model in models if model["provider"] != "embedded"]
+    if not panel:
+        return ["Nobody was asked without the video: no question was removed for that.", ""]
+    return [f"{_NOTHING} No verdict: of the panel ({', '.join(panel)}) some model failed for too many questions.", ""]
+
+
+def _costs(models: Sequence[Row], prices_of: str) -> list[str]:
+    """What the replies of hosted models took."""
+    lines = []
+    for model in models:
+        if model["provider"] in {"embedded", "replay"}:
+            continue
+        usd = model["cost_usd"]
+        price = "of unknown price" if usd is None else f"{usd:.2f} USD at prices of {prices_of}"
+        untold = f", {model['untold']} of unknown length" if model["untold"] else ""
+        lines.append(
+            f"- {model['model']}: {model['requests']} replies{untold}, {model['input_tokens']} tokens read and "
+            f"{model['output_tokens']} written, {price}."
+        )
+    return [*lines, ""] if lines else []
 
 
 def _attackers(rows: Sequence[Row]) -> list[str]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.totals import ModelTotals
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
@@ -40,6 +41,7 @@ class Released(BaseModel):
     flags: dict[str, int]
     findings: list[list[str]]  # scene, name, severity, message
     blind: list[WithoutVideo]
+    models: list[ModelTotals]
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,14 @@ class Blind:
         filtered: per question, why it is removed (`blind.filtering.FILTERED`); None where nothing was looked at.
         pruned: per question that stays, the round in which it leaves `debiased`; None where nothing was pruned.
         summary: what it all comes to per task, from the selected questions.
+        models: what the replies of each model come to.
     """
 
     replies: pa.Table | None = None
     filtered: pa.Table | None = None
     pruned: pa.Table | None = None
     summary: Callable[[pa.Table], list[WithoutVideo]] = lambda asked: []
+    models: tuple[ModelTotals, ...] = ()
 
 
 def write_release(
@@ -82,7 +86,7 @@ def write_release(
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
         tables = _tables(sorted_out.kept, scenes, settings, blind, benchmark)
-        summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered))
+        summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
@@ -173,6 +177,7 @@ def _summary(
     reasons: Counter[tuple[str, str]],
     scenes: Sequence[AnyScene],
     blind: Sequence[WithoutVideo],
+    models: Sequence[ModelTotals],
 ) -> dict[str, Any]:
     rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
     chosen = rows[rows["options"].notna()]
@@ -187,6 +192,7 @@ def _summary(
         "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
         "findings": [[s.id, f.name, f.severity, f.message] for s in scenes for f in s.findings],
         "blind": [row.model_dump() for row in blind],
+        "models": [row.model_dump() for row in models],
     }
 
 

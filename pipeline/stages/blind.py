@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.blind.config import NO_OPTIONS
+from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import QUESTIONS, asked_in
 from pipeline.engine.given import REPLIES_FILE, Given
@@ -17,10 +18,18 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.llm.base import ModelSpec
 
+_REMEDY: Final = "run again: only what failed is asked; or raise max_usd, or blind.max_failed, or leave the model out"
+
 
 def run(given: Given) -> bytes:
-    """Every reply of every model (`blind.ask.REPLIES`)."""
+    """Every reply of every model (`blind.ask.REPLIES`).
+
+    Raises RawDataError where a model failed for too many questions: the replies that came are kept, but there is no
+    verdict, and the release is written as one that nobody was asked for.
+    """
     from pipeline.blind.ask import ask  # model packages take a second to start
+    from pipeline.blind.totals import no_verdict
+    from pipeline.llm.till import Money
 
     config = given.config.blind
     asked = ask(
@@ -30,7 +39,11 @@ def run(given: Given) -> bytes:
         given.keys,
         config,
         lambda model, done, total: given.progress(f"blind {model}", done, total),
+        money=Money(max_usd=given.config.max_usd),
     )
+    why = no_verdict(asked.totals, config.max_failed)
+    if why is not None:
+        raise RawDataError(given.folder / REPLIES_FILE, "models_missing", why, _REMEDY)
     return table_bytes(asked.replies)
 
 
@@ -47,7 +60,10 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
     prompts = {form: load_prompt(name).version for form, name in sorted(PROMPTS.items())}
     models = [model.identity() for model in config.blind.models]
-    return config.blind.model_dump(mode="json", exclude={"remove", "models"}) | {"models": models, "prompts": prompts}
+    return config.blind.model_dump(mode="json", exclude={"remove", "models", "max_failed"}) | {
+        "models": models,
+        "prompts": prompts,
+    }
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:

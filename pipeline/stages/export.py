@@ -27,6 +27,8 @@ def run(given: Given) -> bytes:
     """Writes the release folder; the result is its summary (`Released` as JSON)."""
     from pipeline.blind.report import without_video  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
+    from pipeline.blind.totals import totals_of
+    from pipeline.llm.till import NO_CAP
 
     replies, filtered, pruned = (given.table(stage) for stage in ("blind", "filter", "prune"))
 
@@ -36,7 +38,8 @@ def run(given: Given) -> bytes:
         verdicts = [] if replies is None else rule(asked, replies, given.config.blind)
         return without_video(asked, filtered, pruned, verdicts)
 
-    blind = Blind(replies, filtered, pruned, summary)
+    models = () if replies is None else totals_of(given.config.blind.models, replies, NO_CAP)
+    blind = Blind(replies, filtered, pruned, summary, models)
     scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
     benchmark = BENCHMARKS[given.settings["benchmark"]]
     folder = given.folder / RELEASE
@@ -58,10 +61,16 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
-    settings = config.model_dump(exclude={"roots", "written", "video"}, mode="json")
+    from pipeline.llm.prices import load_prices, price_of
+
+    settings = config.model_dump(exclude={"roots", "written", "video", "max_usd"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["author"]["model"] = config.author.model.identity() if config.author.model else None
-    return settings | {"rules": config.generate.resolved_rules().model_dump()}
+    table = load_prices()
+    known = {model.name: price_of(model, table) for model in config.blind.models}
+    prices = {name: price.model_dump() if price else None for name, price in known.items()}
+    rules = config.generate.resolved_rules().model_dump()
+    return settings | {"rules": rules, "prices": prices, "prices_of": table.as_of}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

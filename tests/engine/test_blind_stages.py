@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from flows.show_money import spending_table
 from pipeline.blind.ask import ask
 from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError
@@ -22,6 +23,7 @@ from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
+from pipeline.stages.asking import forecast_of
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.blind.test_ask import Scripted
@@ -181,11 +183,11 @@ def test_a_second_build_asks_nothing(selected: tuple[Path, pa.Table], tmp_path: 
 
 def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
-    made.build()
+    made.build(max_failed=0.5)
     failed = {row["id"] for row in made.release("blind") if row["failure"] == "not_recorded"}
     assert 0 < len(failed) < len(made.questions)
     assert failed <= {row["id"] for row in made.release("data")}
-    assert whys(made.build())["blind"] == {"missing"}, "asked again, since replies are missing"
+    assert whys(made.build(max_failed=0.5))["blind"] == {"missing"}, "asked again, since replies are missing"
     whole = recorded(selected, tmp_path / "out", sure=right, too=right)
     assert whys(whole.build())["blind"] == {"config"}, "another recording is another model"
     assert whys(whole.build())["blind"] == {"reused"}
@@ -285,11 +287,59 @@ def test_a_stage_over_all_scenes_needs_a_build_before_it(stage: str, many: Path,
 
 def test_requests_that_failed_are_told(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
-    made.build()
+    made.build(max_failed=0.5)
     failed = sum(row["failure"] is not None for row in made.release("blind"))
     assert failed
     told = f"- sure: {failed} requests failed, 0 replies hold no answer."
     assert told in (made.out / "release" / "README.md").read_text()
+
+
+def test_a_panel_with_a_model_missing_has_no_verdict(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    """What the others answered removes nothing; the next build asks again and has its verdict."""
+    made = recorded(selected, tmp_path / "out", sure=right, most=mostly, rare=only_on_rare_ids)
+    outcome = made.build()
+    (left_out,) = outcome.quarantine
+    assert (left_out.stage, left_out.finding) == ("blind", "models_missing")
+    assert left_out.message.startswith("no verdict: 1 of 3 models is missing: rare gave no reply to ")
+    assert "not_recorded" in left_out.message
+    assert {row["id"] for row in made.release("data")} == {row["id"] for row in made.questions}
+    assert not (made.out / "release" / "blind").exists()
+    card = (made.out / "release" / "README.md").read_text()
+    assert "**No question was removed for being answered without its video.** No verdict: of the panel" in card
+    again = made.build(max_failed=0.5)
+    assert again.quarantine == []
+    assert len(made.release("data")) < len(made.questions)
+
+
+def test_what_hosted_models_cost_is_told_and_capped(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
+    meta, questions = selected
+    with running() as server:
+        model = {"provider": "openai", "model": "plain", "base_url": f"{server.address}/v1", "max_tokens": 4}
+        model |= {"price": {"input": 1000.0, "output": 10000.0}}  # 4 cents a reply
+        sections: dict[str, Any] = {"generate": TASKS, "blind": {"models": [model], "orders": 1}}
+        config = config_of(meta, **sections)
+        assert forecast_of(config, tmp_path / "out") is None, "there are no questions yet"
+        capped = build(meta, tmp_path / "out", **sections, max_usd=1.0)
+        assert [q.finding for q in capped.quarantine] == ["models_missing"]
+        assert "budget" in capped.quarantine[0].message
+        sent = len(server.records())
+        assert 0.04 * sent <= 1.0
+        forecast = forecast_of(config, tmp_path / "out")
+        assert forecast is not None
+        assert (forecast[0].requests, forecast[0].kept) == (questions.num_rows, sent)
+        assert forecast[0].output_tokens == 2 * forecast[0].asked
+        before = forecast[0].most_usd
+        outcome = build(meta, tmp_path / "out", **sections)
+        assert outcome.released is not None
+        (told,) = outcome.released.models
+        assert (told.requests, told.cost_usd) == (questions.num_rows, pytest.approx(0.04 * questions.num_rows))
+        assert before is not None
+        assert before >= 0.04 * (questions.num_rows - sent)
+    card = (tmp_path / "out" / "release" / "README.md").read_text()
+    assert f"- plain: {questions.num_rows} replies, {20 * questions.num_rows} tokens read" in card
+    table = spending_table(config, tmp_path / "out")
+    assert table is not None
+    assert table.row_count == 1
 
 
 def test_names_of_models_are_their_own() -> None:
@@ -310,7 +360,7 @@ def test_the_columns_of_urban_questions_can_be_tested_too(tmp_path: Path) -> Non
 def test_no_key_is_in_anything_that_is_written(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     key = "sk-" + "planted" * 4
     model = {"provider": "openai", "model": "big", "base_url": "http://127.0.0.1:9/v1", "key_env": "MY_KEY"}
-    config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}]})
+    config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}], "max_failed": 1})
     Builder(config, tmp_path / "out", keys={"MY_KEY": key}).build()
     replies = pq.read_table(tmp_path / "out" / "release" / "blind" / "test-00000-of-00001.parquet").to_pylist()
     assert {row["failure"] for row in replies} != {None}, "nobody listens there"

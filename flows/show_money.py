@@ -1,0 +1,67 @@
+"""What models cost: before a build, and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from pipeline.blind.forecast import Forecast
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import REPLIES_FILE
+from pipeline.llm.base import ModelSpec
+from pipeline.llm.cache import spent_in
+from pipeline.llm.prices import load_prices, price_of
+
+UNKNOWN = "unknown"
+
+
+def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
+    """What stage `blind` would ask."""
+    title = f"What asking would take (USD at prices of {load_prices().as_of}; {caps})"
+    table = Table("model", title=title, title_justify="left")
+    for name in ("requests", "kept", "to ask", "tokens to read", "to write", "USD", "USD at most"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        writes = UNKNOWN if row.output_tokens is None else f"~{row.output_tokens:,}"
+        counts = (f"{row.requests:,}", f"{row.kept:,}", f"{row.asked:,}", f"~{row.input_tokens:,}", writes)
+        table.add_row(row.model, *counts, _usd(row.likely_usd), _usd(row.most_usd))
+    return table
+
+
+def spending_table(config: BuildConfig, folder: Path) -> Table | None:
+    """What was paid in all builds of a folder; None where no hosted model was asked."""
+    models = {model.name: model for model in models_of(config) if model.provider not in {"embedded", "replay"}}
+    spent = spent_in(folder / REPLIES_FILE)
+    prices = load_prices()
+    title = f"Spent on models in all runs (USD at prices of {prices.as_of}; {caps_of(config)})"
+    table = Table("model", title=title, title_justify="left")
+    for name in ("replies paid", "tokens read", "written", "USD", "of it assumed"):
+        table.add_column(name, justify="right")
+    for name, model in models.items():
+        rows = [row for row in spent if row.name == name]
+        if not rows:
+            continue
+        known = price_of(model, prices) is not None
+        usd, assumed = sum(row.usd for row in rows), sum(row.usd for row in rows if not row.told)
+        read, written = (sum(getattr(row.usage, f"{kind}_tokens") for row in rows) for kind in ("input", "output"))
+        money = (_usd(usd), _usd(assumed) if assumed else "") if known else (UNKNOWN, "")
+        table.add_row(name, f"{sum(row.requests for row in rows):,}", f"{read:,}", f"{written:,}", *money)
+    return table if table.row_count else None
+
+
+def models_of(config: BuildConfig) -> list[ModelSpec]:
+    """All models that a build asks."""
+    return [*config.blind.models, *([config.author.model] if config.author.model else [])]
+
+
+def caps_of(config: BuildConfig) -> str:
+    """The caps of a build, in words."""
+    own = [f"{model.name} {model.max_usd:g}" for model in models_of(config) if model.max_usd is not None]
+    whole = [] if config.max_usd is None else [f"all {config.max_usd:g}"]
+    return f"caps: {', '.join([*own, *whole])}" if own or whole else "no cap: see --max-usd"
+
+
+def _usd(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}" if value >= 1 or value == 0 else f"{value:.4f}"

@@ -1,0 +1,29 @@
+"""What stage `blind` of a build would ask now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.blind.forecast import Forecast, forecasts
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.engine.again import last_outputs
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import REPLIES_FILE, STORE
+from pipeline.engine.manifest import read_manifest
+from pipeline.engine.store import Store
+from pipeline.llm.till import Money
+
+
+def forecast_of(config: BuildConfig, folder: Path) -> list[Forecast] | None:
+    """By the questions that the last build selected; None where there are none yet."""
+    selected = last_outputs(read_manifest(folder)).get("select", {})
+    if not selected:
+        return None
+    store = Store(folder / STORE)
+    tables = [asked_in(read_table(store.get(result))) for _, result in sorted(selected.items())]
+    questions = pa.concat_tables([QUESTIONS.empty_table(), *tables])
+    money = Money(max_usd=config.max_usd)
+    return forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money)
