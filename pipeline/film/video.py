@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 Image = npt.NDArray[np.uint8]
 SIZE: Final = (640, 480)  # width, height (VSI-Bench, appendix B.1)
-FRAMES_PER_SECOND: Final = {"scannet": 24, "scannetpp": 30, "arkitscenes": 30}  # appendix B.1
-DEFAULT_FRAMES_PER_SECOND: Final = 30
 _INSTANT_S: Final = 1e-9
 _OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1", "x264-params": "threads=1:sliced-threads=0"}
 

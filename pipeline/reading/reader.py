@@ -11,6 +11,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.footage import Footage
+from pipeline.reading.wants import Want
 
 if TYPE_CHECKING:
     from pipeline.reading.files import SceneFiles
@@ -52,6 +53,16 @@ class Reader(Protocol):
 
     name: str
     version: int
+
+    @property
+    def video_fps(self) -> int:
+        """Frames per second of the standardised video of its scenes."""
+        ...
+
+    @property
+    def wants(self) -> tuple[Want, ...]:
+        """The files that it looks for in a scene's folder, and what each one missing costs."""
+        ...
 
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code: options, digests of tables of categories."""

@@ -10,7 +10,7 @@ from typing import Final
 from pipeline.core.files import write_atomically
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.video import DEFAULT_FRAMES_PER_SECOND, FRAMES_PER_SECOND, at_pace, encode
+from pipeline.film.video import at_pace, encode
 from pipeline.worlds.registry import read_scene
 
 VIDEOS: Final = "videos"  # folder of a build
@@ -23,7 +23,7 @@ def run(given: Given) -> bytes:
     footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
-    fps = FRAMES_PER_SECOND.get(scene.dataset, DEFAULT_FRAMES_PER_SECOND)
+    fps = raw.reader.video_fps
     turn = scene.video.turn_deg if scene.video else 0
     encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn)
     name = f"{VIDEOS}/{scene.id}.mp4"

@@ -45,6 +45,8 @@ class Episodes:
 
     name = "openfly"
     version = 1
+    video_fps = 30
+    wants = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""

@@ -28,6 +28,7 @@ from pipeline.reading.folders import SAFE_NAME, Layout, digest_files, list_scene
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.wants import Want
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
 from pipeline.worlds.flight.readers.cards import folders, of_recording, recordings
 from pipeline.worlds.flight.readers.flight_files import (
@@ -61,6 +62,14 @@ def _names_its_log(folder: Path) -> bool:
     return isinstance(settings, FlightSettings) and settings.log is not None
 
 
+WANTS: Final = (
+    Want("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", needed=True),
+    Want("settings", ("flight.yaml",), "no goal, no route, no camera"),
+    Want("video", ("video.*",), NO_VIDEO),
+    Want("landmarks", ("*.geojson", "*.pbf", "*.osm", "*.json"), "no question about landmarks, unless in the root"),
+)
+
+
 LAYOUT: Final = Layout(
     dataset=DEFAULT_DATASET,
     tops=(("",),),
@@ -76,6 +85,8 @@ class Flights:
 
     name = "flights"
     version = 1
+    video_fps = 30
+    wants = WANTS
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""

@@ -24,6 +24,7 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing
+from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.arkit_film import FOLDS, Film, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -41,6 +42,33 @@ SCENE_NAME: Final = re.compile(r"\d{8}", re.ASCII)  # a video even where its fil
 def _is_scene(folder: Path) -> bool:
     name, parts = folder.name, (ANNOTATION, MESH, "{}_frames")
     return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).exists() for part in parts)
+
+
+WANTS: Final = (
+    Want("mesh", ("{}_3dod_mesh.ply",), NO_SCENE, needed=True),
+    Want("annotation", ("{}_3dod_annotation.json",), NO_SCENE, needed=True),
+    Want(
+        "trajectory", ("{}_frames/lowres_wide.traj", "lowres_wide.traj", "{}_frames/color.traj", "color.traj"), NO_SIGHT
+    ),
+    Want(
+        "intrinsics",
+        ("{}_frames/*_intrinsics/*.pincam", "*_intrinsics/*.pincam", "{}_frames/*_intrinsics.zip"),
+        NO_SIGHT,
+    ),
+    Want(
+        "pictures",
+        (
+            "{}_frames/lowres_wide/*.png",
+            "{}_frames/vga_wide/*.png",
+            "lowres_wide/*.png",
+            "vga_wide/*.png",
+            "{}_frames/*wide.zip",
+            "*.mov",
+        ),
+        NO_VIDEO,
+    ),
+    Want("depth", ("{}_frames/lowres_depth/*.png", "lowres_depth/*.png", "{}_frames/lowres_depth.zip"), NO_DEPTH),
+)
 
 
 LAYOUT: Final = Layout(
@@ -66,6 +94,8 @@ class ARKitScenes:
     split: str | None = None
     name = "arkitscenes"
     version = 1
+    video_fps = 30  # VSI-Bench, appendix B.1
+    wants = WANTS
 
     def __post_init__(self) -> None:
         if self.split is not None and self.split not in FOLDS:

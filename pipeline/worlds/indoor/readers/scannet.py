@@ -27,12 +27,12 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import Listing
+from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.alignment import INFO, alignment, scan_info
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
-from pipeline.worlds.indoor.readers.label_images import LabelZipError, ObjectImages, check_labels, open_labels
 from pipeline.worlds.indoor.readers.meshes import load_mesh, transformed
 from pipeline.worlds.indoor.readers.objects import Instance, assemble, curated, label_vertices
 from pipeline.worlds.indoor.readers.rooms import measure_room
@@ -43,7 +43,6 @@ MESH: Final = "{}_vh_clean_2.ply"
 SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"
 AGGREGATION: Final = "{}.aggregation.json"
 SENS: Final = "{}.sens"
-LABELS: Final = "{}_2d-instance-filt.zip"
 EXPORTS: Final = ("", "exported/")
 SCENE_NAME: Final = re.compile(r"scene\d{4}_\d{2}", re.ASCII)  # a scan even where its files are not here
 MIN_VERTICES: Final = 4  # fewer do not span a box
@@ -55,11 +54,21 @@ def _is_scene(folder: Path) -> bool:
     return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).is_file() for part in parts)
 
 
+WANTS: Final = (
+    Want("mesh", ("{}_vh_clean_2.ply",), NO_SCENE, needed=True),
+    Want("segments", ("{}_vh_clean_2.0.010000.segs.json",), NO_SCENE, needed=True),
+    Want("aggregation", ("{}.aggregation.json",), NO_SCENE, needed=True),
+    Want("scan facts", ("{}.txt",), "no axisAlignment: see what the reader says of the scene"),
+    Want("frames", ("{}.sens", "pose/*.txt", "exported/pose/*.txt"), f"{NO_SIGHT}; {NO_VIDEO}"),
+    Want("depth", ("{}.sens", "depth/*.png", "exported/depth/*.png"), NO_DEPTH),
+)
+
+
 LAYOUT: Final = Layout(
     dataset="scannet",
     tops=(("", "scans"),),
     is_scene=_is_scene,
-    main_files=lambda name: tuple(p.format(name) for p in (AGGREGATION, MESH, SEGMENTS, INFO, SENS, LABELS)),
+    main_files=lambda name: tuple(p.format(name) for p in (AGGREGATION, MESH, SEGMENTS, INFO, SENS)),
     expected="ScanNet's folder scans/, with one folder per scan, or the folder above it",
 )
 
@@ -87,6 +96,8 @@ class ScanNet:
     box_fit: BoxFit = "gravity"
     name = "scannet"
     version = 1
+    video_fps = 24  # VSI-Bench, appendix B.1
+    wants = WANTS
 
     def __post_init__(self) -> None:
         if self.box_fit not in BOX_FITS:
@@ -111,7 +122,6 @@ class ScanNet:
         scan = self._scan_of(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
-        check_labels(files, files.folder / LABELS.format(files.name), findings)
         return IndoorScene(
             id=files.scene,
             dataset=files.dataset,
@@ -135,20 +145,6 @@ class ScanNet:
         """See `Reader.footage`."""
         film = _film_of(files, _info_of(files), Findings())
         return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
-
-    def object_images(self, files: SceneFiles, scene: IndoorScene) -> ObjectImages | None:
-        """The dataset's own instance images of a scene, or None where they are not there or cannot be read."""
-        path = files.folder / LABELS.format(files.name)
-        try:
-            labels = open_labels(path) if path.is_file() else None
-        except LabelZipError:
-            labels = None
-        if labels is None:
-            return None
-        scan = self._scan_of(files, Findings())
-        owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
-        object_of = {i.number: int(owner[i.vertices[0]]) for i in scan.instances if i.vertices is not None}
-        return ObjectImages(labels, object_of)
 
     def _scan_of(self, files: SceneFiles, findings: Findings) -> _Scan:
         return files.once("scan", lambda found: self._scan(files, load_curation(self.name), found), findings)

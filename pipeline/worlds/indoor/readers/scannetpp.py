@@ -24,6 +24,7 @@ from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing
+from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.benchmark_map import benchmark_map, map_bytes
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -46,6 +47,16 @@ def _is_scene(folder: Path) -> bool:
     return bool(SCENE_NAME.fullmatch(folder.name)) or any((folder / part).is_file() for part in parts)
 
 
+WANTS: Final = (
+    Want("mesh", ("scans/mesh_aligned_0.05.ply",), NO_SCENE, needed=True),
+    Want("segments", ("scans/segments.json",), NO_SCENE, needed=True),
+    Want("annotation", ("scans/segments_anno.json",), NO_SCENE, needed=True),
+    Want("poses", ("iphone/pose_intrinsic_imu.json", "iphone/colmap/images.txt", "dslr/colmap/images.txt"), NO_SIGHT),
+    Want("video", ("iphone/rgb.mp4", "iphone/rgb.mkv", "iphone/rgb/*", "dslr/resized_undistorted_images/*"), NO_VIDEO),
+    Want("depth", ("iphone/depth.bin", "iphone/depth/*"), NO_DEPTH),
+)
+
+
 LAYOUT: Final = Layout(
     dataset="scannetpp",
     tops=(("", "data"),),
@@ -66,6 +77,8 @@ class ScanNetPP:
     split: str | None = None
     name = "scannetpp"
     version = 1
+    video_fps = 30  # VSI-Bench, appendix B.1
+    wants = WANTS
 
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code."""

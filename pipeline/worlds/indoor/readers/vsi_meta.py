@@ -34,6 +34,8 @@ class VsiMeta:
 
     name = "vsi_meta"
     version = 1
+    video_fps = 30
+    wants = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""

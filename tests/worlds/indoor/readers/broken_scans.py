@@ -9,7 +9,6 @@ import json
 import random
 import re
 import struct
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,20 +223,6 @@ def exported(then: Spoil) -> Spoil:
         then(folder)
 
     return spoil
-
-
-def zipped(*names: str) -> Spoil:
-    """An instance zip with more members."""
-
-    def spoil(folder: Path) -> None:
-        with zipfile.ZipFile(folder / f"{SCANNET}_2d-instance-filt.zip", "a") as archive:
-            for name in names:
-                archive.writestr(name, b"\x89PNG")
-
-    return spoil
-
-
-# ScanNet++ and ARKitScenes
 
 
 def box(number: int, **changes: Any) -> Callable[[Any], None]:
@@ -585,15 +570,6 @@ FINDINGS: dict[str, Found] = {
     "frames without a pose": Found("scannet", new_sens(lose(0, 3)), "pose_not_finite", "note", "frames", 2),
     "no frames": Found("scannet", remove("*.sens"), "no_frames", "note", "video", 0),
     "upside down": Found("scannet", new_sens(upside_down), "video_not_upright", "note", "video", 180),
-    "zip with a way out": Found(
-        "scannet",
-        zipped("../../evil.png", "instance-filt/../9.png", "/etc/0.png"),
-        "refused_zip_member",
-        "note",
-        "label images",
-        3,
-    ),
-    "zip no zip": Found("scannet", edit_raw("*.zip", lambda b: b"no zip"), "unreadable_zip", "note", "label images"),
     "box beside its instance": Found(
         "scannetpp", edit_json(ANNO, box(1, centroid=[2.2, 2.0, 0.45])), "box_misses_mesh", "doubt", "chair", 0.0
     ),

@@ -69,7 +69,7 @@ def test_all_scenes_are_there(scenes: dict[str, IndoorScene]) -> None:
 def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     category = load_curation(scene.dataset).category
-    expected = Counter(category[p.label] for p in planted_scene.facts.objects if p.label in category)
+    expected = Counter(category[p.label] for p in planted_scene.objects if p.label in category)
     assert scene.facts.counts == dict(expected)
     pieces = [planted(item, planted_scene) for item in scene.facts.objects]
     assert len({piece.index for piece in pieces}) == len(pieces)  # each object another piece

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import struct
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.registry import configured
-from tests.worlds.indoor.readers.broken_scans import edit_json, export, info, zipped
+from tests.worlds.indoor.readers.broken_scans import edit_json, export, info
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     ROOM,
@@ -188,45 +187,6 @@ def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
     assert footage.fps == 10.0
     brightness = [image.mean() for image in footage.frames()]
     assert brightness == pytest.approx([20, 25, 30, 35, 40, 45], abs=2)
-
-
-def test_instance_images_speak_of_objects(tiny: Path) -> None:
-    root, reader = tiny / "scannet", ScanNet()
-    ref = only_scene(reader, root)
-    images = reader.object_images(SceneFiles(root, ref), reader.read(SceneFiles(root, ref)))
-    assert images is not None
-    objects = images.objects(2)
-    assert objects is not None
-    # Columns: objectId 0, the desk; objectId 2, the second chair; objectId 4, the floor; nothing.
-    assert [objects[0, column] for column in (5, 15, 25, 40)] == [3, 1, -1, -1]
-    assert images.objects(77) is None
-
-
-def test_a_zip_is_read_without_trusting_it(copied: Copied, tmp_path: Path) -> None:
-    root, reader = copied("scannet"), ScanNet()
-    folder = root / "scans" / SCANNET
-    zipped("../../../evil.png", "instance-filt/000003.png", "instance-filt\\4.png", "instance-filt/1.png.exe")(folder)
-    before = sorted(p for p in tmp_path.rglob("*"))
-    scene = read_only("scannet", root)
-    note = next(f for f in scene.findings if f.name == "refused_zip_member")
-    assert note.measured == 4
-    assert "../../../evil.png" in note.message
-    images = reader.object_images(SceneFiles(root, only_scene(reader, root)), scene)
-    assert images is not None
-    assert sorted(images.labels.members) == list(range(6))
-    assert sorted(p for p in tmp_path.rglob("*")) == before  # nothing was extracted
-
-
-def test_a_zip_bomb_is_none(copied: Copied) -> None:
-    root, reader = copied("scannet"), ScanNet()
-    path = root / "scans" / SCANNET / f"{SCANNET}_2d-instance-filt.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("instance-filt/0.png", b"\0" * (20 * 2**20))
-    scene = read_only("scannet", root)
-    assert [f.name for f in scene.findings] == ["refused_zip_member"]
-    images = reader.object_images(SceneFiles(root, only_scene(reader, root)), scene)
-    assert images is not None
-    assert images.objects(0) is None
 
 
 def test_times_are_those_of_the_video_where_frames_are_missing(copied: Copied) -> None:

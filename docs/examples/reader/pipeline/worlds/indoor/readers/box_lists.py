@@ -29,6 +29,8 @@ class BoxLists:
 
     name = "box_lists"
     version = 1
+    video_fps = 30
+    wants = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`: there are no options."""
