@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 
 
-def bearing_deg(origin: FloatArray, facing: FloatArray, target: FloatArray) -> FloatArray:
+def leftward_deg(origin: FloatArray, facing: FloatArray, target: FloatArray) -> FloatArray:
     """Bearing of ``target`` for someone at ``origin`` who looks at ``facing``; 90 is to the left.
 
     All inputs (..., 2) or (..., 3), metres, z ignored; the shapes broadcast. Undefined (0) where two points

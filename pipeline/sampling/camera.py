@@ -26,7 +26,7 @@ _SWAY_HZ: Final = 0.37
 TURN_BY_SKY: Final = {"Up": 0, "Left": 90, "Down": 180, "Right": 270}
 
 
-class View(NamedTuple):
+class CameraView(NamedTuple):
     """Where the camera stands, plan frame, and where it looks: yaw counter-clockwise from +x, pitch up, degrees."""
 
     x: float
@@ -55,7 +55,7 @@ class Lens:
         return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
 
 
-def film(views: tuple[View, ...], fps: int, turn_deg: int, who: str) -> FloatArray:
+def film(views: tuple[CameraView, ...], fps: int, turn_deg: int, who: str) -> FloatArray:
     """Poses plan_T_camera (N, 4, 4) of a recording at ``fps`` frames per second.
 
     The camera goes from view to view, slowing down at each. Frames need a clockwise turn of ``turn_deg`` to be

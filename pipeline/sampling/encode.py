@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pipeline.sampling.meshes import Mesh
+from pipeline.sampling.meshes import SampleMesh
 
 JPEG_QUALITY: Final = 88
 VIDEO_CRF: Final = "20"  # of x264: constant quality, well above what 640x480 players need
@@ -21,7 +21,7 @@ _ZIP_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _FACE: Final = np.dtype([("n", "u1"), ("vertex_indices", "<i4", 3)])
 
 
-def ply_bytes(mesh: Mesh, alpha: bool) -> bytes:
+def ply_bytes(mesh: SampleMesh, alpha: bool) -> bytes:
     """Binary little-endian PLY with vertex colours, laid out as ScanNet's ``_vh_clean_2.ply``."""
     channels = ["red", "green", "blue", *(["alpha"] if alpha else [])]
     vertices = np.zeros(len(mesh.vertices), [*((c, "<f4") for c in "xyz"), *((c, "u1") for c in channels)])

@@ -21,7 +21,7 @@ _TILE_SHADE: Final = 0.9
 
 
 @dataclass(frozen=True)
-class Mesh:
+class SampleMesh:
     """A triangle mesh whose vertices know what they belong to.
 
     Attributes:
@@ -42,17 +42,17 @@ class Mesh:
         """Owner (F,) of each face."""
         return self.owner[self.faces[:, 0]]
 
-    def moved(self, transform: FloatArray) -> Mesh:
+    def moved(self, transform: FloatArray) -> SampleMesh:
         """The mesh under a rigid transform (4, 4)."""
-        return Mesh(moved(transform, self.vertices), self.faces, self.colors, self.owner, self.segment)
+        return SampleMesh(moved(transform, self.vertices), self.faces, self.colors, self.owner, self.segment)
 
 
-def join(parts: list[tuple[trimesh.Trimesh, int, ColorArray]]) -> Mesh:
+def join(parts: list[tuple[trimesh.Trimesh, int, ColorArray]]) -> SampleMesh:
     """One mesh of parts, each with its owner and the colours (V, 3) of its vertices."""
     counts = [len(mesh.vertices) for mesh, _, _ in parts]
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     whole = cast(trimesh.Trimesh, trimesh.util.concatenate([mesh for mesh, _, _ in parts]))
-    return Mesh(
+    return SampleMesh(
         vertices=np.asarray(whole.vertices, dtype=np.float64),
         faces=np.asarray(whole.faces, dtype=np.int32),
         colors=np.concatenate([color for _, _, color in parts]),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.angles import bearing_deg, margin_below_deg, margin_deg
+from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
 
 HALVES = (0.0, 135.0, 225.0)
 QUADRANTS = (0.0, 90.0, 180.0, 270.0)
@@ -21,7 +21,7 @@ def _towards(bearing: float, facing: float, distance_m: float = 2.0) -> np.ndarr
 @pytest.mark.parametrize("bearing", BOUNDARY_BEARINGS)
 def test_bearing_is_counter_clockwise_from_the_facing_direction(bearing: float, facing: float) -> None:
     origin = np.array([3.0, -2.0])
-    found = bearing_deg(origin, origin + _towards(0.0, facing), origin + _towards(bearing, facing))
+    found = leftward_deg(origin, origin + _towards(0.0, facing), origin + _towards(bearing, facing))
     assert abs((found - bearing + 180.0) % 360.0 - 180.0) < 1e-9
     assert 0.0 <= found < 360.0
 
@@ -31,28 +31,28 @@ def test_bearing_is_counter_clockwise_from_the_facing_direction(bearing: float, 
     [((1, 0), 0.0), ((1, 1), 45.0), ((0, 1), 90.0), ((-1, 0), 180.0), ((0, -1), 270.0), ((1, -1), 315.0)],
 )
 def test_left_is_ninety_degrees(target: tuple[float, float], bearing: float) -> None:
-    found = bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array(target, dtype=float))
+    found = leftward_deg(np.zeros(2), np.array([1.0, 0.0]), np.array(target, dtype=float))
     assert found == bearing
 
 
 def test_height_does_not_count() -> None:
     origin, facing, target = np.array([0.0, 0.0, 9.0]), np.array([1.0, 0.0, -4.0]), np.array([0.0, 1.0, 77.0])
-    assert bearing_deg(origin, facing, target) == 90.0
+    assert leftward_deg(origin, facing, target) == 90.0
 
 
 @pytest.mark.parametrize("y", [-1e-17, -1e-300, -5e-324, -0.0, 0.0])
 def test_just_right_of_ahead_wraps_to_zero_and_never_to_360(y: float) -> None:
-    assert bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, y])) == 0.0
+    assert leftward_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, y])) == 0.0
 
 
 def test_a_visible_turn_to_the_right_stays_below_360() -> None:
-    found = bearing_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, -1e-12]))
+    found = leftward_deg(np.zeros(2), np.array([1.0, 0.0]), np.array([1.0, -1e-12]))
     assert 359.9999 < found < 360.0
 
 
 def test_shapes_broadcast() -> None:
     here, there = np.zeros((5, 1, 3)), np.ones((5, 1, 3))
-    assert bearing_deg(here, there, np.ones((5, 8, 3))).shape == (5, 8)
+    assert leftward_deg(here, there, np.ones((5, 8, 3))).shape == (5, 8)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_turning_and_moving_the_world_changes_no_bearing(
     bearing: float, turn: float, x: float, y: float, distance_m: float
 ) -> None:
     origin = np.array([x, y])
-    found = bearing_deg(origin, origin + _towards(0.0, turn), origin + _towards(bearing, turn, distance_m))
+    found = leftward_deg(origin, origin + _towards(0.0, turn), origin + _towards(bearing, turn, distance_m))
     assert abs((found - bearing + 180.0) % 360.0 - 180.0) < 1e-6
-    mirrored = bearing_deg(
+    mirrored = leftward_deg(
         origin * [-1, 1],
         (origin + _towards(0.0, turn)) * [-1, 1],
         (origin + _towards(bearing, turn, distance_m)) * [-1, 1],

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from pipeline.core.schema import Origin
-from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion, View
+from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion, Sighting
 from pipeline.worlds.flight.samples.truth import (
     FlightTruth,
     PlantedLandmark,
@@ -88,7 +88,7 @@ def _moves(motion: Motion) -> tuple[PlantedMove, ...]:
 
 
 def _landmark(index: int, mark: Landmark, motion: Motion) -> PlantedLandmark:
-    views: tuple[View, ...] = motion.views or ()
+    views: tuple[Sighting, ...] = motion.views or ()
     spans = [span for view in views if view.landmark == index for span in view.intervals]
     ways = [2 * math.pi * k / CORNERS for k in range(CORNERS)]
     x, y = mark.center

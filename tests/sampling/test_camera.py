@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.sampling.camera import TURN_BY_SKY, TURN_DEG_S, WALK_M_S, Lens, View, film
+from pipeline.sampling.camera import TURN_BY_SKY, TURN_DEG_S, WALK_M_S, CameraView, Lens, film
 from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.rooms import Plan
+from pipeline.worlds.indoor.samples.rooms import RoomPlan
 
-STILL = (View(1.0, 2.0, 90.0, 0.0), View(1.0, 2.0, 120.0, 0.0))
+STILL = (CameraView(1.0, 2.0, 90.0, 0.0), CameraView(1.0, 2.0, 120.0, 0.0))
 SWAY = np.sin(np.radians(2.5))  # a hand-held camera is never quite where it should be
 
 
@@ -29,7 +29,7 @@ def test_the_sky_is_where_it_is_said_to_be(sky: str, up: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
-def test_poses_are_rigid_and_move_no_faster_than_a_person(plan: Plan) -> None:
+def test_poses_are_rigid_and_move_no_faster_than_a_person(plan: RoomPlan) -> None:
     poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
     rotation = poses[:, :3, :3]
     np.testing.assert_allclose(

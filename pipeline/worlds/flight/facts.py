@@ -62,7 +62,7 @@ class Segment(Model):
     margin: FiniteFloat = Field(description="least ratio of what was measured to what its movements need; >= 1")
 
 
-class View(Model):
+class Sighting(Model):
     """When the camera has a landmark in its picture, nothing known standing before it."""
 
     landmark: int = Field(ge=0, description="index among the flight's landmarks")
@@ -87,7 +87,7 @@ class Motion(Model):
     pitch_deg: tuple[FiniteFloat | None, ...] = Field(description="of the camera: 0 level, -90 down")
     part: tuple[int, ...]
     segments: tuple[Segment, ...]
-    views: tuple[View, ...] | None = Field(description="None: no camera, heading or landmark to tell by")
+    views: tuple[Sighting, ...] | None = Field(description="None: no camera, heading or landmark to tell by")
 
 
 class Flight(Facts):

@@ -12,7 +12,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.core.templates import load_template
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, View
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
 from tests.tables import candidates as urban_candidates
 
@@ -95,7 +95,7 @@ def motion(
         segments=tuple(segments),
         views=None
         if views is None
-        else tuple(View(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items()),
+        else tuple(Sighting(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items()),
     )
 
 
@@ -203,7 +203,7 @@ def random_flight(seed: int) -> FlightScene:
     views = {i: _in_view(moved, landmark) for i, landmark in enumerate(marks)}
     route = [_ROUTE.get(name, name.replace("+", " while ")) for name, _, _ in moves]
     moved = moved.model_copy(
-        update={"views": tuple(View(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items())}
+        update={"views": tuple(Sighting(landmark=i, intervals=tuple(v), possible=tuple(v)) for i, v in views.items())}
     )
     return flight(moved, marks, goal=_NAMES[seed % len(_NAMES)], route=route, name=f"random{seed}")
 

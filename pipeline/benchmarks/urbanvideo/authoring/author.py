@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import Item, compose
+from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem, compose
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
@@ -67,7 +67,7 @@ def author(
 class _Draft:
     """What became of one question; with a rejection it is none. ``item`` is None where nothing was written."""
 
-    item: Item | None
+    item: WrittenItem | None
     rejection: Rejection | None
     passed: tuple[Measure, ...] = ()
     rewritten: bool = False
@@ -96,7 +96,7 @@ def _drafts(
         yield task, drafts + [_Draft(None, missing)] * (count - len(items))
 
 
-def _examined(item: Item, facts: Observed, known: Extract, before: Sequence[Item]) -> _Draft:
+def _examined(item: WrittenItem, facts: Observed, known: Extract, before: Sequence[WrittenItem]) -> _Draft:
     """The question with its directions mended, and the first rule that it breaks."""
     mended = relative(item, facts)
     passed: list[Measure] = []

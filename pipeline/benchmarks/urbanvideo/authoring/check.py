@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, Item
+from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
@@ -52,7 +52,7 @@ _SEVERAL: Final = re.compile(
 )
 
 
-def measures(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
+def measures(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
     """Every rule, in the order in which they are reported; those after one that is broken may make no sense."""
     yield from options(item)
     yield hallucination(item, facts, known)
@@ -63,7 +63,7 @@ def measures(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
     yield from lengths(item)
 
 
-def options(item: Item) -> Iterator[Measure]:
+def options(item: WrittenItem) -> Iterator[Measure]:
     """Their number; one is right; no two say the same."""
     offered = (item.answer, *item.wrong)
     said = [tokens(option) for option in offered]
@@ -76,7 +76,7 @@ def options(item: Item) -> Iterator[Measure]:
     yield rule("choices_same_meaning", same, "<=", 0, "pairs of options")
 
 
-def hallucination(item: Item, facts: Observed, known: Extract) -> Measure:
+def hallucination(item: WrittenItem, facts: Observed, known: Extract) -> Measure:
     """Things that the question or its right option names, and that nobody has seen."""
     names = (*known.objects, *facts.kinds)
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
@@ -84,13 +84,13 @@ def hallucination(item: Item, facts: Observed, known: Extract) -> Measure:
     return rule("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
 
 
-def direction(item: Item, facts: Observed) -> Measure:
+def direction(item: WrittenItem, facts: Observed) -> Measure:
     """Points of the compass left in question and options; `relative` takes out those that it can."""
     texts = (item.question, item.answer, *item.wrong)
     return rule("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
 
 
-def agreement(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
+def agreement(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
     """Question and right option against movements, places and views, as far as these were observed.
 
     A question that supposes ("if the drone flew lower") asks for what was not, and is left alone.
@@ -115,13 +115,13 @@ def agreement(item: Item, facts: Observed, known: Extract) -> Iterator[Measure]:
         yield rule("hallucination_never_in_view", len(unseen), "<=", 0, "landmarks")
 
 
-def letters(item: Item) -> Iterator[Measure]:
+def letters(item: WrittenItem) -> Iterator[Measure]:
     """The model gives texts; the letter is drawn later."""
     lettered = sum(bool(_LETTER.fullmatch(option)) for option in (item.answer, *item.wrong))
     yield rule("choices_letter", lettered, "<=", 0, "options")
 
 
-def leaks(item: Item) -> Iterator[Measure]:
+def leaks(item: WrittenItem) -> Iterator[Measure]:
     """The question holds its right option and no other, or brings options of its own."""
     question = tokens(item.question)
     told = contains(question, tokens(item.answer)) and not any(contains(question, tokens(w)) for w in item.wrong)
@@ -130,7 +130,7 @@ def leaks(item: Item) -> Iterator[Measure]:
     yield rule("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
 
 
-def lengths(item: Item) -> Iterator[Measure]:
+def lengths(item: WrittenItem) -> Iterator[Measure]:
     """A question, of so many words; a right option that is much the longest gives itself away."""
     least, most = QUESTION_WORDS
     asked, right = len(item.question.split()), len(item.answer.split())
@@ -143,7 +143,7 @@ def lengths(item: Item) -> Iterator[Measure]:
     yield rule("choices_right_stands_out", right, "<=", factor * longest_wrong + more, "words")
 
 
-def relative(item: Item, facts: Observed) -> Item:
+def relative(item: WrittenItem, facts: Observed) -> WrittenItem:
     """The question with compass points turned into directions from the drone where its heading tells them.
 
     The heading at the item's time must be known and steady, and the direction clear of the edges between two sides;

@@ -29,7 +29,7 @@ _QUESTION: Final = record(
 
 
 @dataclass(frozen=True)
-class Item:
+class WrittenItem:
     """A question as a model wrote it.
 
     Attributes:
@@ -53,7 +53,7 @@ def compose(
     ask: Ask,
     video: Path | None,
     count: int,
-) -> list[Item]:
+) -> list[WrittenItem]:
     """At most ``count`` questions of a task. Raises RefusedError."""
     written = take(
         "compose",
@@ -71,7 +71,9 @@ def compose(
         options=OPTIONS,
     )
     return [
-        Item(_line(q["question"]), _line(q["answer"]), tuple(map(_line, q["wrong"])), tuple(q["objects"]), q["time_s"])
+        WrittenItem(
+            _line(q["question"]), _line(q["answer"]), tuple(map(_line, q["wrong"])), tuple(q["objects"]), q["time_s"]
+        )
         for q in written["questions"]
     ]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.geometry.angles import bearing_deg, margin_below_deg, margin_deg
+from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Fact, check
 
@@ -68,7 +68,7 @@ class RelDirection(ArrayTask[ScanView]):
         rules = view.rules
         standing, facing, asked = operands.T
         here, there, target = (view.center_m(operand) for operand in (standing, facing, asked))
-        bearing = bearing_deg(here, there, target)
+        bearing = leftward_deg(here, there, target)
         sector = self._sector(bearing)
         truth = np.array(self.level.sectors, dtype=object)[sector]
         pairs = np.stack(
@@ -78,7 +78,7 @@ class RelDirection(ArrayTask[ScanView]):
         two_sided = rules.hard_margin_two_sided or self.level.name != "hard"
         margin = (margin_deg if two_sided else margin_below_deg)(bearing, self.level.edges)
         corners = view.boxes.take(view.first[asked]).corners()
-        corner_bearing = bearing_deg(here[:, None], there[:, None], corners)
+        corner_bearing = leftward_deg(here[:, None], there[:, None], corners)
         stray = (self._sector(corner_bearing) != sector[:, None]).sum(1)
         checks = [
             check("objects_too_close", pairs.min(0), ">=", rules.pair_min_m, "m"),

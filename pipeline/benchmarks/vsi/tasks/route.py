@@ -12,7 +12,7 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
-from pipeline.geometry.angles import bearing_deg
+from pipeline.geometry.angles import leftward_deg
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
 from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
 from pipeline.questions.rules import Check, Fact, check
@@ -227,7 +227,7 @@ def _unit(vector: FloatArray) -> FloatArray:
 
 def _signed_turn(heading: FloatArray, direction: FloatArray) -> FloatArray:
     """Turn from one unit direction to another, in (-180, 180], left positive."""
-    bearing = bearing_deg(np.zeros_like(heading), heading, direction)
+    bearing = leftward_deg(np.zeros_like(heading), heading, direction)
     return np.where(bearing > 180.0, bearing - 360.0, bearing)
 
 

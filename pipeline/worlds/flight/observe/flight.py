@@ -11,7 +11,7 @@ from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, View
+from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.observe.landmarks import labels
 from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
@@ -73,7 +73,7 @@ def _motion(
     pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
     moves = np.hypot(velocity[:, 0], velocity[:, 1]) > config.move.start
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
-    seen: tuple[View, ...] | None = None
+    seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
         setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config)
         seen = views(Poses(t_s, enu, heading, pitch, part), landmarks, setting)

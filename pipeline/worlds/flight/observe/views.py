@@ -14,7 +14,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import distance_m, in_picture
 from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
 from pipeline.geometry.tracks import Buildings
-from pipeline.worlds.flight.facts import Camera, Landmark, View
+from pipeline.worlds.flight.facts import Camera, Landmark, Sighting
 from pipeline.worlds.flight.observe.motion import MotionConfig
 
 TALLEST_M: Final = 100.0  # as high as what has no known height may be: few buildings are higher
@@ -71,7 +71,7 @@ class Setting:
         return self.half_width * self.camera.height / self.camera.width
 
 
-def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tuple[View, ...]:
+def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
     """The views of the landmarks that may be seen at all, in their order.
 
     A landmark is in view where its centre is in the picture, it is within `MotionConfig.view_range_m` and not tiny, and
@@ -80,7 +80,8 @@ def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tupl
     `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for all of that; what has
     no known height and no known ground is not seen.
 
-    A landmark may be in view (`View.possible`) wherever the sphere about all of it meets the cone about the picture.
+    A landmark may be in view (`Sighting.possible`) wherever the sphere about all of it meets the cone about the
+    picture.
     """
     found = []
     config = setting.config
@@ -90,7 +91,7 @@ def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tupl
         intervals = _intervals(poses, seen, config.min_view_s)
         possible = _intervals(poses, may | seen, 0.0, 1.0 / config.rate_hz)
         if possible:
-            found.append(View(landmark=index, intervals=intervals, possible=possible))
+            found.append(Sighting(landmark=index, intervals=intervals, possible=possible))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ LogKind = Literal["px4", "px4_gps", "dji_gimbal", "dji_repeated", "dji_rtk", "ai
 
 
 @dataclass(frozen=True)
-class Plan:
+class FlightPlan:
     """One sample flight.
 
     Attributes:
@@ -57,7 +57,7 @@ def _camera(fov_deg: float, pitch_deg: float | None = None) -> Camera:
 
 
 PLANS: Final = (
-    Plan(
+    FlightPlan(
         "city_hall",
         "px4",
         start_xy=(-20.0, 144.0),
@@ -80,7 +80,7 @@ PLANS: Final = (
             Move(3.0, step="hover beside the City Hall"),
         ),
     ),
-    Plan(
+    FlightPlan(
         "water_tower",
         "px4_gps",
         start_xy=(48.0, -16.0),
@@ -102,7 +102,7 @@ PLANS: Final = (
             Move(lasting(24, 12.0, "tilt"), tilt=-12.0, step="tilt the camera down"),
         ),
     ),
-    Plan(
+    FlightPlan(
         "central_park",
         "dji_gimbal",
         start_xy=(228.0, 122.0),
@@ -121,7 +121,7 @@ PLANS: Final = (
             Move(lasting(20, 4.0), left=4.0, step="fly left"),
         ),
     ),
-    Plan(
+    FlightPlan(
         "market_hall",
         "dji_repeated",
         start_xy=(192.0, 130.0),
@@ -139,7 +139,7 @@ PLANS: Final = (
             Move(lasting(12, 2.0), up=-2.0, step="descend"),
         ),
     ),
-    Plan(
+    FlightPlan(
         "old_quarter",
         "airsim",
         start_xy=(336.0, 20.0),
@@ -159,7 +159,7 @@ PLANS: Final = (
             Move(lasting(30, 20.0, "turn"), turn=-20.0, step="turn left towards the Grand Hotel"),
         ),
     ),
-    Plan(
+    FlightPlan(
         "central_station",
         "dji_rtk",
         start_xy=(288.0, 112.0),

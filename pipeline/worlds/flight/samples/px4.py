@@ -15,7 +15,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
 from pipeline.worlds.flight.samples.city import to_enu, to_wgs84
 from pipeline.worlds.flight.samples.pilot import Pose
-from pipeline.worlds.flight.samples.plans import Plan
+from pipeline.worlds.flight.samples.plans import FlightPlan
 from pipeline.worlds.flight.samples.ulog import Topic, ulog_bytes
 
 BOOTED_US: Final = 48_123_456  # time since boot at the beginning of the log
@@ -27,7 +27,7 @@ _NO_FIX, _FIX_3D = 1, 3
 _GIMBAL_FLAGS: Final = 4 | 8 | 32
 
 
-def with_estimator(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
+def with_estimator(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     """A log with local, global and receiver's positions, and the origin that its first position gives."""
     at = _sampled(plan, pose, "position")
     t_us, place = _stamps(at), to_wgs84(at.xyz_m)
@@ -64,7 +64,7 @@ def with_estimator(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
     return ulog_bytes(topics, _INFORMATION), origin
 
 
-def with_receiver(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
+def with_receiver(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     """A log with the receiver's positions alone, in integers as of older versions."""
     at = _sampled(plan, pose, "gps_alone")
     noise = rng_for("sample flight", plan.id, "noise").normal(0.0, 1.0, (len(at.t_s), 6))
@@ -89,7 +89,7 @@ def with_receiver(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
     return ulog_bytes(topics, _INFORMATION), _origin(np.array([lat[first], lon[first], alt[first]]) / [1e7, 1e7, 1e3])
 
 
-def _attitudes(plan: Plan, pose: Pose) -> list[Topic]:
+def _attitudes(plan: FlightPlan, pose: Pose) -> list[Topic]:
     body, gimbal = _sampled(plan, pose, "attitude"), _sampled(plan, pose, "gimbal")
     half, zero = np.radians(gimbal.pitch_deg) / 2, np.zeros(len(gimbal.t_s))
     camera: dict[str, tuple[str, Any]] = {
@@ -102,7 +102,7 @@ def _attitudes(plan: Plan, pose: Pose) -> list[Topic]:
     ]
 
 
-def _sampled(plan: Plan, pose: Pose, topic: str) -> Pose:
+def _sampled(plan: FlightPlan, pose: Pose, topic: str) -> Pose:
     """The flight at the times of a topic's samples, less those that were lost; the first is always there."""
     rate = _HZ[topic]
     t = np.arange(int(pose.t_s[-1] * rate + 1e-6) + 1) / rate

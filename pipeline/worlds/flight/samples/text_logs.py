@@ -15,7 +15,7 @@ from pipeline.core.schema import Origin
 from pipeline.sampling.encode import lines_bytes
 from pipeline.worlds.flight.samples.city import to_enu, to_wgs84
 from pipeline.worlds.flight.samples.pilot import Pose
-from pipeline.worlds.flight.samples.plans import Plan
+from pipeline.worlds.flight.samples.plans import FlightPlan
 
 DEGREE_DECIMALS: Final = 6
 _CUES_HZ: Final = {"dji_gimbal": 10, "dji_repeated": 50, "dji_rtk": 5}
@@ -26,7 +26,7 @@ _AIRSIM_COLUMNS: Final = "TimeStamp\tPOS_X\tPOS_Y\tPOS_Z\tQ_W\tQ_X\tQ_Y\tQ_Z\tIm
 _EXPOSURE: Final = "[iso: 100] [shutter: 1/800.0] [fnum: 2.8] [ev: 0]"
 
 
-def subtitles(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
+def subtitles(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     """A DJI subtitle file, and the origin that its first fix gives."""
     rate = _CUES_HZ[plan.log]
     t = np.arange(int(pose.t_s[-1] * rate + 1e-6)) / rate
@@ -73,7 +73,7 @@ def _rtk(at: Pose, place: FloatArray) -> Iterable[str]:
         )
 
 
-def recording(plan: Plan, pose: Pose) -> tuple[bytes, Origin]:
+def recording(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     """AirSim's recording, and where the zero of its local frame lies: on the ground where the drone began."""
     t = np.arange(int(pose.t_s[-1] * _AIRSIM_HZ + 1e-6) + 1) / _AIRSIM_HZ
     if plan.gap_s is not None:

@@ -17,7 +17,7 @@ from pipeline.core.schema import Model, Origin, Vec3
 from pipeline.worlds.flight.facts import Action, Camera
 from pipeline.worlds.flight.samples.city import PLACES, Block, to_enu
 from pipeline.worlds.flight.samples.pilot import Pose, ends_s
-from pipeline.worlds.flight.samples.plans import Plan
+from pipeline.worlds.flight.samples.plans import FlightPlan
 
 POSE_HZ: Final = 5
 SHOWN_HZ: Final = 2
@@ -110,7 +110,7 @@ class FlightTruth(Model):
     examined_s: tuple[float, ...] = Field(description="times of the log of the frames in which pixels were counted")
 
 
-def planted_moves(plan: Plan, pose: Pose) -> tuple[PlantedMove, ...]:
+def planted_moves(plan: FlightPlan, pose: Pose) -> tuple[PlantedMove, ...]:
     """The moves of a plan as they were flown."""
     ends = ends_s(plan.moves)
     starts = np.concatenate([[0.0], ends[:-1]])
@@ -133,7 +133,7 @@ def planted_moves(plan: Plan, pose: Pose) -> tuple[PlantedMove, ...]:
     )
 
 
-def planted_route(plan: Plan) -> tuple[PlantedStep, ...]:
+def planted_route(plan: FlightPlan) -> tuple[PlantedStep, ...]:
     """The steps of the route; each lasts until the next begins."""
     ends = ends_s(plan.moves).tolist()
     begun = [(move.step, end - move.seconds) for move, end in zip(plan.moves, ends, strict=True) if move.step]

@@ -18,7 +18,7 @@ from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
 from pipeline.worlds.flight.samples.city import PLACES, Block, blocks, to_wgs84
 from pipeline.worlds.flight.samples.pilot import Pose, fly
-from pipeline.worlds.flight.samples.plans import PLANS, LogKind, Plan
+from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan, LogKind
 from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
 from pipeline.worlds.flight.samples.render import Renderer, lens_of
 from pipeline.worlds.flight.samples.text_logs import recording, subtitles
@@ -37,7 +37,7 @@ DATASET: Final = "sample_city"
 FPS: Final = 4  # a fast flight is seen well enough, and all six are written in seconds
 _THREADS: Final = 2  # flights at a time; rays are cast and videos packed outside of Python's lock
 _DEGREE_DECIMALS: Final = 8
-_LOGS: Final[dict[LogKind, tuple[str, str, Callable[[Plan, Pose], tuple[bytes, Origin]]]]] = {
+_LOGS: Final[dict[LogKind, tuple[str, str, Callable[[FlightPlan, Pose], tuple[bytes, Origin]]]]] = {
     "px4": ("log.ulg", "px4_ulog", with_estimator),
     "px4_gps": ("log.ulg", "px4_ulog", with_receiver),
     "dji_gimbal": ("log.SRT", "dji_srt", subtitles),
@@ -47,7 +47,7 @@ _LOGS: Final[dict[LogKind, tuple[str, str, Callable[[Plan, Pose], tuple[bytes, O
 }
 
 
-def write_flights(root: Path, plans: tuple[Plan, ...] = PLANS) -> tuple[str, ...]:
+def write_flights(root: Path, plans: tuple[FlightPlan, ...] = PLANS) -> tuple[str, ...]:
     """Writes the flights, the same bytes every time; returns their ids. Files of an earlier writing are replaced.
 
     The truth of a flight comes last: where it is, the flight is whole.
@@ -62,7 +62,7 @@ def read_flight_truth(root: Path, flight_id: str) -> FlightTruth:
     return FlightTruth.model_validate_json((root / "truth" / f"{flight_id}.json").read_bytes())
 
 
-def _write_flight(root: Path, plan: Plan, city: tuple[Block, ...]) -> str:
+def _write_flight(root: Path, plan: FlightPlan, city: tuple[Block, ...]) -> str:
     folder = root / plan.id
     pose = fly(plan.moves, plan.start_xy, plan.heading_deg, plan.camera.pitch_deg or 0.0)
     log, log_format, logged = _LOGS[plan.log]
@@ -103,7 +103,7 @@ def _write_flight(root: Path, plan: Plan, city: tuple[Block, ...]) -> str:
     return plan.id
 
 
-def _film(plan: Plan, frames: Pose, city: tuple[Block, ...]) -> tuple[bytes, list[float], Shown]:
+def _film(plan: FlightPlan, frames: Pose, city: tuple[Block, ...]) -> tuple[bytes, list[float], Shown]:
     """The video, the times of the frames in which pixels were counted, and what each place has there (time, pixels)."""
     camera, places = plan.camera, len(PLACES)
     renderer = Renderer(city, lens_of(camera))
@@ -121,7 +121,7 @@ def _film(plan: Plan, frames: Pose, city: tuple[Block, ...]) -> tuple[bytes, lis
     return video.finish(), examined, shown
 
 
-def _settings(plan: Plan, truth: FlightTruth) -> str:
+def _settings(plan: FlightPlan, truth: FlightTruth) -> str:
     """The flight's ``flight.yaml``."""
     settings: dict[str, Any] = {
         "dataset": DATASET,

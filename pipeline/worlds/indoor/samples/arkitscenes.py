@@ -20,8 +20,8 @@ from pipeline.core.identity import digest
 from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes, png_bytes
 from pipeline.sampling.transforms import inverse
-from pipeline.worlds.indoor.samples.rooms import Furnished, Plan
-from pipeline.worlds.indoor.samples.scan import Scan, scan
+from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan
+from pipeline.worlds.indoor.samples.scan import SampleScan, scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
 # The video; lowres_wide, depth and confidence keep every second pixel of it: 256x192, as in the dataset.
@@ -34,7 +34,7 @@ _CLOCK_OFFSET_S: Final = 0.00021  # trajectory stamps have more digits than file
 _COLUMNS: Final = "video_id,visit_id,sky_direction,fold,has_laser_scanner_point_clouds,is_in_upsampling,is_in_threedod"
 
 
-def write_tables(root: Path, plans: tuple[Plan, ...]) -> None:
+def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:
     """Writes the tables of videos."""
     rows = [(plan.name, f"{int(plan.name) // 100}", plan.sky) for plan in plans]
     table = [_COLUMNS, *(f"{video},{visit},{sky},Validation,False,False,True" for video, visit, sky in rows)]
@@ -44,7 +44,7 @@ def write_tables(root: Path, plans: tuple[Plan, ...]) -> None:
     write_atomically(root / "3dod" / "3dod_train_val_splits.csv", lines_bytes(splits))
 
 
-def write_scan(root: Path, plan: Plan) -> SceneTruth:
+def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     """Writes one scene; returns what was planted in it."""
     made = scan(plan)
     name = plan.name
@@ -59,7 +59,7 @@ def write_scan(root: Path, plan: Plan) -> SceneTruth:
     return truth_of(made, pixels, COLOR.width * COLOR.height, seconds, stamps)
 
 
-def _write_frames(folder: Path, raw: Path, made: Scan, stamps: list[str]) -> npt.NDArray[np.int64]:
+def _write_frames(folder: Path, raw: Path, made: SampleScan, stamps: list[str]) -> npt.NDArray[np.int64]:
     """Images of all frames, and the video; returns the pixels (frames, pieces)."""
     name = made.plan.name
     pixels = made.no_pixels()
@@ -80,7 +80,7 @@ def _write_frames(folder: Path, raw: Path, made: Scan, stamps: list[str]) -> npt
     return pixels
 
 
-def _trajectory(made: Scan, stamps: list[str]) -> list[str]:
+def _trajectory(made: SampleScan, stamps: list[str]) -> list[str]:
     """Lines of the trajectory: timestamp, axis-angle, translation; world to camera."""
     camera_T_world = inverse(made.world_T_camera)
     turns = Rotation.from_matrix(camera_T_world[:, :3, :3]).as_rotvec()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.sampling.camera import View
-from pipeline.worlds.indoor.samples.rooms import Piece, Plan, Rect
+from pipeline.sampling.camera import CameraView
+from pipeline.worlds.indoor.samples.rooms import Piece, Rect, RoomPlan
 
 # A bedroom and a study behind a doorway. Never seen: the printer, beside the doorway on the far side.
-BEDROOM_AND_STUDY: Final = Plan(
+BEDROOM_AND_STUDY: Final = RoomPlan(
     dataset="scannet",
     name="scene9001_00",
     rooms=(Rect(0, 0, 5, 4), Rect(5.12, 0, 8.52, 4)),
@@ -41,16 +41,16 @@ BEDROOM_AND_STUDY: Final = Plan(
         Piece("printer", (5.42, 0.4), unseen=True),
     ),
     views=(
-        View(2.0, 1.2, 192),
-        View(2.2, 1.2, 150, -14),
-        View(2.6, 1.3, 100, -14),
-        View(2.4, 1.7, 10, -12),
-        View(2.3, 1.75, -50, -14),
-        View(2.6, 1.7, -125, -14),
-        View(3.7, 1.9, -20, -14),
-        View(5.7, 1.95, 2, -8),
-        View(5.9, 1.95, 75, -8),
-        View(6.0, 1.95, -35, -16),
+        CameraView(2.0, 1.2, 192),
+        CameraView(2.2, 1.2, 150, -14),
+        CameraView(2.6, 1.3, 100, -14),
+        CameraView(2.4, 1.7, 10, -12),
+        CameraView(2.3, 1.75, -50, -14),
+        CameraView(2.6, 1.7, -125, -14),
+        CameraView(3.7, 1.9, -20, -14),
+        CameraView(5.7, 1.95, 2, -8),
+        CameraView(5.9, 1.95, 75, -8),
+        CameraView(6.0, 1.95, -35, -16),
     ),
     world_turn_deg=0.0,
     world_shift_m=(-4.26, -2.0, 0.0),
@@ -59,7 +59,7 @@ BEDROOM_AND_STUDY: Final = Plan(
 )
 
 # An L-shaped office. Never seen: the printer, on the floor behind the couch.
-L_OFFICE: Final = Plan(
+L_OFFICE: Final = RoomPlan(
     dataset="scannet",
     name="scene9002_00",
     rooms=(Rect(0, 0, 6.4, 3.2), Rect(0, 3.2, 3.0, 6.6)),
@@ -93,16 +93,16 @@ L_OFFICE: Final = Plan(
         Piece("clock", (0.75, 0), "north", room=1, lift_m=1.5),
     ),
     views=(
-        View(2.4, 1.9, -92, -6),
-        View(2.5, 2.3, -170, -16),
-        View(2.2, 2.7, -225, -16),
-        View(1.6, 3.5, -250, -12),
-        View(1.5, 4.2, -225, -20),
-        View(1.4, 4.3, -272, -6),
-        View(1.3, 4.2, -322, -12),
-        View(1.9, 3.0, -385, -14),
-        View(3.2, 2.95, -366, -14),
-        View(2.9, 2.9, -395, -14),
+        CameraView(2.4, 1.9, -92, -6),
+        CameraView(2.5, 2.3, -170, -16),
+        CameraView(2.2, 2.7, -225, -16),
+        CameraView(1.6, 3.5, -250, -12),
+        CameraView(1.5, 4.2, -225, -20),
+        CameraView(1.4, 4.3, -272, -6),
+        CameraView(1.3, 4.2, -322, -12),
+        CameraView(1.9, 3.0, -385, -14),
+        CameraView(3.2, 2.95, -366, -14),
+        CameraView(2.9, 2.9, -395, -14),
     ),
     world_turn_deg=0.0,
     world_shift_m=(-3.0, -2.6, 0.0),
@@ -111,7 +111,7 @@ L_OFFICE: Final = Plan(
 )
 
 # An office with a store room. Never seen: the suitcase, in the store room beside its doorway.
-OFFICE_AND_STORE: Final = Plan(
+OFFICE_AND_STORE: Final = RoomPlan(
     dataset="scannetpp",
     name="5a3f9c0e01",
     rooms=(Rect(0, 0, 6.2, 5), Rect(6.32, 0.6, 8.6, 3.4)),
@@ -148,21 +148,21 @@ OFFICE_AND_STORE: Final = Plan(
         Piece("suitcase", (6.65, 3.1), unseen=True),
     ),
     views=(
-        View(4.3, 2.4, 180, 2),
-        View(3.9, 1.9, 135, -8),
-        View(1.9, 2.7, 105, -16),
-        View(3.3, 2.8, 80, -16),
-        View(3.0, 2.4, 12, 2),
-        View(3.5, 2.8, -42, -14),
-        View(3.6, 2.9, -80, -14),
-        View(3.4, 2.8, -150, -14),
+        CameraView(4.3, 2.4, 180, 2),
+        CameraView(3.9, 1.9, 135, -8),
+        CameraView(1.9, 2.7, 105, -16),
+        CameraView(3.3, 2.8, 80, -16),
+        CameraView(3.0, 2.4, 12, 2),
+        CameraView(3.5, 2.8, -42, -14),
+        CameraView(3.6, 2.9, -80, -14),
+        CameraView(3.4, 2.8, -150, -14),
     ),
     world_turn_deg=0.0,
     world_shift_m=(0.4, 0.3, 0.02),
 )
 
 # An L-shaped studio, turned against the world's axes. Never seen: the shoes, between the bed and the wall.
-STUDIO: Final = Plan(
+STUDIO: Final = RoomPlan(
     dataset="scannetpp",
     name="5a3f9c0e02",
     rooms=(Rect(0, 0, 5, 4.3), Rect(5, 0, 7.3, 2.4)),
@@ -196,21 +196,21 @@ STUDIO: Final = Plan(
         Piece("basket", (5.4, 2.1)),
     ),
     views=(
-        View(2.4, 1.6, 182),
-        View(2.4, 1.8, 100, -10),
-        View(2.5, 1.6, 40, -14),
-        View(2.9, 1.0, -5, 0),
-        View(4.4, 1.0, 40, -14),
-        View(4.4, 1.1, -60, -16),
-        View(4.5, 1.2, -130, -14),
-        View(4.4, 1.1, -182, 2),
+        CameraView(2.4, 1.6, 182),
+        CameraView(2.4, 1.8, 100, -10),
+        CameraView(2.5, 1.6, 40, -14),
+        CameraView(2.9, 1.0, -5, 0),
+        CameraView(4.4, 1.0, 40, -14),
+        CameraView(4.4, 1.1, -60, -16),
+        CameraView(4.5, 1.2, -130, -14),
+        CameraView(4.4, 1.1, -182, 2),
     ),
     world_turn_deg=25.0,
     world_shift_m=(2.1, -0.6, 0.0),
 )
 
 # A living room and a kitchen behind a doorway, phone held upright. Never seen: the washer, beside the doorway.
-LIVING_AND_KITCHEN: Final = Plan(
+LIVING_AND_KITCHEN: Final = RoomPlan(
     dataset="arkitscenes",
     name="49900001",
     rooms=(Rect(0, 0, 4.8, 4.3), Rect(4.9, 0, 8.1, 3.2)),
@@ -236,15 +236,15 @@ LIVING_AND_KITCHEN: Final = Plan(
         Piece("washer", (5.25, 0), "south", room=1, unseen=True),
     ),
     views=(
-        View(4.2, 0.8, 195, -14),
-        View(4.2, 0.8, 152, -14),
-        View(4.1, 1.0, 125, -14),
-        View(2.2, 1.2, 100, -10),
-        View(2.0, 1.2, 50, -14),
-        View(3.9, 0.75, 10, -14),
-        View(5.3, 1.5, 20, -10),
-        View(5.4, 1.5, 75, -10),
-        View(5.4, 1.6, -30, -14),
+        CameraView(4.2, 0.8, 195, -14),
+        CameraView(4.2, 0.8, 152, -14),
+        CameraView(4.1, 1.0, 125, -14),
+        CameraView(2.2, 1.2, 100, -10),
+        CameraView(2.0, 1.2, 50, -14),
+        CameraView(3.9, 0.75, 10, -14),
+        CameraView(5.3, 1.5, 20, -10),
+        CameraView(5.4, 1.5, 75, -10),
+        CameraView(5.4, 1.6, -30, -14),
     ),
     world_turn_deg=-37.0,
     world_shift_m=(1.3, -2.2, -1.36),
@@ -252,7 +252,7 @@ LIVING_AND_KITCHEN: Final = Plan(
 )
 
 # A bedroom with a bathroom, phone held upright the other way round. Never seen: the washer, beside the doorway.
-BEDROOM_AND_BATH: Final = Plan(
+BEDROOM_AND_BATH: Final = RoomPlan(
     dataset="arkitscenes",
     name="49900002",
     rooms=(Rect(0, 0, 4.4, 4.6), Rect(4.5, 0.4, 7.0, 3.6)),
@@ -275,16 +275,16 @@ BEDROOM_AND_BATH: Final = Plan(
         Piece("washer", (4.86, 0), "north", room=1, unseen=True),
     ),
     views=(
-        View(3.4, 2.1, 222, -14),
-        View(3.4, 2.0, 178, -12),
-        View(3.3, 1.9, 130, -16),
-        View(2.6, 1.7, 92, -14),
-        View(2.6, 1.7, 38, -14),
-        View(2.6, 1.9, -55, -14),
-        View(3.4, 1.85, -10, -10),
-        View(4.75, 1.85, 0, -14),
-        View(4.85, 1.85, 32, -14),
-        View(4.9, 1.85, -44, -18),
+        CameraView(3.4, 2.1, 222, -14),
+        CameraView(3.4, 2.0, 178, -12),
+        CameraView(3.3, 1.9, 130, -16),
+        CameraView(2.6, 1.7, 92, -14),
+        CameraView(2.6, 1.7, 38, -14),
+        CameraView(2.6, 1.9, -55, -14),
+        CameraView(3.4, 1.85, -10, -10),
+        CameraView(4.75, 1.85, 0, -14),
+        CameraView(4.85, 1.85, 32, -14),
+        CameraView(4.9, 1.85, -44, -18),
     ),
     world_turn_deg=118.0,
     world_shift_m=(-0.7, 0.9, -1.41),
@@ -292,7 +292,7 @@ BEDROOM_AND_BATH: Final = Plan(
 )
 
 # An L-shaped apartment, phone held upside down. Never seen: the washer, behind the refrigerator in the short arm.
-L_APARTMENT: Final = Plan(
+L_APARTMENT: Final = RoomPlan(
     dataset="arkitscenes",
     name="49900003",
     rooms=(Rect(0, 0, 6, 3), Rect(3.4, 3, 6, 6.2)),
@@ -317,16 +317,16 @@ L_APARTMENT: Final = Plan(
         Piece("washer", (0, 4.95), "west", room=1, unseen=True),
     ),
     views=(
-        View(3.3, 1.5, 208, -14),
-        View(3.3, 1.6, 180, -12),
-        View(3.3, 1.6, 130, -12),
-        View(3.3, 1.6, 150, -12),
-        View(3.3, 1.6, 190, -14),
-        View(3.2, 1.7, 232, -16),
-        View(3.0, 1.7, 310, -14),
-        View(3.2, 1.6, 352, -14),
-        View(3.6, 1.4, 385, -14),
-        View(3.6, 1.3, 422, -12),
+        CameraView(3.3, 1.5, 208, -14),
+        CameraView(3.3, 1.6, 180, -12),
+        CameraView(3.3, 1.6, 130, -12),
+        CameraView(3.3, 1.6, 150, -12),
+        CameraView(3.3, 1.6, 190, -14),
+        CameraView(3.2, 1.7, 232, -16),
+        CameraView(3.0, 1.7, 310, -14),
+        CameraView(3.2, 1.6, 352, -14),
+        CameraView(3.6, 1.4, 385, -14),
+        CameraView(3.6, 1.3, 422, -12),
     ),
     world_turn_deg=64.0,
     world_shift_m=(0.2, 1.7, -1.28),

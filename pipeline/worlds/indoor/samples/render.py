@@ -10,7 +10,7 @@ import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import Lens
-from pipeline.sampling.meshes import Mesh
+from pipeline.sampling.meshes import SampleMesh
 
 _LIGHT: Final = (0.36, 0.48, 0.8)  # direction to the light, unit length; walls differ in brightness by their side
 _AMBIENT: Final = 0.62
@@ -34,7 +34,7 @@ class Shot(NamedTuple):
 class Renderer:
     """Renders one mesh (world frame) with any lens from any pose."""
 
-    def __init__(self, mesh: Mesh) -> None:
+    def __init__(self, mesh: SampleMesh) -> None:
         self._scene = o3d.t.geometry.RaycastingScene()
         self._scene.add_triangles(
             o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
@@ -80,7 +80,7 @@ def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[
     return x.astype(np.float32), y.astype(np.float32)
 
 
-def _lit_corners(mesh: Mesh) -> npt.NDArray[np.float32]:
+def _lit_corners(mesh: SampleMesh) -> npt.NDArray[np.float32]:
     """Colour (F, 3 corners, 3) of each face under a fixed light; a face is lit from both sides."""
     a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
     normal = np.cross(b - a, c - a)

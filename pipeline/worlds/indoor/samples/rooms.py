@@ -1,6 +1,6 @@
 """Furnished rooms by construction: a plan becomes boxes that are known exactly and the mesh of what stands in them.
 
-Plan frame: metres, z up, floor at 0, x east, y north. The frame in which a scene is published (its world frame) is
+RoomPlan frame: metres, z up, floor at 0, x east, y north. The frame in which a scene is published (its world frame) is
 another: ``world_T_plan``.
 """
 
@@ -19,8 +19,8 @@ from shapely.geometry.base import BaseGeometry
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.boxes import Boxes, stack
-from pipeline.sampling.camera import View
-from pipeline.sampling.meshes import ColorArray, Mesh, box_mesh, join, panel_mesh, plain, tiled
+from pipeline.sampling.camera import CameraView
+from pipeline.sampling.meshes import ColorArray, SampleMesh, box_mesh, join, panel_mesh, plain, tiled
 from pipeline.sampling.transforms import moved, rigid
 from pipeline.worlds.indoor.samples.furniture import KINDS
 
@@ -73,7 +73,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoomPlan:
     """A scene: rooms, doorways that join them, furniture, the way of the camera, and how it is published.
 
     Attributes:
@@ -98,7 +98,7 @@ class Plan:
     doorways: tuple[Rect, ...]
     height_m: float
     pieces: tuple[Piece, ...]
-    views: tuple[View, ...]
+    views: tuple[CameraView, ...]
     world_turn_deg: float
     world_shift_m: tuple[float, float, float]
     fps: int = 3
@@ -120,16 +120,16 @@ class Furnished:
 
     labels: tuple[str, ...]
     boxes: Boxes
-    mesh: Mesh
+    mesh: SampleMesh
     floor: BaseGeometry
 
 
-def world_T_plan(plan: Plan) -> FloatArray:
+def world_T_plan(plan: RoomPlan) -> FloatArray:
     """The transform (4, 4) from the plan's frame to the one the scene is published in."""
     return rigid(_upright(plan.world_turn_deg).T, plan.world_shift_m)
 
 
-def furnish(plan: Plan) -> Furnished:
+def furnish(plan: RoomPlan) -> Furnished:
     """Puts everything in its place. The same plan gives the same scene to the last bit."""
     transform = world_T_plan(plan)
     boxes = _place(plan)
@@ -144,7 +144,7 @@ def furnish(plan: Plan) -> Furnished:
     )
 
 
-def _place(plan: Plan) -> Boxes:
+def _place(plan: RoomPlan) -> Boxes:
     """Boxes of the pieces in the plan's frame."""
     centers: list[tuple[float, float, float]] = []
     lengths: list[tuple[float, float, float]] = []
@@ -179,7 +179,7 @@ def _at_wall(room: Rect, wall: Wall, at: tuple[float, float], depth: float) -> t
     }[wall]
 
 
-def _furniture(plan: Plan, boxes: Boxes) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
+def _furniture(plan: RoomPlan, boxes: Boxes) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
     parts = []
     for owner, piece in enumerate(plan.pieces):
         color = _color(plan, piece.label)
@@ -194,7 +194,7 @@ def _furniture(plan: Plan, boxes: Boxes) -> list[tuple[trimesh.Trimesh, int, Col
     return parts
 
 
-def _structure(plan: Plan, floor: BaseGeometry) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
+def _structure(plan: RoomPlan, floor: BaseGeometry) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
     """Floor, walls with their doorways, ceiling. What lies between two rooms is wall and has no floor."""
     panels: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
     spans = [(room, plan.height_m) for room in plan.rooms] + [(way, DOORWAY_HEIGHT_M) for way in plan.doorways]
@@ -225,7 +225,7 @@ def _sides(floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:
     return list(pairwise(outline))
 
 
-def _lintels(plan: Plan, floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:
+def _lintels(plan: RoomPlan, floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:
     """Sides of doorways that open into a room, the room to their left."""
     found = []
     for way in plan.doorways:
@@ -235,7 +235,7 @@ def _lintels(plan: Plan, floor: BaseGeometry) -> list[tuple[FloatArray, FloatArr
     return found
 
 
-def _color(plan: Plan, label: str) -> tuple[int, int, int]:
+def _color(plan: RoomPlan, label: str) -> tuple[int, int, int]:
     red, green, blue = rng_for("sample color", plan.name, label).integers(60, 230, 3).tolist()
     return red, green, blue
 

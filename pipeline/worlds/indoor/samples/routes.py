@@ -29,7 +29,7 @@ _STANDS_BELOW_M: Final = 0.15  # the underside of what can be walked to
 SAME_CATEGORY: Final = {"desk": "table", "office chair": "chair", "recycling bin": "trash can"}
 
 
-class Route(Model):
+class SampleRoute(Model):
     """A walk: start at one object facing the first of ``stops``, go forward to it, turn, go on to the next."""
 
     start: str
@@ -60,7 +60,7 @@ class _Floor(NamedTuple):
 
 def find_routes(
     labels: Sequence[str], boxes: Boxes, floor: BaseGeometry, seen: npt.NDArray[np.bool_]
-) -> tuple[Route, ...]:
+) -> tuple[SampleRoute, ...]:
     """The roomiest route with one turn and the roomiest with two, where there are such; only objects that are seen."""
     categories = [SAME_CATEGORY.get(label, label) for label in labels]
     often = Counter(categories)
@@ -79,9 +79,9 @@ def find_routes(
     return tuple(_route(labels, best[turns]) for turns in sorted(best))
 
 
-def _route(labels: Sequence[str], walk: _Walk) -> Route:
+def _route(labels: Sequence[str], walk: _Walk) -> SampleRoute:
     start, *stops = (labels[i] for i in walk.visited)
-    return Route(
+    return SampleRoute(
         start=start,
         stops=tuple(stops),
         turns=tuple(turn_name(angle) for angle in walk.turns_deg),

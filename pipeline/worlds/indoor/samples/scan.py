@@ -12,11 +12,11 @@ from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import TURN_BY_SKY, Lens, film
 from pipeline.sampling.transforms import product
 from pipeline.worlds.indoor.samples.render import Renderer, Shot
-from pipeline.worlds.indoor.samples.rooms import Furnished, Plan, furnish, world_T_plan
+from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan, furnish, world_T_plan
 
 
 @dataclass(frozen=True)
-class Scan:
+class SampleScan:
     """A scan in the world frame.
 
     Attributes:
@@ -26,7 +26,7 @@ class Scan:
         renderer: of the rooms' mesh.
     """
 
-    plan: Plan
+    plan: RoomPlan
     room: Furnished
     world_T_camera: FloatArray
     renderer: Renderer
@@ -44,8 +44,8 @@ class Scan:
         return np.zeros((len(self.world_T_camera), len(self.plan.pieces)), dtype=np.int64)
 
 
-def scan(plan: Plan) -> Scan:
+def scan(plan: RoomPlan) -> SampleScan:
     """Furnishes the rooms and walks the camera through them."""
     room = furnish(plan)
     poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
-    return Scan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh))
+    return SampleScan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh))

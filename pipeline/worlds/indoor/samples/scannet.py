@@ -21,10 +21,10 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import jpeg_bytes, json_bytes, lines_bytes, ply_bytes, png_bytes, zip_bytes
-from pipeline.sampling.meshes import Mesh
+from pipeline.sampling.meshes import SampleMesh
 from pipeline.sampling.transforms import inverse, product
-from pipeline.worlds.indoor.samples.rooms import STRUCTURE, Plan
-from pipeline.worlds.indoor.samples.scan import Scan, scan
+from pipeline.worlds.indoor.samples.rooms import STRUCTURE, RoomPlan
+from pipeline.worlds.indoor.samples.scan import SampleScan, scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
 # The real ones at a quarter of the size: colour 1296x968, depth 640x480, of different focal lengths.
@@ -84,13 +84,13 @@ _LABELS: Final = {
 }
 
 
-def write_tables(root: Path, plans: tuple[Plan, ...]) -> None:
+def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:
     """Writes the label table and the validation split."""
     write_atomically(root / "scannetv2-labels.combined.tsv", _label_table())
     write_atomically(root / "scannetv2_val.txt", lines_bytes(sorted(plan.name for plan in plans)))
 
 
-def write_scan(root: Path, plan: Plan) -> SceneTruth:
+def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     """Writes one scan; returns what was planted in it."""
     folder = root / "scans" / plan.name
     made = scan(plan)
@@ -133,12 +133,12 @@ def axis_alignment(name: str) -> FloatArray:
     return matrix.round(6)
 
 
-def _segments(name: str, mesh: Mesh) -> dict[str, Any]:
+def _segments(name: str, mesh: SampleMesh) -> dict[str, Any]:
     parameters = {"kThresh": "0.0100000", "segMinVerts": "20", "minPoints": "750", "maxPoints": "30000"}
     return {"params": parameters, "sceneId": name, "segIndices": mesh.segment.tolist()}
 
 
-def _aggregation(name: str, made: Scan) -> dict[str, Any]:
+def _aggregation(name: str, made: SampleScan) -> dict[str, Any]:
     labels = (*made.room.labels, *STRUCTURE[:2])
     groups = [
         {"id": i, "objectId": i, "segments": _segments_of(made.room.mesh, i), "label": label}
@@ -152,7 +152,7 @@ def _aggregation(name: str, made: Scan) -> dict[str, Any]:
     }
 
 
-def _segments_of(mesh: Mesh, owner: int) -> list[int]:
+def _segments_of(mesh: SampleMesh, owner: int) -> list[int]:
     return [int(s) for s in np.unique(mesh.segment[mesh.owner == owner])]
 
 
@@ -184,7 +184,7 @@ def _numbers(matrix: FloatArray) -> str:
     return " ".join(f"{value:.6f}" for value in matrix.ravel())
 
 
-def _depth_mm(made: Scan, i: int) -> npt.NDArray[np.uint16]:
+def _depth_mm(made: SampleScan, i: int) -> npt.NDArray[np.uint16]:
     depth = made.renderer.depth_m(made.world_T_camera[i], DEPTH)
     return np.where(depth <= DEPTH_RANGE_M, np.rint(depth * DEPTH_SHIFT), 0).astype(np.uint16)
 

@@ -23,9 +23,9 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes
-from pipeline.sampling.meshes import Mesh
+from pipeline.sampling.meshes import SampleMesh
 from pipeline.sampling.transforms import inverse, product, rigid
-from pipeline.worlds.indoor.samples.rooms import STRUCTURE, Furnished, Plan
+from pipeline.worlds.indoor.samples.rooms import STRUCTURE, Furnished, RoomPlan
 from pipeline.worlds.indoor.samples.scan import scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
@@ -39,14 +39,14 @@ _GRAVITY_M_S2: Final = 9.81
 _STRUCTURE_BOX_M: Final = 0.01  # sheets of floor and wall are given boxes at least this thick
 
 
-def write_tables(root: Path, plans: tuple[Plan, ...]) -> None:
+def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:
     """Writes the validation split and the class list."""
     labels = sorted({piece.label for plan in plans for piece in plan.pieces} | set(STRUCTURE))
     write_atomically(root / "splits" / "nvs_sem_val.txt", lines_bytes(sorted(plan.name for plan in plans)))
     write_atomically(root / "metadata" / "semantic_classes.txt", lines_bytes(labels))
 
 
-def write_scan(root: Path, plan: Plan) -> SceneTruth:
+def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     """Writes one scene; returns what was planted in it."""
     folder = root / "data" / plan.name
     made = scan(plan)
@@ -106,7 +106,7 @@ def _box(room: Furnished, index: int) -> dict[str, list[float]]:
     )
 
 
-def _bounds(mesh: Mesh, owner: int) -> dict[str, list[float]]:
+def _bounds(mesh: SampleMesh, owner: int) -> dict[str, list[float]]:
     """The axis-parallel box of floor, walls or ceiling."""
     vertices = mesh.vertices[mesh.owner == owner]
     low, high = vertices.min(0), vertices.max(0)

@@ -14,8 +14,8 @@ from shapely.geometry.base import BaseGeometry
 from pipeline.core.schema import Model, OrientedBox
 from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.sampling.camera import TURN_BY_SKY
-from pipeline.worlds.indoor.samples.routes import Route, find_routes
-from pipeline.worlds.indoor.samples.scan import Scan
+from pipeline.worlds.indoor.samples.routes import SampleRoute, find_routes
+from pipeline.worlds.indoor.samples.scan import SampleScan
 
 # Share of an image's pixels from which an object counts as seen in it: 20 of a picture of 160x120. The scenes are
 # filmed so that a share a third larger or smaller moves no first appearance by more than a frame.
@@ -57,7 +57,7 @@ class SceneTruth(Model):
     lost_frames: tuple[int, ...] = Field(description="frames whose pose was lost (-inf)")
     image_pixels: int = Field(description="pixels of the image in which ``pixels`` were counted")
     turn_deg: int = Field(description="clockwise turn that makes the stored frames upright")
-    routes: tuple[Route, ...]
+    routes: tuple[SampleRoute, ...]
 
     def first_frame(self, index: int, share: float = SEEN_SHARE) -> int | None:
         """First frame with a pose in which object ``index`` has at least this share of the pixels."""
@@ -74,7 +74,7 @@ class Truth(Model):
 
 
 def truth_of(
-    scan: Scan,
+    scan: SampleScan,
     pixels: npt.NDArray[np.int64],
     image_pixels: int,
     times_s: list[float],

@@ -8,20 +8,20 @@ from pathlib import Path
 from pipeline.core.files import write_atomically
 from pipeline.worlds.indoor.samples import arkitscenes, scannet, scannetpp
 from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.rooms import Plan
+from pipeline.worlds.indoor.samples.rooms import RoomPlan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, Truth
 
 _FORMATS = {"scannet": scannet, "scannetpp": scannetpp, "arkitscenes": arkitscenes}
 _THREADS = 2  # scenes at a time; rays, video and images are cast and packed outside of Python's lock
 
 
-def write_samples(folder: Path, plans: tuple[Plan, ...] = PLANS) -> Truth:
+def write_samples(folder: Path, plans: tuple[RoomPlan, ...] = PLANS) -> Truth:
     """Writes ``<folder>/scannet``, ``scannetpp``, ``arkitscenes`` and ``truth.json``; the same bytes every time.
 
     ``truth.json`` comes last: where it is, the samples are whole. Files of an earlier writing are replaced.
     """
 
-    def write(plan: Plan) -> SceneTruth:
+    def write(plan: RoomPlan) -> SceneTruth:
         return _FORMATS[plan.dataset].write_scan(folder / plan.dataset, plan)
 
     with ThreadPoolExecutor(_THREADS) as pool:

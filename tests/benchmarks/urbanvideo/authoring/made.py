@@ -15,7 +15,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, View
+from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
 
 # 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
@@ -45,7 +45,7 @@ LANDMARKS = (
     Landmark(name="West Gate Mall", kind="mall", label="West Gate Mall", center=(50.0, 60.0), radius_m=20),
     Landmark(name="Old Mill", kind=None, label="Old Mill", center=(-400.0, 0.0), radius_m=5),
 )
-VIEWS = tuple(View(landmark=i, intervals=v, possible=v) for i, v in enumerate((((0, 30),), ((0, 8),), ())))
+VIEWS = tuple(Sighting(landmark=i, intervals=v, possible=v) for i, v in enumerate((((0, 30),), ((0, 8),), ())))
 
 
 def motion(**changes: Any) -> Motion:

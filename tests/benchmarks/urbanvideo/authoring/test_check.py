@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import Item
+from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, SEGMENTS, VIEWS, facts, motion
 
@@ -16,12 +16,12 @@ KNOWN = Extract(tuple(s.actions for s in SEGMENTS), (*FACTS.names, "red brick bu
 WRONG = GOOD["wrong"]
 
 
-def item(**changes: Any) -> Item:
+def item(**changes: Any) -> WrittenItem:
     raw = {k: v for k, v in (GOOD | changes).items() if k != "proof"}
-    return Item(**(raw | {"wrong": tuple(raw["wrong"]), "objects": tuple(raw["objects"])}))
+    return WrittenItem(**(raw | {"wrong": tuple(raw["wrong"]), "objects": tuple(raw["objects"])}))
 
 
-def refusal(item: Item, facts: Any = FACTS, known: Extract = KNOWN) -> tuple[str, float, float, str] | None:
+def refusal(item: WrittenItem, facts: Any = FACTS, known: Extract = KNOWN) -> tuple[str, float, float, str] | None:
     broken = next((m for m in measures(item, facts, known) if not m.ok), None)
     return broken and (broken.reason, broken.measured, broken.limit, broken.unit)
 

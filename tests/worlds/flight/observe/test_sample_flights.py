@@ -10,7 +10,7 @@ import pytest
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.samples.pilot import fly
-from pipeline.worlds.flight.samples.plans import PLANS, Plan
+from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan
 from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
 from pipeline.worlds.flight.samples.text_logs import recording, subtitles
 from pipeline.worlds.flight.samples.truth import planted_moves
@@ -25,7 +25,7 @@ NAMED_WITHOUT_HEADING = {"ascend", "descend", "hover", "gimbal up", "gimbal down
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.id)
-def test_planted_movements(plan: Plan, tmp_path: Path):
+def test_planted_movements(plan: FlightPlan, tmp_path: Path):
     pose = fly(plan.moves, plan.start_xy, plan.heading_deg, plan.camera.pitch_deg or 0.0)
     name, write = LOGS.get(plan.log, ("log.SRT", subtitles))
     (tmp_path / name).write_bytes(write(plan, pose)[0])

@@ -17,7 +17,7 @@ from pipeline.worlds.indoor.samples.rooms import (
     FURNITURE_STEP_M,
     STRUCTURE,
     STRUCTURE_STEP_M,
-    Plan,
+    RoomPlan,
     furnish,
     world_T_plan,
 )
@@ -31,7 +31,7 @@ def edges_m(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 @every_plan
-def test_the_parts_of_every_piece_fill_its_box(plan: Plan) -> None:
+def test_the_parts_of_every_piece_fill_its_box(plan: RoomPlan) -> None:
     room = furnish(plan)
     for i in range(len(plan.pieces)):
         local = (room.mesh.vertices[room.mesh.owner == i] - room.boxes.center[i]) @ room.boxes.axes[i].T
@@ -40,7 +40,7 @@ def test_the_parts_of_every_piece_fill_its_box(plan: Plan) -> None:
 
 
 @every_plan
-def test_axes_are_right_handed_unit_rows_and_upright(plan: Plan) -> None:
+def test_axes_are_right_handed_unit_rows_and_upright(plan: RoomPlan) -> None:
     axes = furnish(plan).boxes.axes
     np.testing.assert_allclose(axes @ axes.transpose(0, 2, 1), np.broadcast_to(np.eye(3), axes.shape), atol=1e-9)
     np.testing.assert_allclose(np.linalg.det(axes), 1.0, atol=1e-9)
@@ -48,7 +48,7 @@ def test_axes_are_right_handed_unit_rows_and_upright(plan: Plan) -> None:
 
 
 @every_plan
-def test_nothing_overlaps_but_pillows_in_beds(plan: Plan) -> None:
+def test_nothing_overlaps_but_pillows_in_beds(plan: RoomPlan) -> None:
     room = furnish(plan)
     i, j = np.triu_indices(len(room.labels), 1)
     distance = closest_distance_m(room.boxes.take(i), room.boxes.take(j))
@@ -59,7 +59,7 @@ def test_nothing_overlaps_but_pillows_in_beds(plan: Plan) -> None:
 
 
 @every_plan
-def test_everything_stands_inside_the_rooms(plan: Plan) -> None:
+def test_everything_stands_inside_the_rooms(plan: RoomPlan) -> None:
     room = furnish(plan)
     corners = room.boxes.corners()
     for label, points in zip(room.labels, corners, strict=True):
@@ -70,7 +70,7 @@ def test_everything_stands_inside_the_rooms(plan: Plan) -> None:
 
 
 @every_plan
-def test_the_floor_is_the_rooms_and_the_doorways(plan: Plan) -> None:
+def test_the_floor_is_the_rooms_and_the_doorways(plan: RoomPlan) -> None:
     floor = furnish(plan).floor
     rectangles = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in (*plan.rooms, *plan.doorways))
     assert floor.area == pytest.approx(rectangles, abs=1e-9)
@@ -78,7 +78,7 @@ def test_the_floor_is_the_rooms_and_the_doorways(plan: Plan) -> None:
 
 
 @every_plan
-def test_vertices_are_close_enough_to_stand_for_what_they_belong_to(plan: Plan) -> None:
+def test_vertices_are_close_enough_to_stand_for_what_they_belong_to(plan: RoomPlan) -> None:
     mesh = furnish(plan).mesh
     furniture = mesh.face_owner() < len(plan.pieces)
     edges = edges_m(mesh.vertices, mesh.faces)
@@ -90,7 +90,7 @@ def test_vertices_are_close_enough_to_stand_for_what_they_belong_to(plan: Plan) 
 
 
 @every_plan
-def test_walls_floor_and_ceiling_face_the_room(plan: Plan) -> None:
+def test_walls_floor_and_ceiling_face_the_room(plan: RoomPlan) -> None:
     room = furnish(plan)
     structure = room.mesh.face_owner() - len(plan.pieces)
     a, b, c = (room.mesh.vertices[room.mesh.faces[:, k]] for k in range(3))
@@ -104,7 +104,7 @@ def test_walls_floor_and_ceiling_face_the_room(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("plan", [plan for plan in PLANS if plan.dataset == "scannet"], ids=lambda plan: plan.name)
-def test_minimal_boxes_of_the_vertices_are_the_planted_ones(plan: Plan) -> None:
+def test_minimal_boxes_of_the_vertices_are_the_planted_ones(plan: RoomPlan) -> None:
     """ScanNet has no boxes: what a reader fits to the vertices must be what was planted."""
     room = furnish(plan)
     for i, label in enumerate(room.labels):

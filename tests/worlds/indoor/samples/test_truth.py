@@ -10,7 +10,7 @@ import shapely
 
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.routes import SAME_CATEGORY, Route, turn_name
+from pipeline.worlds.indoor.samples.routes import SAME_CATEGORY, SampleRoute, turn_name
 from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, ObjectTruth, SceneTruth
 from tests.conftest import Samples
 
@@ -111,7 +111,7 @@ def test_counts_distances_and_areas(samples: Samples, scene_id: str) -> None:
     assert 0 <= truth.outline_area_m2 - truth.floor_area_m2 < 0.6  # the walls between rooms
 
 
-def walked(route: Route) -> np.ndarray:
+def walked(route: SampleRoute) -> np.ndarray:
     """Every centimetre of a route."""
     legs = [
         np.linspace(a, b, 1 + round(float(np.hypot(*np.subtract(b, a))) * 100))
