@@ -47,7 +47,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Video:
+class VideoPart:
     """A video file; ``sha256`` is that of its bytes. Made by `video_part`."""
 
     path: Path
@@ -56,7 +56,7 @@ class Video:
     kind: Kind = "video"
 
 
-Part = Text | Image | Video
+Part = Text | Image | VideoPart
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def user(text: str, *parts: Part) -> Message:
     return Message("user", (*parts, Text(text)))
 
 
-def video_part(path: Path, mime: str = "video/mp4") -> Video:
+def video_part(path: Path, mime: str = "video/mp4") -> VideoPart:
     """A video file as part of a message."""
     with path.open("rb") as file:
-        return Video(path, mime, hashlib.file_digest(file, "sha256").hexdigest())
+        return VideoPart(path, mime, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 @dataclass(frozen=True)

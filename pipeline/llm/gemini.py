@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text, Video
+from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text, VideoPart
 from pipeline.llm.error_bodies import error_of
 from pipeline.llm.failures import ModelError
 from pipeline.llm.usage import Usage
@@ -101,7 +101,7 @@ class Gemini:
         _, uri = await self._uploaded(part)
         return self._types.Part.from_uri(file_uri=uri, mime_type=part.mime)
 
-    async def _uploaded(self, video: Video) -> tuple[str, str]:
+    async def _uploaded(self, video: VideoPart) -> tuple[str, str]:
         """Name and address of a video at the provider; uploaded once, however many requests wait for it."""
         upload = self._uploads.get(video.sha256)
         if upload is None or (upload.done() and (upload.cancelled() or upload.exception() is not None)):
@@ -109,7 +109,7 @@ class Gemini:
             self._uploads[video.sha256] = upload
         return await asyncio.shield(upload)
 
-    async def _upload(self, video: Video) -> tuple[str, str]:
+    async def _upload(self, video: VideoPart) -> tuple[str, str]:
         config = self._types.UploadFileConfig(mime_type=video.mime)
         file = await self._client.aio.files.upload(file=video.path, config=config)
         while file.state == self._types.FileState.PROCESSING:

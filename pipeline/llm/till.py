@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import Image, ModelSpec, Request, Terms, Video
+from pipeline.llm.base import Image, ModelSpec, Request, Terms, VideoPart
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import BUDGET, ModelError
 from pipeline.llm.prices import PriceTable, load_prices, price_of
@@ -115,7 +115,7 @@ def most_usage(request: Request, terms: Terms) -> Usage:
         for part in message.parts:
             if isinstance(part, Image):
                 tokens += PICTURE_TOKENS
-            elif isinstance(part, Video):
+            elif isinstance(part, VideoPart):
                 tokens += part.path.stat().st_size // VIDEO_BYTES_PER_TOKEN
     tokens += len(str(request.schema)) if request.schema else 0
     return Usage(tokens, terms.max_tokens)

@@ -40,7 +40,7 @@ def list_scenes(
     root: Path,
     layout: Layout,
     chosen: Callable[[Path], bool] = lambda _: True,
-    beside: Callable[[Path], bytes] = lambda _: b"",
+    extra: Callable[[Path], bytes] = lambda _: b"",
 ) -> Listing:
     """All scenes below a root, sorted by id.
 
@@ -48,7 +48,7 @@ def list_scenes(
         root: the dataset's top folder, or the one that holds the scene folders.
         layout: where to look.
         chosen: tells from its folder whether a scene belongs to the split asked for.
-        beside: whatever else than the files in its folder a scene depends on, as bytes for its stamp.
+        extra: whatever else than the files in its folder a scene depends on, as bytes for its stamp.
 
     Raises:
         ConfigError: if the folder is missing or holds no scene of this layout.
@@ -76,7 +76,7 @@ def list_scenes(
             broken.append(RawDataError(places[0], "duplicate_scene", message, "keep one of them", scene))
         elif chosen(places[0]):
             try:
-                refs.append(_ref(root, places[0], scene, layout, beside(places[0])))
+                refs.append(_ref(root, places[0], scene, layout, extra(places[0])))
             except OSError as error:
                 message = f"{error.filename}: {error.strerror}"
                 remedy = "make the scene's folder and files readable"
@@ -103,9 +103,9 @@ def split_names(root: Path, places: Sequence[str], split: str) -> frozenset[str]
     )
 
 
-def digest_files(folder: Path, names: Iterable[tuple[str, os.stat_result]], beside: bytes) -> str:
+def digest_files(folder: Path, names: Iterable[tuple[str, os.stat_result]], extra: bytes) -> str:
     """Digest of names, sizes and modification times, and of bytes from elsewhere."""
-    total = sha256(beside)
+    total = sha256(extra)
     for name, stat in names:
         total.update(f"\n{name}\0{stat.st_size}\0{stat.st_mtime_ns}".encode(errors="surrogateescape"))
     return total.hexdigest()
@@ -121,10 +121,10 @@ def _folders(root: Path, tops: Sequence[str]) -> Iterator[Path]:
                 raise ConfigError(f"{folder}: {error.strerror}. Make the folder readable") from error
 
 
-def _ref(root: Path, folder: Path, scene: str, layout: Layout, beside: bytes) -> SceneRef:
+def _ref(root: Path, folder: Path, scene: str, layout: Layout, extra: bytes) -> SceneRef:
     there = [folder, *(p for n in layout.main_files(folder.name) if (p := folder / n).exists())]
     names = tuple(path.relative_to(root).as_posix() for path in there)
-    return SceneRef(scene, names, digest_files(folder, _walk(folder, ""), beside))
+    return SceneRef(scene, names, digest_files(folder, _walk(folder, ""), extra))
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:

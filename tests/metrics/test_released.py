@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.metrics.released import accuracy, first_word, relative_accuracy
+from tests.oracles.released_scores import accuracy, first_word, relative_accuracy
 
 # reply: what the released scorer takes for the answer, good or bad
 FIRST_WORDS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
-from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, told
+from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
@@ -61,7 +61,7 @@ def compose(
         record(questions=listed(_QUESTION, 0, count)),
         video,
         facts=facts.text(),
-        narration=told(passages),
+        narration=as_lines(passages),
         objects=[quoted(name) for name in known.objects],
         name=task.name,
         definition=task.definition,

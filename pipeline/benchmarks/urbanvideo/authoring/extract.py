@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, told
+from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
@@ -42,7 +42,7 @@ def extract(facts: Observed, passages: Sequence[Passage], ask: Ask, seen: bool) 
     made = tuple(segment.actions for segment in facts.segments)
     if not seen:
         return Extract(made, facts.names)
-    lists = take("extract", ask, _SCHEMA, None, narration=told(passages), movements=list(get_args(Action)))
+    lists = take("extract", ask, _SCHEMA, None, narration=as_lines(passages), movements=list(get_args(Action)))
     narrated = {word for passage in passages for word in tokens(passage.text)}
     objects = [name.strip() for name in lists["objects"] if (words := set(tokens(name))) and words <= narrated]
     return Extract(

@@ -34,6 +34,6 @@ def narrate(facts: Observed, ask: Ask, video: Path | None) -> tuple[Passage, ...
     return tuple(Passage(**p) for p in sorted(answer["passages"], key=lambda p: (p["start_s"], p["end_s"])))
 
 
-def told(passages: Sequence[Passage]) -> str:
+def as_lines(passages: Sequence[Passage]) -> str:
     """A narration as lines for a model."""
     return "\n".join(f"- {p.start_s:.0f} to {p.end_s:.0f} s: {quoted(p.text)}" for p in passages)

@@ -102,7 +102,7 @@ class Flights:
 
         recorded = _recorded(root)
         try:
-            listing = list_scenes(root, LAYOUT, beside=shared)
+            listing = list_scenes(root, LAYOUT, extra=shared)
         except ConfigError:
             if not recorded.scenes and not recorded.broken:
                 raise

@@ -87,7 +87,7 @@ class ScanNetPP:
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
         if self.split is None or not root.is_dir():
-            return list_scenes(root, LAYOUT, beside=lambda _: map_bytes(root))
+            return list_scenes(root, LAYOUT, extra=lambda _: map_bytes(root))
         file = f"nvs_sem_{self.split}.txt"
         names = split_names(root, (file, f"splits/{file}"), self.split)
         return list_scenes(root, LAYOUT, lambda folder: folder.name in names, lambda _: map_bytes(root))
