@@ -36,7 +36,7 @@ def lettered_questions(count: int) -> pa.Table:
 def hosted(address: str, provider: str = "openai", **fields: Any) -> ModelSpec:
     """A model at the fake server."""
     base = f"{address}/v1" if provider == "openai" else address
-    raw = {"provider": provider, "model": "plain", "base_url": base, "key_env": "PLANTED_KEY", "timeout_s": 1.0}
+    raw = {"provider": provider, "model": "plain", "base_url": base, "key_env": "PLANTED_KEY", "timeout_s": 20.0}
     return ModelSpec.model_validate(raw | fields)
 
 

@@ -64,6 +64,7 @@ def test_options_have_the_same_gains_in_any_order_and_company(model: Embedded) -
     assert gains(model, question, options[2:])[options[2]] == first[options[2]]
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_changes_nothing() -> None:
     """Also bit by bit, whatever of a prompt is reused: else a run that went on would answer differently."""
     long = "Standing by the table and facing the door, is the lamp to my left or to my right? " * 3
