@@ -42,8 +42,8 @@ def audit(
 ) -> None:
     """Answers a published question file again from the metadata, and says where it differs."""
     benchmark, how, rules = _chosen(name, profile)
-    published = read_published(questions, [benchmark.columns])
-    table = audit_table(how.answer(published, _read_scenes(how.reader, meta), rules))
+    scenes = _read_scenes(how.reader, meta)
+    table = audit_table(how.answer(read_published(questions, [benchmark.columns]), scenes, rules))
     write_atomically(out, table_bytes(table))
     _show_audit(table, f"profile {profile}", how.tolerances)
     console.print(f"All rows: {out}")
@@ -52,8 +52,8 @@ def audit(
 def coverage(name: Name, meta: Meta, questions: Questions, profile: Profile = "official") -> None:
     """Checks that the candidates, before caps, contain the published questions and contradict none."""
     benchmark, how, rules = _chosen(name, profile)
-    published = read_published(questions, [benchmark.columns])
-    _show_coverage(*how.cover(published, _read_scenes(how.reader, meta), rules), f"profile {profile}")
+    scenes = _read_scenes(how.reader, meta)
+    _show_coverage(*how.cover(read_published(questions, [benchmark.columns]), scenes, rules), f"profile {profile}")
 
 
 def _chosen(name: str, profile: str) -> tuple[Benchmark[Any, Any], Audit, Any]:

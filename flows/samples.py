@@ -25,7 +25,7 @@ def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
         world.samples.write(folder)
         roots = " ".join(f"--root {name}={folder / name}" for name in world.samples.readers)
         for benchmark in BENCHMARKS.values():
-            if world in benchmark.worlds:
+            if world.name in {own.name for own in benchmark.worlds}:
                 show.console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True, highlight=False)
 
 

@@ -165,7 +165,7 @@ def test_log_format(tmp_path: Path) -> None:
     assert "exit code 3" in said  # one file could not be read
     told = json.loads((project / "tracks/up.json").read_text())
     assert (told["format"], told["samples"], told["samples_in_log"]) == ("plain_csv", 11, 12)
-    assert [finding["name"] for finding in told["findings"]] != []
+    assert told["findings"]
     east, north, up = told["extent_m"]
     assert (east, up) == (0, 10)
     assert north == pytest.approx(11.126, abs=0.01)  # 1e-4 degrees of latitude at 52 degrees

@@ -9,6 +9,8 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from flows import cli
 from pipeline.engine.json_schemas import json_schemas
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
-from pipeline.worlds.registry import READERS
+from pipeline.worlds.registry import READERS, WORLDS
 from tests.builds import (
     REPOSITORY,
     UNASKED_SETTINGS,
@@ -132,7 +134,7 @@ def test_settings_reach_the_build(scan2qa: Cli, root: str, tmp_path: Path) -> No
 
 def test_a_configuration_of_ones_own_is_found_by_path(scan2qa: Cli, meta: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(f"build: mine\nroots: {{vsi_meta: {meta}}}\nexport: {{pretty_name: Mine}}\n")
+    path.write_text(f"build: mine\nbenchmark: vsi\nroots: {{vsi_meta: {meta}}}\nexport: {{pretty_name: Mine}}\n")
     assert scan2qa("build", path, "--out", tmp_path / "out").code == 0
     assert "# Mine" in (tmp_path / "out" / "release" / "README.md").read_text()
 
@@ -217,19 +219,21 @@ def test_a_published_file_may_hold_what_looks_like_markup(scan2qa: Cli, meta: Pa
     assert "[/z]" in run.out
 
 
+def _make_folders(readers: tuple[str, ...], folder: Path) -> None:
+    for reader in readers:
+        (folder / reader).mkdir(parents=True)
+
+
 def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = lambda kind, folder: [(folder / name).mkdir() for name in cli.SAMPLES[kind]]  # noqa: E731
-    monkeypatch.setattr(cli, "_write_samples", made)
+    for name, world in WORLDS.items():
+        made = partial(_make_folders, world.samples.readers)
+        monkeypatch.setitem(WORLDS, name, replace(world, samples=replace(world.samples, write=made)))
     run = scan2qa("samples", tmp_path / "samples")
     assert (run.code, run.err) == (0, "")
     (line,) = [line for line in run.out.splitlines() if line.startswith("Try: scan2qa build vsi --root ")]
     roots = [word.partition("=") for word in line.split() if "=" in word]
     assert roots
     assert all(name in READERS and Path(folder).is_dir() for name, _, folder in roots)
-    assert (
-        scan2qa("build", "vsi", "--root", f"vsi_meta={tmp_path / 'samples' / 'vsi_meta'}", "--out", tmp_path / "o").code
-        == 0
-    )
 
 
 def test_schemas_are_written(scan2qa: Cli, tmp_path: Path) -> None:
@@ -426,7 +430,7 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         for name in ("one", "two")
     ]
     assert without_seconds[0] == without_seconds[1]
-    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == STAGES[0]}) == 122
+    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == 122
 
 
 def _scenes_shuffled(text: str, seed: int) -> str:

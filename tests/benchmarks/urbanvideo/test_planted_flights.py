@@ -98,7 +98,7 @@ def truth_of(built: Built, question: dict[str, Any]) -> FlightTruth:
 
 def fields_of(question: dict[str, Any]) -> Fields:
     """What the words of a question ask about."""
-    fields = load_template(question["template"].replace(".", "/")).parse(question["text"])
+    fields = load_template(URBAN_TASKS[question["task"]].template).parse(question["text"])
     assert fields is not None
     return {name: value for name, value in fields.items() if isinstance(value, str)}
 

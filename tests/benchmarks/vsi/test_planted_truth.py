@@ -145,7 +145,7 @@ def test_planted_routes_are_among_the_candidates(built: Built) -> None:
     }
     found = 0
     for name, truth in built.truth.scenes.items():
-        category = {item.raw_label: item.category for item in built.scenes[name].objects}
+        category = {item.raw_label: item.category for item in built.scenes[name].facts.objects}
         for route in truth.routes:
             stops = [category.get(label, "") for label in route.stops]  # some labels are not curated
             key = (name, (category.get(route.start, ""), stops[0], *stops))

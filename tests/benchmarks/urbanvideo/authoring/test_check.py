@@ -22,14 +22,14 @@ def item(**changes: Any) -> WrittenItem:
 
 
 def refusal(item: WrittenItem, facts: Any = FACTS, known: Extract = KNOWN) -> tuple[str, float, float, str] | None:
-    broken = next((m for m in measures(item, facts, known) if not m.ok), None)
-    return broken and (broken.reason, broken.measured, broken.limit, broken.unit)
+    broken = next((m for m in measures(item, facts, known) if not m.holds), None)
+    return broken and (broken.name, broken.value, broken.limit, broken.unit)
 
 
 def test_a_good_question_passes_with_every_rule_measured() -> None:
     passed = list(measures(item(), FACTS, KNOWN))
-    assert all(m.ok for m in passed)
-    assert len({m.reason for m in passed}) == len(passed) >= 15
+    assert all(m.holds for m in passed)
+    assert len({m.name for m in passed}) == len(passed) >= 15
 
 
 CASES: list[tuple[dict[str, Any], tuple[str, float, float, str] | None]] = [
