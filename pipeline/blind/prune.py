@@ -64,13 +64,13 @@ def prune(
 ) -> IntArray:
     """Round (n,) in which each question is removed, 0 for those that stay.
 
-    Per round and task the forest is compared with chance and, where it is done, each prior with chance, or with the
-    best constant where it answers numbers (a best constant there always is). A task is done when the forest is within
-    a standard error and every prior within two, on the mean of several dealings. Else the questions of the highest
-    bias go, equal ones by id: half of those that by this round's figures would bring the task down to chance, so that
-    it does not come to lie below; at most ``config.batch`` or a tenth; never one that is less than ``config.tau`` above
-    chance, and never below 10 of a task. With ``config.budget`` the questions with options are ranked against one
-    another, and so are the numbers, and at most so many of each go.
+    Per round and task: the strongest of the attackers (forest and priors; for numbers a constant is none, since a best
+    one there always is) is compared with chance, or with the best constant where a prior answers numbers. A task is
+    done when the forest is within a standard error and every prior within two, on the mean of several dealings. Else
+    the questions of the highest bias go, equal ones by id: half of those that by this round's figures would bring the
+    task down to chance, so that it does not come to lie below; at most ``config.batch`` or a tenth; never one that is
+    less than ``config.tau`` above chance, and never below 10 of a task. With ``config.budget`` the questions with
+    options are ranked against one another, and so are the numbers, and at most so many of each go.
     """
     removed_in = np.zeros(len(items), dtype=np.intp)
     tasks = [_begin(task, members, items) for task, members in tasks_of(items).items()]
@@ -97,20 +97,16 @@ def _begin(task: str, members: IntArray, items: Sequence[Item]) -> _Pruning:
 
 
 def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: Run) -> Sequence[_Pruning]:
-    """The tasks with their bias and quota of this round.
-
-    Where one dealing leaves it open whether the forest is done, more are looked at; where it is, the priors are tried.
-    """
+    """The tasks with their bias and quota of this round; those that seem done are tried on more dealings."""
     tasks = [task for task in tasks if len(task.left) > FLOOR]
     left = [task.tested.of(task.left) for task in tasks]
     drawn = _drawn(left, [f"prune {number}"], run)
-    found = [_assess(one, mine) for one, mine in zip(left, drawn, strict=True)]
+    found = [_assess(one, scores) for one, scores in zip(left, drawn, strict=True)]
     unsure = [n for n, one in enumerate(found) if one.errors <= CLEAR]
     more = _drawn([left[n] for n in unsure], [f"prune {number} again {draw}" for draw in range(1, DRAWS)], run)
-    for n, mine in zip(unsure, more, strict=True):
-        found[n] = _assess(left[n], drawn[n] + mine)
-        if found[n].errors <= found[n].limit:
-            found[n] = _assess(left[n], drawn[n] + mine, with_priors=True)
+    for n, scores in zip(unsure, more, strict=True):
+        drawn[n] += scores
+        found[n] = _assess(left[n], drawn[n])
     for task, one in zip(tasks, found, strict=True):
         task.bias = one.bias
         needed = math.ceil(STEP * one.points / one.room) if one.errors > one.limit else 0
@@ -120,16 +116,17 @@ def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: 
     return tasks
 
 
-Drawn = list[tuple[IntArray, Scores]]  # per dealing: the folds, and the forest's scores
+Drawn = list[tuple[dict[str, FloatArray], FloatArray]]  # per dealing: what attackers earn, and the forest's bias
 
 
 def _drawn(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> list[Drawn]:
-    """The dealings of each task; all fits of all dealings are given to ``run`` at once."""
-    every = [one for one in tested for _ in dealings]
-    folds = [one.dealt(dealing) for one in tested for dealing in dealings]
-    scores = scores_of(every, folds, run)
-    pairs = list(zip(folds, scores, strict=True))
-    return [pairs[n * len(dealings) : (n + 1) * len(dealings)] for n in range(len(tested))]
+    drawn: list[Drawn] = [[] for _ in tested]
+    for dealing in dealings:
+        folds = [one.dealt(dealing) for one in tested]
+        scores: list[Scores] = scores_of(tested, folds, run)
+        for mine, one, fold, found in zip(drawn, tested, folds, scores, strict=True):
+            mine.append((earned_by_all(one.items, fold, found), found.bias))
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -150,15 +147,11 @@ class _Assessment:
     room: float
 
 
-def _assess(tested: Prepared, drawn: Drawn, with_priors: bool = False) -> _Assessment:
-    every = [
-        earned_by_all(tested.items, fold, found) if with_priors else {CHANCE: found.chance, FOREST: found.earned}
-        for fold, found in drawn
-    ]
-    earned = {name: np.mean([one[name] for one in every], axis=0) for name in every[0]}
-    chance, forest = earned.pop(CHANCE), np.mean([found.bias for _, found in drawn], axis=0)
+def _assess(tested: Prepared, drawn: Drawn) -> _Assessment:
+    earned = {name: np.mean([found[name] for found, _ in drawn], axis=0) for name in drawn[0][0]}
+    chance, forest = earned.pop(CHANCE), np.mean([bias for _, bias in drawn], axis=0)
     level = {name: float(chance.mean()) for name in earned}
-    if with_priors and not tested.rows.choice:
+    if not tested.rows.choice:
         constant = max(float(np.nan_to_num(earned.pop(name)).mean()) for name in CONSTANTS)
         level = {name: max(value, constant) if name != FOREST else value for name, value in level.items()}
     groups = [item.group for item in tested.items]

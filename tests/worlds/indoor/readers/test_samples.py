@@ -16,7 +16,7 @@ import pytest
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.observe.visibility import count_pixels
-from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.samples.plans import PLANS
 from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
@@ -69,7 +69,8 @@ def test_all_scenes_are_there(scenes: dict[str, IndoorScene]) -> None:
 def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     category = load_curation(scene.dataset).category
-    expected = Counter(category[p.label] for p in planted_scene.objects if p.label in category)
+    labels = [normal(thing.label) for thing in planted_scene.objects]
+    expected = Counter(category[label] for label in labels if label in category)
     assert scene.facts.counts == dict(expected)
     pieces = [planted(item, planted_scene) for item in scene.facts.objects]
     assert len({piece.index for piece in pieces}) == len(pieces)  # each object another piece
