@@ -110,6 +110,7 @@ def test_the_rate_limit_is_never_exceeded_in_any_window(rpm: int, count: int, tm
     assert max(bisect_left(times, start + 1.0) - n for n, start in enumerate(times)) <= rpm
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     count, concurrency, path = 200, 16, tmp_path / "replies.sqlite"
     with running(latency_s=0.05, faults=FAULTS) as server:
