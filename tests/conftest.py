@@ -23,7 +23,7 @@ from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.samples.truth import Truth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.tables import candidates, read_questions
 
@@ -208,7 +208,7 @@ def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:
 def rows_of(scene: IndoorScene, task: str, rules: Rules | str = "strict") -> list[dict[str, Any]]:
     """Every candidate row of one task."""
     chosen = PROFILES[rules] if isinstance(rules, str) else rules
-    return candidates(SceneView(scene, chosen), [TASKS[task]]).to_pylist()
+    return candidates(IndoorView(scene, chosen), [TASKS[task]]).to_pylist()
 
 
 def row_of(scene: IndoorScene, task: str, operands: Sequence[str], rules: Rules | str = "strict") -> dict[str, Any]:

@@ -98,6 +98,8 @@ F = TypeVar("F", bound=Facts)
 class Scene(Model, Generic[F]):
     """One unit of a build, for example a scan or a flight: what all worlds share, and the facts of its own world."""
 
+    model_config = ConfigDict(title="Scene")  # else a title that Python's version words
+
     id: Name = Field(description='"dataset/name", stable')
     dataset: Name
     name: Name

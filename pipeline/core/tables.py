@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import pyarrow as pa
@@ -66,6 +67,11 @@ REJECTIONS: Final = pa.schema(
 def asked_in(selected: pa.Table) -> pa.Table:
     """The questions (`QUESTIONS`) among selected rows."""
     return selected.filter(pc.is_null(selected["reason"])).select(QUESTIONS.names)
+
+
+def all_asked(selected: Iterable[pa.Table]) -> pa.Table:
+    """The questions (`QUESTIONS`) of the selected rows of all scenes, in their order."""
+    return pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, selected)])
 
 
 def rejected_in(selected: pa.Table) -> pa.Table:

@@ -111,10 +111,6 @@ class BuildConfig(Model):
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Its model is made for its benchmark, and so is made again in another process."""
-        return (build_config, (self.model_dump(),))
-
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""
         return BENCHMARKS[self.benchmark]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from pipeline.blind.forecast import Forecast, forecasts
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.core.tables import all_asked
 from pipeline.engine.again import last_outputs
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import REPLIES_FILE, STORE
@@ -23,7 +21,6 @@ def forecast_of(config: BuildConfig, folder: Path) -> list[Forecast] | None:
     if not selected:
         return None
     store = Store(folder / STORE)
-    tables = [asked_in(read_table(store.get(result))) for _, result in sorted(selected.items())]
-    questions = pa.concat_tables([QUESTIONS.empty_table(), *tables])
+    questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
     money = Money(max_usd=config.max_usd)
     return forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
 from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.core.tables import all_asked
 from pipeline.engine.given import REPLIES_FILE, Given
 from pipeline.engine.stage import Stage
 
@@ -33,7 +31,7 @@ def run(given: Given) -> bytes:
 
     config = given.config.blind
     asked = ask(
-        pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))]),
+        all_asked(given.tables("select")),
         config.models,
         given.folder / REPLIES_FILE,
         given.keys,

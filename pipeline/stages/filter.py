@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.core.tables import all_asked
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 
@@ -20,7 +18,7 @@ def run(given: Given) -> bytes:
     from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
 
-    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))])
+    questions = all_asked(given.tables("select"))
     replies = given.table("blind")
     verdicts = [] if replies is None else rule(questions, replies, given.config.blind)
     return table_bytes(filtered(questions, verdicts))

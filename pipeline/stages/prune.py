@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.core.tables import all_asked
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 
@@ -23,7 +21,7 @@ def run(given: Given) -> bytes:
     config, filtered = given.config.prune, given.table("filter")
     if config is None or filtered is None:
         raise ValueError("no pruning is configured")
-    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, given.tables("select"))])
+    questions = all_asked(given.tables("select"))
     return table_bytes(debiased(questions, filtered, config, lambda done, of: given.progress("prune", done, of)))
 
 

@@ -34,7 +34,7 @@ from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.builds import build, perturbed, prefect_environment
 from tests.conftest import REAL_DATA
@@ -135,14 +135,14 @@ def generation(raw: dict[str, Any], folder: Path) -> None:
         rows: list[tuple[str, float, int | None, str]] = [("read the scenes", reading_s, None, "")]
         for profile, rules in PROFILES.items():
             seconds, tables = timed(
-                lambda rules=rules: [candidates(SceneView(s, rules), list(TASKS.values())) for s in scenes]
+                lambda rules=rules: [candidates(IndoorView(s, rules), list(TASKS.values())) for s in scenes]
             )
             rows.append((f"candidates, {profile}", seconds, sum(t.num_rows for t in tables), "<= 5 s (122 scenes)"))
             choosing_s, _ = timed(lambda tables=tables: [select(t, TASKS, CAP) for t in tables])
             rows.append((f"select, {profile}", choosing_s, None, ""))
             for name, task in TASKS.items():
                 seconds, tables = timed(
-                    lambda rules=rules, task=task: [candidates(SceneView(s, rules), [task]) for s in scenes]
+                    lambda rules=rules, task=task: [candidates(IndoorView(s, rules), [task]) for s in scenes]
                 )
                 if profile == "strict":
                     rows.append((f"  {name} alone", seconds, sum(t.num_rows for t in tables), ""))
@@ -170,7 +170,9 @@ class one_core:  # noqa: N801
 
 def distances(raw: dict[str, Any], folder: Path) -> None:
     """Exact distances against the distances of 5 cm grids, on the pairs of boxes that questions are about."""
-    pairs = [(view.boxes, *asked_pairs(view)) for view in (SceneView(s, STRICT) for s in read_scenes(folder / "given"))]
+    pairs = [
+        (view.boxes, *asked_pairs(view)) for view in (IndoorView(s, STRICT) for s in read_scenes(folder / "given"))
+    ]
     n = sum(len(first) for _, first, _ in pairs)
     with one_core():
         plain_s, plain = timed(lambda: list(plain_distances(pairs, n)))
@@ -197,7 +199,7 @@ def distances(raw: dict[str, Any], folder: Path) -> None:
     console.print(shown)
 
 
-def asked_pairs(view: SceneView) -> tuple[IntArray, IntArray]:
+def asked_pairs(view: IndoorView) -> tuple[IntArray, IntArray]:
     """Boxes of unique categories with all boxes of others, each unordered pair once."""
     unique = np.isin(view.category_of, view.usable("unique"))
     first, second = np.nonzero((unique[:, None] | unique[None]) & (view.category_of[:, None] != view.category_of[None]))

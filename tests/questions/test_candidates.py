@@ -21,7 +21,7 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
 from tests.tables import candidates
 
@@ -54,7 +54,7 @@ HOLDS = {
 
 
 def table_of(scene: IndoorScene, rules: Rules, tasks: tuple[str, ...] = METADATA_TASKS) -> pa.Table:
-    return candidates(SceneView(scene, rules), [TASKS[name] for name in tasks])
+    return candidates(IndoorView(scene, rules), [TASKS[name] for name in tasks])
 
 
 def random_scene(seed: int, categories: int = 7, repeated: int = 2, area: float | None = 20.0) -> IndoorScene:

@@ -18,7 +18,7 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.selection import OVER_CAP, select
 from pipeline.questions.task import Number
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import METADATA_TASKS, make_scene, random_objects
 from tests.tables import candidates
 
@@ -46,7 +46,7 @@ def chosen(given_entries: dict[int, str], cap: int = CAP) -> dict[int, str]:
 
 def of_random_scene(seed: int, profile: str = "strict") -> pa.Table:
     scene = make_scene(random_objects(seed, categories=8, repeated=2))
-    return candidates(SceneView(scene, PROFILES[profile]), [TASKS[t] for t in METADATA_TASKS])
+    return candidates(IndoorView(scene, PROFILES[profile]), [TASKS[t] for t in METADATA_TASKS])
 
 
 @some

@@ -14,7 +14,7 @@ from pipeline.core.schema import Finding, Source, Video
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
-from tests.tables import candidates as urban_candidates
+from tests.tables import candidates
 
 RATE_HZ = 5
 # Movement, seconds, metres or degrees: ("fly forward", 10, 100), ("turn left", 5, 90), ("hover", 4, 0). A movement of
@@ -139,7 +139,7 @@ def rows(scene: FlightScene, *tasks: str, **limits: Any) -> list[dict[str, Any]]
     """Candidates of the tasks (all if none is named), under the default rules but for ``limits``."""
     chosen = [URBAN_TASKS[task] for task in tasks or URBAN_TASKS]
     view = FlightView(scene, UrbanRules(**limits))
-    return urban_candidates(view, chosen).to_pylist()
+    return candidates(view, chosen).to_pylist()
 
 
 def row(scene: FlightScene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import random_flight, rows
-from tests.tables import candidates as urban_candidates
+from tests.tables import candidates
 
 SEEDS = st.integers(0, 10_000)
 
@@ -90,9 +90,7 @@ def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None
     update = {"landmarks": tuple(flight.landmarks[i] for i in order), "motion": motion}
     other = scene.with_facts(**update)
     tasks = list(URBAN_TASKS.values())
-    assert urban_candidates(FlightView(other, UrbanRules()), tasks).equals(
-        urban_candidates(FlightView(scene, UrbanRules()), tasks)
-    )
+    assert candidates(FlightView(other, UrbanRules()), tasks).equals(candidates(FlightView(scene, UrbanRules()), tasks))
 
 
 @pytest.mark.parametrize("seed", range(10))

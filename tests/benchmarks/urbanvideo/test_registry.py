@@ -25,7 +25,7 @@ from tests.benchmarks.urbanvideo.flights import (
     row,
     rows,
 )
-from tests.tables import candidates as urban_candidates
+from tests.tables import candidates
 
 RELEASED = (
     "Trajectory Captioning", "Sequence Recall", "Object Recall", "Scene Recall", "Start/End Position", "Proximity",
@@ -141,7 +141,7 @@ def test_answers_of_one_flight() -> None:
     assert "Fly forward" not in row(scene, "Action Generation", "0:16", *route)["wrong"]
     assert row(scene, "Progress Evaluation", "0:11", *ROUTE)["answer"] == "Fly to the crossing"
     assert set(row(scene, "Progress Evaluation", "0:11", *ROUTE)["wrong"]) == {*ROUTE} - {"Fly to the crossing"}
-    assert urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values())).schema == CANDIDATES
+    assert candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values())).schema == CANDIDATES
 
 
 def test_a_route_does_not_speak_of_every_pause() -> None:
@@ -287,7 +287,7 @@ def test_one_landmark_alone() -> None:
 
 def test_the_same_bytes_again() -> None:
     tasks = list(URBAN_TASKS.values())
-    first, second = (urban_candidates(FlightView(random_flight(3), UrbanRules()), tasks) for _ in range(2))
+    first, second = (candidates(FlightView(random_flight(3), UrbanRules()), tasks) for _ in range(2))
     assert first.equals(second)
 
 
@@ -297,8 +297,8 @@ def test_a_long_flight_in_a_city_costs_little() -> None:
     moved = motion([kinds[i % 4] for i in range(60)])
     places = [mark(f"house {i}", *rng.uniform(-300, 300, 2).tolist()) for i in range(2000)]
     scene = flight(moved, places, goal="house 7", route=["Fly forward"] * 60)
-    urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
+    candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
     begin = time.process_time()
-    found = urban_candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
+    found = candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
     assert time.process_time() - begin < 1.0  # 0.2 s on one core: a flight of 7.5 minutes
     assert 100 < len(found) < 5000

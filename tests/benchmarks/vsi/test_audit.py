@@ -15,12 +15,11 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import asked_in
-from pipeline.questions.audited import STATUSES, audit_table
-from pipeline.questions.audited import Audited as Finding
+from pipeline.questions.audited import STATUSES, Audited, audit_table
 from pipeline.questions.published import Published
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import DIRECTIONS, METADATA_TASKS, cube, make_doubt, make_scene, random_objects
 from tests.core.test_templates import PAPER, RELEASED
 from tests.tables import candidates, read_questions
@@ -32,12 +31,12 @@ OFFICIAL, STRICT = PROFILES["official"], PROFILES["strict"]
 
 
 @pytest.fixture(scope="module")
-def official(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Finding]:
+def official(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Audited]:
     return audit(real_questions, real_scenes, OFFICIAL)
 
 
 @pytest.fixture(scope="module")
-def strict(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Finding]:
+def strict(real_scenes: list[IndoorScene], real_questions: list[Published]) -> list[Audited]:
     return audit(real_questions, real_scenes, STRICT)
 
 
@@ -54,7 +53,7 @@ def named_in(questions: list[Published], scenes: list[IndoorScene]) -> dict[int 
 
 @pytest.mark.real_data
 def test_official_gives_one_finding_per_question_in_order(
-    official: list[Finding], real_questions: list[Published]
+    official: list[Audited], real_questions: list[Published]
 ) -> None:
     assert len(official) == 2203
     assert [f.question for f in official] == real_questions
@@ -64,7 +63,7 @@ def test_official_gives_one_finding_per_question_in_order(
 @pytest.mark.real_data
 @pytest.mark.parametrize("task", [t for t in METADATA_TASKS if t != "object_abs_distance"])
 def test_official_reproduces_every_question_that_the_metadata_can_answer(
-    task: str, official: list[Finding], real_scenes: list[IndoorScene]
+    task: str, official: list[Audited], real_scenes: list[IndoorScene]
 ) -> None:
     """Room, size, counting, relative distance, all three directions: all of them."""
     mine = [f for f in official if f.question.question_type == task]
@@ -85,7 +84,7 @@ def test_official_reproduces_every_question_that_the_metadata_can_answer(
 
 
 @pytest.mark.real_data
-def test_official_absolute_distance_has_one_miss(official: list[Finding]) -> None:
+def test_official_absolute_distance_has_one_miss(official: list[Audited]) -> None:
     mine = [f for f in official if f.question.question_type == "object_abs_distance" and f.status != "not_askable"]
     gaps = {f.question.id: abs(float(f.recomputed or "nan") - float(f.question.ground_truth)) for f in mine}
     assert len(gaps) == 348
@@ -100,7 +99,7 @@ def test_official_absolute_distance_has_one_miss(official: list[Finding]) -> Non
 
 @pytest.mark.real_data
 def test_official_not_askable_are_the_missing_categories(
-    official: list[Finding], real_scenes: list[IndoorScene]
+    official: list[Audited], real_scenes: list[IndoorScene]
 ) -> None:
     mine = [f for f in official if f.status == "not_askable"]
     assert len(mine) == 26
@@ -118,7 +117,7 @@ def test_what_needs_the_video_or_the_floor_is_unsupported(profile: str, request:
 
 
 @pytest.mark.real_data
-def test_official_finds_nothing_ambiguous(official: list[Finding]) -> None:
+def test_official_finds_nothing_ambiguous(official: list[Audited]) -> None:
     """The released questions keep the rules of the released benchmark."""
     assert Counter(f.status for f in official) == {
         "reproduced": 1825,
@@ -129,7 +128,7 @@ def test_official_finds_nothing_ambiguous(official: list[Finding]) -> None:
 
 
 @pytest.mark.real_data
-def test_strict_flags_what_only_a_one_sided_margin_let_pass(strict: list[Finding]) -> None:
+def test_strict_flags_what_only_a_one_sided_margin_let_pass(strict: list[Audited]) -> None:
     mine = [f for f in strict if f.rejection and f.rejection.reason == "near_sector_boundary"]
     assert {f.question.id for f in mine} == {1000, 1835, 3647, 3663, 3670, 3672, 3679, 3688, 3689}
     assert {f.question.question_type for f in mine} == {"object_rel_direction_hard"}
@@ -143,7 +142,7 @@ def test_strict_flags_what_only_a_one_sided_margin_let_pass(strict: list[Finding
 
 
 @pytest.mark.real_data
-def test_strict_flags_wrong_counts_and_doubled_boxes(strict: list[Finding], real_scenes: list[IndoorScene]) -> None:
+def test_strict_flags_wrong_counts_and_doubled_boxes(strict: list[Audited], real_scenes: list[IndoorScene]) -> None:
     """By the metadata alone: the question names a category whose count differs or whose box is given twice."""
     doubts: dict[tuple[str, str], set[str]] = defaultdict(set)
     for scene in real_scenes:
@@ -170,7 +169,7 @@ def test_strict_flags_wrong_counts_and_doubled_boxes(strict: list[Finding], real
 
 
 @pytest.mark.real_data
-def test_strict_keeps_the_released_answers_of_what_it_asks(strict: list[Finding]) -> None:
+def test_strict_keeps_the_released_answers_of_what_it_asks(strict: list[Audited]) -> None:
     """But for absolute distance, where the released values are those of grid points."""
     differs = [f for f in strict if f.status == "differs"]
     assert {f.question.question_type for f in differs} == {"object_abs_distance"}
@@ -212,12 +211,12 @@ def published(task: str, ground_truth: str, options: tuple[str, ...] | None = No
     return replace(base, **more)
 
 
-def finding(question: Published, *scenes: IndoorScene, profile: str = "strict") -> Finding:
+def finding(question: Published, *scenes: IndoorScene, profile: str = "strict") -> Audited:
     (found,) = audit([question], scenes or [room()], PROFILES[profile])
     return found
 
 
-def reason(found: Finding) -> tuple[str, str | None]:
+def reason(found: Audited) -> tuple[str, str | None]:
     return found.status, found.rejection.reason if found.rejection else None
 
 
@@ -477,7 +476,7 @@ def test_own_questions_are_reproduced() -> None:
     for seed in range(6):
         scene = make_scene(random_objects(seed, categories=7, repeated=2), name=f"room{seed}")
         for rules in PROFILES.values():
-            table = candidates(SceneView(scene, rules), [TASKS[t] for t in METADATA_TASKS])
+            table = candidates(IndoorView(scene, rules), [TASKS[t] for t in METADATA_TASKS])
             asked = asked_in(select(table, TASKS, 6)).to_pylist()
             assert len({q["task"] for q in asked}) >= 6
             questions = [

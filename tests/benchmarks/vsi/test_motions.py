@@ -14,7 +14,7 @@ from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 from tests.tables import candidates
@@ -59,7 +59,7 @@ def turned(yaw_deg: float) -> np.ndarray:
 
 
 def rows(scene: IndoorScene) -> dict[int, tuple[str | None, str | None, float | None, float | None]]:
-    table = candidates(SceneView(scene, STRICT), list(TASKS.values()))
+    table = candidates(IndoorView(scene, STRICT), list(TASKS.values()))
     columns = (table[name].to_pylist() for name in ("id", "answer", "reason", "measured", "limit"))
     return {key: rest for key, *rest in zip(*columns, strict=True)}  # type: ignore[misc]
 

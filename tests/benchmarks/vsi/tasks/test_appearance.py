@@ -13,7 +13,7 @@ from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import cube, make_doubt, make_scene
 from tests.tables import candidates
 
@@ -41,7 +41,7 @@ def filmed(first_s: list[tuple[str, float | None]], pixels: dict[str, dict[int, 
 
 
 def rows(scene: IndoorScene) -> list[dict[str, object]]:
-    return candidates(SceneView(scene, STRICT), [TASK]).to_pylist()
+    return candidates(IndoorView(scene, STRICT), [TASK]).to_pylist()
 
 
 def test_order_is_that_of_the_first_times() -> None:
@@ -79,7 +79,7 @@ def test_what_is_never_shown_is_refused_by_name() -> None:
 def test_poses_that_disagree_with_depth_cost_what_needs_sight_and_nothing_else(rules: Rules) -> None:
     sound = filmed([("bed", 6.0), ("chair", 0.0), ("chair", None), ("door", 4.0), ("lamp", 2.0), ("sofa", 9.0)])
     off = sound.model_copy(update={"findings": (make_doubt("depth_disagrees", "sight", 0.85, 0.9, "share"),)})
-    view = SceneView(off, rules)
+    view = IndoorView(off, rules)
     found = candidates(view, [TASK]).to_pylist()
     assert {(r["role"], r["reason"], r["measured"]) for r in found} == {("choice", "depth_disagrees", 0.85)}
     assert view.count[view.index["chair"]] == 2  # whether the second one is shown is not known
@@ -102,7 +102,7 @@ def test_budgets_that_show_everything() -> None:
 
 def test_options_are_four_orders_with_the_truth_and_the_text_names_one_of_them() -> None:
     scene = filmed([(f"thing {c}", 2.0 * i) for i, c in enumerate("abcdefgh")])
-    table = candidates(SceneView(scene, STRICT), [TASK])
+    table = candidates(IndoorView(scene, STRICT), [TASK])
     questions = asked_in(select(table, {TASK.name: TASK}, 70)).to_pylist()
     assert len(questions) == 70  # 8 over 4
     for question in questions:

@@ -8,7 +8,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
 from tests.tables import candidates
 
@@ -131,7 +131,7 @@ def test_a_doubted_category_is_neither_primary_nor_choice_in_strict() -> None:
 @pytest.mark.parametrize("choices", [2, 3])
 def test_the_number_of_choices_is_an_argument(choices: int) -> None:
     scene = around((1.0, 1.5, 2.2, 3.1))
-    table = candidates(SceneView(scene, PROFILES["strict"]), [RelDistance(choices)])
+    table = candidates(IndoorView(scene, PROFILES["strict"]), [RelDistance(choices)])
     found = [r["operands"] for r in table.to_pylist()]
     names = sorted(["table", *NAMES[:4]])
     assert found == [[p, *c] for p in names for c in combinations([n for n in names if n != p], choices)]

@@ -15,7 +15,7 @@ from pipeline.core.tables import asked_in
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Route
-from pipeline.worlds.indoor.view import IndoorView as SceneView
+from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import make_scene
 from tests.tables import candidates
 
@@ -39,7 +39,7 @@ def on_floor(scene: IndoorScene, ring: tuple[tuple[float, float], ...] = SQUARE,
 
 def asked(scene: IndoorScene, *names: str) -> tuple[str, dict[str, object]]:
     """Turns and verdict of one route."""
-    view = SceneView(scene, STRICT)
+    view = IndoorView(scene, STRICT)
     row = np.array([[view.index[n] for n in names] + [-1] * (5 - len(names))])
     answers = TASK.answer(view, row)
     found = answers.verdicts()
@@ -112,7 +112,7 @@ def test_a_way_off_the_floor_is_refused() -> None:
 
 
 def test_without_a_floor_nothing_is_asked() -> None:
-    table = candidates(SceneView(make_scene(CROSS, area=64), STRICT), [TASK])
+    table = candidates(IndoorView(make_scene(CROSS, area=64), STRICT), [TASK])
     assert table["reason"].to_pylist() == ["floor_not_measured"]
 
 
@@ -129,7 +129,7 @@ def test_written_routes_go_first_and_are_checked() -> None:
     right = Route(start="bed", facing="table", passed=("table", "lamp"), turns=("Turn Left",))
     wrong = Route(start="sofa", facing="table", passed=("table", "lamp"), turns=("Turn Left",))
     scene = on_floor(make_scene(CROSS, area=64), routes=(right, wrong))
-    table = candidates(SceneView(scene, STRICT), [TASK])
+    table = candidates(IndoorView(scene, STRICT), [TASK])
     rows = {tuple(r["operands"]): r for r in table.to_pylist()}
     assert len(rows) == table.num_rows
     assert rows["bed", "table", "table", "lamp"]["flags"] == [WRITTEN]
@@ -192,7 +192,7 @@ def test_every_generated_route_arrives(seed: int) -> None:
         if all(polygon(new).distance(polygon(old)) > 0.6 for old in placed.values()):
             placed[name] = new
     scene = on_floor(make_scene(list(placed.values()), area=64))
-    table = candidates(SceneView(scene, STRICT), [TASK])
+    table = candidates(IndoorView(scene, STRICT), [TASK])
     kept = [r for r in table.to_pylist() if r["reason"] is None]
     assert len(kept) > 20
     for row in kept:
@@ -205,7 +205,11 @@ def test_mirroring_swaps_left_and_right() -> None:
     mirrored = [(n, (-x, y, z), size, -yaw) for n, (x, y, z), size, yaw in CROSS]
     swap = {"Turn Left": "Turn Right", "Turn Right": "Turn Left", "Turn Back": "Turn Back"}
     one, other = (
-        {tuple(r["operands"]): r["answer"] for r in candidates(SceneView(s, STRICT), [TASK]).to_pylist() if r["answer"]}
+        {
+            tuple(r["operands"]): r["answer"]
+            for r in candidates(IndoorView(s, STRICT), [TASK]).to_pylist()
+            if r["answer"]
+        }
         for s in (scene, on_floor(make_scene(mirrored, area=64)))
     )
     # Exactly opposite, back could be reached by either side; everything else swaps.
