@@ -84,29 +84,11 @@ def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
 
 
 def _show_audit(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> None:
-    """Summary per question type, then every reason with the ids it holds for."""
+    """Summary per question type, then every reason with the ids it holds for, then how near the numbers are."""
     rows = table.to_pylist()
-    per_type: dict[str, Counter[str]] = defaultdict(Counter)
-    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        per_type[row["question_type"]][row["status"]] += 1
-        if row["reason"]:
-            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
-    summary = Table("question type", "n", *STATUSES, title=f"Audit, {title}", title_justify="left")
-    for column in summary.columns[1:]:
-        column.justify = "right"
-    for name, counts in sorted(per_type.items()):
-        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
-    total = Counter(row["status"] for row in rows)
-    summary.add_section()
-    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
-    console.print(summary)
-    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
-    for (status, reason, kind), cases in sorted(reasons.items()):
-        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
-        listed = "" if status == "unsupported" else shown
-        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
-    if reasons:
+    console.print(_summary(rows, title))
+    causes = _causes(rows)
+    if causes.rows:
         console.print(causes)
     for name, (limit, unit) in tolerances.items():
         gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
@@ -116,11 +98,41 @@ def _show_audit(table: pa.Table, title: str, tolerances: Mapping[str, tuple[floa
             console.print(f"{name}: {share}")
 
 
+def _summary(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
+    """How many questions of each type have each status."""
+    summary = Table("question type", "n", *STATUSES, title=f"Audit, {title}", title_justify="left")
+    for column in summary.columns[1:]:
+        column.justify = "right"
+    per_type: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        per_type[row["question_type"]][row["status"]] += 1
+    for name, counts in sorted(per_type.items()):
+        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
+    total = Counter(row["status"] for row in rows)
+    summary.add_section()
+    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
+    return summary
+
+
+def _causes(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The cases of each reason; those of questions that cannot be answered again are only counted."""
+    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row["reason"]:
+            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
+    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
+    for (status, reason, kind), cases in sorted(reasons.items()):
+        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+        listed = "" if status == "unsupported" else shown
+        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
+    return causes
+
+
 def _both(row: dict[str, str | None], name: str) -> bool:
     return row["question_type"] == name and row["recomputed"] is not None and row["status"] in ("reproduced", "differs")
 
 
-def _case(row: dict[str, object]) -> str:
+def _case(row: Mapping[str, Any]) -> str:
     if row["status"] == "differs":
         return f"{row['id']} ({row['published']} / {row['recomputed']})"
     if isinstance(row["measured"], float):

@@ -39,15 +39,9 @@ def track(
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
     from pipeline.formats.logs.registry import detect
     from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
-    from pipeline.worlds.flight.tracks.table import track_table
 
-    if plot:
-        from flows.track_plot import draw
     summary = _summary()
-    taken: set[str] = set()
-    folders: dict[str, set[Path]] = {}
-    for path in files:
-        folders.setdefault(path.stem.lower(), set()).add(path.absolute().parent)
+    names = _Names(files)
     failed = 0
     labelled: list[Log] = []
     with show.progress_bars() as progress:
@@ -61,18 +55,11 @@ def track(
                 show.show_error(error)
                 continue
             labelled += [log for log, _ in flights if log.label is not None]
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            origin = {"file": path.name, "format": reader, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
             for log, assembled in flights:
-                folder = path.absolute().parent
-                stem = f"{folder.name}.{path.stem}" if len(folders[path.stem.lower()]) > 1 else path.stem
-                name = _unused(f"{stem}.{_plain(log.name)}" if len(flights) > 1 else stem, taken)
-                said = {"file": path.name, "flight": log.name, "format": reader, "sha256": sha256}
-                found = said | _facts(log, assembled)
-                write_atomically(out / f"{name}.parquet", table_bytes(track_table(assembled.track)))
-                text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-                write_atomically(out / f"{name}.json", text.encode())
-                if plot:
-                    write_atomically(out / f"{name}.png", draw(assembled, name))
+                name = names.of(path, log.name if len(flights) > 1 else None)
+                found = origin | {"flight": log.name} | _facts(log, assembled)
+                _write(out / name, assembled, found, plot)
                 summary.add_row(*map(escape, (name, *_cells(found))))
         progress("logs", len(files), len(files))
     if summary.rows:
@@ -83,6 +70,19 @@ def track(
     if failed:
         show.errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
         raise typer.Exit(EXIT_LEFT_OUT)
+
+
+def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) -> None:
+    """The files of one flight: its track, what was found in its log, and on request its picture."""
+    from pipeline.worlds.flight.tracks.table import track_table
+
+    write_atomically(stem.with_name(f"{stem.name}.parquet"), table_bytes(track_table(assembled.track)))
+    text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomically(stem.with_name(f"{stem.name}.json"), text.encode())
+    if plot:
+        from flows.track_plot import draw
+
+        write_atomically(stem.with_name(f"{stem.name}.png"), draw(assembled, stem.name))
 
 
 def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
@@ -171,11 +171,27 @@ def _plain(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip("._") or "flight"
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    """The name, with a number behind it if a flight of this call has it already; upper and lower case count as one."""
-    number, free = 1, name
-    while free.lower() in taken:
-        number += 1
-        free = f"{name}-{number}"
-    taken.add(free.lower())
-    return free
+class _Names:
+    """Names of the files of one call: the log's own, with its folder's where two logs have the same."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._folders: dict[str, set[Path]] = {}
+        for path in files:
+            self._folders.setdefault(path.stem.lower(), set()).add(path.absolute().parent)
+        self._taken: set[str] = set()
+
+    def of(self, path: Path, flight: str | None) -> str:
+        """Of a log, or of one flight in it; with a number behind it where a flight has that name already.
+
+        Upper and lower case count as one, since some file systems know no difference.
+        """
+        several = len(self._folders[path.stem.lower()]) > 1
+        name = f"{path.absolute().parent.name}.{path.stem}" if several else path.stem
+        if flight is not None:
+            name = f"{name}.{_plain(flight)}"
+        number, free = 1, name
+        while free.lower() in self._taken:
+            number += 1
+            free = f"{name}-{number}"
+        self._taken.add(free.lower())
+        return free

@@ -69,7 +69,7 @@ class Author(Protocol[V_contra]):
 
 
 def no_pictures(asked: pa.Table) -> dict[str, bytes]:
-    """None."""
+    """The pictures of a benchmark that has none of its own."""
     return {}
 
 

@@ -25,7 +25,7 @@ from pipeline.core.identity import digest
 
 @dataclass(frozen=True)
 class Scores:
-    """Of n questions, arrays (n,).
+    """What the stress test found of n questions, arrays (n,).
 
     Attributes:
         bias: out-of-fold probability of the right option, or mean relative accuracy of the guessed number.

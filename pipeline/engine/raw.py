@@ -28,7 +28,7 @@ class RawInput:
         return digest_of([self.reader.name, self.reader.settings(), self.ref.files, self.ref.stamp, facts])
 
     def open(self) -> RawScene:
-        """For the stages that read them, in one process."""
+        """The scene's raw data, to be shared by the stages of one process that read them."""
         return RawScene(self.reader, SceneFiles(self.root, self.ref), self.written)
 
 

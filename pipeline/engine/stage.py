@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def no_settings(config: BuildConfig) -> dict[str, Any]:
-    """Of a stage that depends on no part of the configuration."""
+    """The settings of a stage that depends on no part of the configuration."""
     return {}
 
 
 def always(config: BuildConfig) -> bool:
-    """Of a stage that no configuration switches off."""
+    """Whether a stage runs that no configuration switches off: it does."""
     return True
 
 
 def nobody(config: BuildConfig) -> tuple[ModelSpec, ...]:
-    """Of a stage that asks no model."""
+    """The models that a stage asks which asks none."""
     return ()
 
 
 def nothing_else(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """Of a stage whose own imports are all the code that it runs."""
+    """The further modules of a stage whose own imports are all the code that it runs: none."""
     return ()
 
 
 def whole(result: bytes, folder: Path) -> bool:
-    """Of a stage that writes nothing but its result."""
+    """Whether a stage's result is whole that is all the stage writes: it is."""
     return True
 
 

@@ -137,7 +137,7 @@ def _about(
 
 
 def _profile(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
-    """Nothing where there is but one set of rules."""
+    """The profile in words; empty for a benchmark with only one set of rules."""
     return f"profile `{settings['generate']['profile']}`, " if len(benchmark.profiles) > 1 else ""
 
 

@@ -146,7 +146,7 @@ def _sha256_of(path: Path) -> str:
 
 
 def _checksums(sums: dict[str, str]) -> bytes:
-    """In the form that ``sha256sum --check`` reads."""
+    """The checksums as text that ``sha256sum --check`` reads."""
     return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 
 

@@ -42,7 +42,7 @@ class Image:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes."""
+        """SHA-256 of the bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 

@@ -118,7 +118,7 @@ class Client:
     async def complete(
         self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
     ) -> Reply:
-        """As `ask`, of its parts."""
+        """As `ask`, given the parts of a request."""
         return await self.ask(Request(tuple(messages), schema, logprobs))
 
     async def ask(self, request: Request) -> Reply:
@@ -225,7 +225,7 @@ class Client:
 
     @asynccontextmanager
     async def _passed(self) -> AsyncIterator[list[ModelError]]:
-        """Through the gate, which is told what became of it; the failure, if there is one, is put into the list."""
+        """Passes the gate and tells it what became of the request; a failure is put into the list."""
         ticket = await self._gate.enter()
         failure: list[ModelError] = []
         try:
@@ -290,7 +290,7 @@ class Client:
 
 
 def rate_limiter(requests: int, period_s: float) -> AsyncLimiter:
-    """At most so many acquisitions in any half-open window of that length, in bursts of a hundredth.
+    """A limiter of at most so many acquisitions in any half-open window of that length, in bursts of a hundredth.
 
     A leaky bucket alone lets twice as many pass in the first window: the burst that fills it, and what leaks meanwhile.
     """

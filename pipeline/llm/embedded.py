@@ -113,7 +113,7 @@ class _Engine:
         return self._http
 
     def complete(self, request: Request, terms: Terms) -> Reply:
-        """See `Embedded.complete`."""
+        """The reply, as `Embedded.complete` gives it."""
         schema, logprobs = request.schema, request.logprobs
         body: dict[str, Any] = {
             "messages": [{"role": m.role, "content": m.text} for m in request.messages],
@@ -136,7 +136,7 @@ class _Engine:
         )
 
     def score(self, prompt: str, options: Sequence[str]) -> Reply:
-        """See `Embedded.score`."""
+        """The scores, as `Embedded.score` gives them."""
         asked, bare = self._tokenized(prompt, begins=True), self._tokenized(BARE, begins=True)
         if len(self._bare) > _KEPT:
             self._bare.clear()

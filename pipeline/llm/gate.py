@@ -30,7 +30,7 @@ _FREE_S: Final = 1e-3  # an interval that holds nobody up
 
 
 class Limiter(Protocol):
-    """Of aiolimiter: waits until one more is allowed."""
+    """What is needed of aiolimiter: it waits until one more is allowed."""
 
     async def acquire(self, amount: float = 1) -> None:
         """Returns when it is."""
@@ -118,7 +118,7 @@ class Gate:
             self._answered(ticket)  # an error of the one request: the server is there
 
     def left(self, ticket: int) -> None:
-        """It was given up: the next one may try."""
+        """The request was given up: the next one may try."""
         if ticket == self._round and self._trial is not None:
             self._await_trial()
 

@@ -32,7 +32,7 @@ class Replay:
         return self._find(Request((user(prompt),), options=tuple(options)))
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: a recording holds nothing open."""
 
     def _find(self, request: Request) -> Reply:
         reply = self._replies.get(request_digest(request))

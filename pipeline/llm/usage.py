@@ -31,5 +31,5 @@ class Price(BaseModel):
     output: float = Field(ge=0)
 
     def cost_usd(self, usage: Usage) -> float:
-        """Of so many tokens."""
+        """What so many tokens cost."""
         return (self.input * usage.input_tokens + self.output * usage.output_tokens) / 1e6

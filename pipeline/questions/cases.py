@@ -97,7 +97,7 @@ class CaseTask(Generic[V]):
         return None
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """None: a case brings its own wrong options."""
+        """No labels: a case brings its own wrong options."""
         return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:

@@ -51,7 +51,7 @@ class Task(Protocol[V_contra]):
 
     @property
     def name(self) -> str:
-        """As released."""
+        """Its name in the release."""
         ...
 
     @property

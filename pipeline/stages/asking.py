@@ -16,7 +16,7 @@ from pipeline.llm.till import Money
 
 
 def forecast_of(config: BuildConfig, folder: Path) -> list[Forecast] | None:
-    """By the questions that the last build selected; None where there are none yet."""
+    """What asking the panel about the last build's questions will take; None where there are no questions yet."""
     selected = last_outputs(read_manifest(folder)).get("select", {})
     if not selected:
         return None

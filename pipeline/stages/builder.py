@@ -129,7 +129,7 @@ class Builder:
         return Runner(self.config, self.out, inputs, planner, self._execute, self._progress, self._keys, outcome)
 
     def _check_keys(self, stages: Iterable[Stage]) -> None:
-        """At once rather than after an hour of scenes."""
+        """Raises ConfigError for a missing key at once rather than after an hour of scenes."""
         for model in (model for stage in stages for model in stage.asks(self.config)):
             if model.key_name and not self._keys.get(model.key_name):
                 raise ConfigError(

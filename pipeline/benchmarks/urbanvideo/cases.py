@@ -78,5 +78,5 @@ def clock(second: int) -> str:
 
 
 def sentence(words: str) -> str:
-    """With a capital letter."""
+    """The text with a capital letter at its beginning."""
     return words[:1].upper() + words[1:]

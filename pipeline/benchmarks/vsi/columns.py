@@ -41,7 +41,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
 
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:
-    """As it is: the shared form has these columns."""
+    """The row unchanged: the shared form has these columns."""
     return raw if set(REQUIRED) <= set(raw) else None
 
 

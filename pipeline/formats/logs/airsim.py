@@ -32,7 +32,7 @@ class AirSim:
     suffixes = (".txt", ".tsv")
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """By the names of its columns."""
+        """Whether the columns have AirSim's names."""
         return set(_NUMBERS) <= set(_cells(decoded(head).partition("\n")[0]))
 
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything

@@ -30,7 +30,7 @@ class DataFlash:
     suffixes = (".bin", ".log")
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """By the two bytes that every binary record begins with, or by a line that says what a format is."""
+        """Whether it begins with the two bytes of every binary record, or with a line that states a record's format."""
         return head.startswith(HEAD) or _is_text(head)
 
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything

@@ -79,7 +79,7 @@ class LogReader(Protocol):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Of its files: lower case, with the dot."""
+        """Suffixes of its files: lower case, with the dot."""
         ...
 
     def is_own(self, path: Path, head: bytes) -> bool:

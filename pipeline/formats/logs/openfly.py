@@ -54,7 +54,7 @@ class OpenFly:
     suffixes = (".json",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """By a key that the first episode has near its beginning."""
+        """Whether a key of episodes stands near the beginning."""
         return any(key in head for key in (b'"gpt_instruction"', b'"trajectory_id"', b'"reference_path"'))
 
     def read(self, path: Path) -> tuple[Log, ...]:

@@ -38,7 +38,7 @@ class PX4Ulog:
     suffixes = (".ulg", ".ulog")
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """By the seven bytes that every ULog begins with."""
+        """Whether it begins with the seven bytes of every ULog."""
         return head.startswith(MAGIC)
 
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything

@@ -106,7 +106,7 @@ class _Definitions:
         self.dropouts_ms: list[int] = []
 
     def take(self, kind: int, body: bytes) -> bool:
-        """One message; whether it can be one."""
+        """Takes one message; False where the bytes cannot be one."""
         if kind == _FORMAT:
             name, _, fields = body.decode("utf-8", "replace").partition(":")
             self.formats[name] = fields

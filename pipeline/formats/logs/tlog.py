@@ -51,7 +51,7 @@ class Tlog:
     suffixes = (".tlog",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
-        """By a first packet that a second one follows."""
+        """Whether it begins with a packet that a second one follows."""
         first = packet_end(head, 0)
         return first is not None and (first >= len(head) - 16 or packet_end(head, first) is not None)
 

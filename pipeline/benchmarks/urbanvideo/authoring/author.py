@@ -38,7 +38,7 @@ def author(
     video: Path | None = None,
     questions_per_task: int = 2,
 ) -> pa.Table:
-    """What a model writes about a flight (`CANDIDATES`): for each task so many rows, questions or refusals.
+    """What a model writes about a flight (`CANDIDATES`): per task as many rows as are wanted, questions or refusals.
 
     A task of which the facts gave questions is not written: where a fact answers, the fact does. Operands are the
     number within the task and, once there is one, the question; refused rows keep what was written.
@@ -76,7 +76,7 @@ class _Draft:
 def _drafts(
     facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], video: Path | None, count: int
 ) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
-    """For each task so many drafts. A step that fails refuses all that would have come of it."""
+    """The drafts of each task, as many as are wanted. Where a step fails, all drafts that depend on it are refused."""
     try:
         passages = narrate(facts, ask, video)
         known = extract(facts, passages, ask, seen=video is not None)

@@ -68,7 +68,7 @@ class Observed:
         return None if views is None else {v.landmark: v.intervals for v in views}
 
     def heading_deg(self, time_s: float | None) -> float | None:
-        """Of the nose at a time; None where it is not known, or turns by more than the margin about that time."""
+        """The heading of the nose at a time; None where it is not known, or the drone turns too fast."""
         if time_s is None:
             return None
         around = self.view.heading_deg[self._moments(time_s)]
@@ -147,11 +147,11 @@ class Observed:
         return np.abs(self.view.t_s - time_s) <= NOW_S
 
     def _distance_m(self, n: int) -> FloatArray:
-        """Of the path to a landmark's centre (T,), over ground."""
+        """Distance of the path to a landmark's centre (T,), over ground."""
         return distance_m(self.view.enu_m, np.array(self.flight.landmarks[n].center))
 
     def _bearing_deg(self, n: int) -> FloatArray:
-        """Of a landmark from the nose (T,), clockwise; NaN without a heading."""
+        """Bearing of a landmark from the nose (T,), clockwise; NaN without a heading."""
         center = np.array(self.flight.landmarks[n].center)
         return relative_bearing_deg(self.view.enu_m, self.view.heading_deg, center)
 

@@ -16,7 +16,7 @@ from pipeline.llm.prompts import load_prompt
 
 
 class Writer:
-    """See `benchmark.Author`."""
+    """The `benchmark.Author` of flights."""
 
     module = __name__
 

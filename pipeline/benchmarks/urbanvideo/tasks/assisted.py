@@ -15,7 +15,7 @@ class Assisted(UrbanTask):
     model_assisted = True
 
     def candidates(self, view: UrbanView) -> pa.Table:
-        """None."""
+        """No candidate: only stage `author` makes some."""
         return CANDIDATES.empty_table()
 
 

@@ -22,7 +22,7 @@ class StartEndPosition(UrbanTask):
     example = "Where are the starting point and final destination of the agent's movement?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """One."""
+        """The one question about a flight."""
         case, rules = FlightCase(), view.rules
         case.require("start_not_tracked", view.t_s[0], "<=", 2 * rules.cut_off_max_s, "s")
         case.require("end_not_tracked", view.end_s - view.t_s[-1], "<=", 2 * rules.cut_off_max_s, "s")

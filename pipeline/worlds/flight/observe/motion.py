@@ -87,7 +87,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Fits:
-    """Of the rates of a log."""
+    """How well each rate of a log is known."""
 
     move: Fit
     climb: Fit

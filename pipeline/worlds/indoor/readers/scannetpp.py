@@ -34,7 +34,14 @@ from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_aga
 from pipeline.worlds.indoor.readers.rooms import measure_room
 from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, VIDEOS, Film, open_film
 from pipeline.worlds.indoor.readers.scannetpp_poses import POSES
-from pipeline.worlds.indoor.readers.segments import check_shared, members, parse_groups, segment_indices
+from pipeline.worlds.indoor.readers.segments import (
+    Group,
+    Members,
+    check_shared,
+    members,
+    parse_groups,
+    segment_indices,
+)
 
 MESH: Final = "scans/mesh_aligned_0.05.ply"
 SEGMENTS: Final = "scans/segments.json"
@@ -152,27 +159,29 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
     if segments is None:
         raise AssertionError("a missing segmentation is a fault")
     owned = members(segments, groups)
-    instances = []
     table = map_bytes(files.root)
     if table:
         files.add("map_benchmark.csv", table)
     categories = curated([g.label for g in groups], curation, findings, benchmark_map(table))
-    for place, (group, category) in enumerate(zip(groups, categories, strict=True)):
-        if category is None:
-            continue
-        what = f"{group.label} {group.number}"
-        raw = group.raw.get("obb")
-        known = {k: v for k, v in raw.items() if k in BOX_KEYS} if isinstance(raw, dict) else raw
-        box = check_box(known, what, category, findings)
-        lost, mine = owned.lost[place], owned.vertices[place]
-        if lost or not len(mine):
-            message = (
-                f"{lost} of the {len(group.segments)} segments of {what} have no vertex; {len(mine)} vertices remain"
-            )
-            remedy = "fetch annotation and segments of one release"
-            findings.add(doubt("segment_out_of_range", category, message, remedy, lost, 0, "segments"))
-        check_shared(what, category, owned, place, findings)
-        if box is not None:
-            instances.append(Instance(group.number, group.label, category, box, mine))
+    instances = [
+        instance
+        for place, (group, category) in enumerate(zip(groups, categories, strict=True))
+        if category is not None and (instance := _instance(group, category, owned, place, findings)) is not None
+    ]
     files.raise_faults(path, findings)
     return mesh, tuple(instances)
+
+
+def _instance(group: Group, category: str, owned: Members, place: int, findings: Findings) -> Instance | None:
+    """The object of one annotated group, the ``place``-th, if its box can be used; what is doubtful is found."""
+    what = f"{group.label} {group.number}"
+    raw = group.raw.get("obb")
+    known = {k: v for k, v in raw.items() if k in BOX_KEYS} if isinstance(raw, dict) else raw
+    box = check_box(known, what, category, findings)
+    lost, mine = owned.lost[place], owned.vertices[place]
+    if lost or not len(mine):
+        message = f"{lost} of the {len(group.segments)} segments of {what} have no vertex; {len(mine)} vertices remain"
+        remedy = "fetch annotation and segments of one release"
+        findings.add(doubt("segment_out_of_range", category, message, remedy, lost, 0, "segments"))
+    check_shared(what, category, owned, place, findings)
+    return None if box is None else Instance(group.number, group.label, category, box, mine)
