@@ -33,7 +33,7 @@ def run(given: Given) -> bytes:
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
-    """Whether the video is there with its size: hashing hundreds of them would outlast the rest of an unchanged build."""
+    """Whether the video is there with its size: hashing hundreds would outlast the rest of an unchanged build."""
     facts = json.loads(result)
     path = folder / str(facts["video"])
     return facts["video"] is None or (path.exists() and path.stat().st_size == facts["bytes"])

@@ -10,5 +10,5 @@ CARD: Final = Card(
     module=__name__,
     about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
     media="`dataset` and `scene_name` name them",
-    quirks={"official": "Profile `official` repeats the quirks of the released benchmark (see scan2qa's README)."},
+    quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
 )
