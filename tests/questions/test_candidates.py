@@ -41,6 +41,10 @@ BEYOND = {
     "behind_the_observer": ">=",
     "near_sector_boundary": "<",
     "box_reaches_into_another_sector": ">",
+    "hangs_from_the_ceiling": ">",
+    "hangs_overhead": ">",
+    "nowhere_to_stand": "<",
+    "depends_on_where_one_stands": ">",
     "category_without_box": "<",
     "not_unique": "!=",
 }

@@ -32,6 +32,10 @@ class Rules(IndoorRules):
     margin_min_deg: float = Field(default=10.0, description="direction: to the sector boundaries (released file)")
     hard_margin_two_sided: bool = Field(description="direction, hard: also refuse just past a boundary")
     corners_max: int = Field(default=2, description="direction: of the 8 corners of the asked box in another sector")
+    hold_around: bool = Field(
+        description="direction: the answer holds wherever one may stand beside the object, not from its centre alone, "
+        "and nothing that hangs overhead is spoken of"
+    )
 
 
 OFFICIAL: Final = Rules(
@@ -41,6 +45,7 @@ OFFICIAL: Final = Rules(
     gap_min_large_room_m=0.15,  # the paper's 0.30 is never applied in the released file
     horizontal_min_m=1e-6,  # only where there is no direction at all
     hard_margin_two_sided=False,
+    hold_around=False,  # from the centre of the box, wherever that is
 )
 STRICT: Final = Rules(
     distance="exact",
@@ -49,6 +54,7 @@ STRICT: Final = Rules(
     gap_min_large_room_m=0.30,
     horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
     hard_margin_two_sided=True,
+    hold_around=True,
 )
 ScanView = IndoorView[Rules]  # as the tasks see a scan
 PROFILES: Final[dict[str, Rules]] = {"strict": STRICT, "official": OFFICIAL}  # the first is the default

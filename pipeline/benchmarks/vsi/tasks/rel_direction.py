@@ -8,13 +8,19 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
+from pipeline.geometry.floors import footprints
+from pipeline.geometry.standing import standing_places
 from pipeline.questions.arrays import Answers, ArrayTask
-from pipeline.questions.rules import Fact, check
+from pipeline.questions.rules import Check, Fact, check
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0
+CEILING: Final = "ceiling"  # what hangs there says so: ceiling light, ceiling fan
+OVERHEAD_M: Final = 2.0  # height of a door: one walks below what begins higher
+EDGE_DEG: Final = 1e-6  # a place on the very boundary, as in rooms built on a grid, is on neither side
+_CHUNK: Final = 4096  # triples at a time, seen from every place; bounds memory
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,8 @@ LEVELS: Final = {
 class RelDirection(ArrayTask[ScanView]):
     """Operands: three unique objects: standing by, facing, asked. Truth: the sector of the asked one's centre.
 
-    On the floor plane, between the centres of the boxes, counter-clockwise is left (VSI-Bench B.1 and Table 3).
+    On the floor plane, between the centres of the boxes, counter-clockwise is left (VSI-Bench B.1 and Table 3). Nobody
+    stands in the centre of a bed: `strict` asks only what has the same answer from every place beside the object.
     """
 
     roles = ("standing", "facing", "asked")
@@ -90,6 +97,9 @@ class RelDirection(ArrayTask[ScanView]):
         if "back" in self.level.sectors and "back" not in self.level.offered:
             turn = np.minimum(bearing, FULL_TURN_DEG - bearing)
             checks.insert(3, check("behind_the_observer", turn, "<", BACK_FROM_DEG, "deg"))
+        if rules.hold_around:
+            checks = [*_overhead(view, operands), *checks]
+            checks += self._around(view, operands, sector, np.logical_and.reduce([one.ok for one in checks]))
         return Answers(
             truth=truth,
             checks=tuple(checks),
@@ -101,9 +111,39 @@ class RelDirection(ArrayTask[ScanView]):
             ),
         )
 
+    def _around(self, view: ScanView, operands: IntArray, sector: IntArray, left: BoolArray) -> list[Check]:
+        """Whether there is a place to stand and the answer holds at all of them; not measured for what is not left."""
+        places, elsewhere = np.full((2, len(operands)), np.nan)
+        here, which = np.unique(operands[left, 0], return_inverse=True)
+        floor = view.scene.facts.room.floor or None
+        beside = standing_places(view.boxes, view.first[here], view.rules.body_radius_m, floor)
+        places[left] = beside.free.sum(1)[which]
+        rows = np.flatnonzero(left)
+        for start in range(0, len(rows), _CHUNK):
+            part = rows[start : start + _CHUNK]
+            at = which[start : start + _CHUNK]
+            there, target = (view.center_m(operand)[:, None] for operand in operands[part, 1:].T)
+            bearing = leftward_deg(beside.place[at], there, target)
+            other = (self._sector(bearing) != sector[part, None]) & (margin_deg(bearing, self.level.edges) > EDGE_DEG)
+            elsewhere[part] = (other & beside.free[at]).sum(1) / np.maximum(places[part], 1.0)
+        return [
+            check("nowhere_to_stand", places, ">=", 1, "places"),
+            check("depends_on_where_one_stands", elsewhere, "<=", 0.0, "share"),
+        ]
+
     def _sector(self, bearing: FloatArray) -> IntArray:
         return np.searchsorted(np.array(self.level.edges), bearing, side="right") - 1
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The sectors that this level offers."""
         return self.level.offered
+
+
+def _overhead(view: ScanView, operands: IntArray) -> list[Check]:
+    """Nobody stands by what hangs from the ceiling, and where one looks to see it is not where it is on the floor."""
+    bottom = footprints(view.boxes, 0.0).bottom_m[view.first[operands]].max(1)
+    named = np.char.startswith(view.categories.astype(str), CEILING)[operands].sum(1)
+    return [
+        check("hangs_from_the_ceiling", named, "<=", 0, "objects"),
+        check("hangs_overhead", bottom, "<=", OVERHEAD_M, "m"),
+    ]

@@ -10,10 +10,15 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.schema import OrientedBox
-from pipeline.worlds.indoor.facts import IndoorScene
-from tests.conftest import BOTH, OFFICIAL_EXACT, Vec3, cube, make_scene, refusal_of, row_of, rows_of
+from pipeline.geometry.standing import standing_places
+from pipeline.worlds.indoor.facts import IndoorScene, Room
+from pipeline.worlds.indoor.view import IndoorView
+from tests.conftest import OFFICIAL_EXACT, Placed, Vec3, cube, make_scene, random_objects, refusal_of, row_of, rows_of
 
 STRICT = PROFILES["strict"]
+# The rules about the bearing from the centre, on the limit: a step to the side would change the answer.
+FROM_CENTRE = STRICT.model_copy(update={"hold_around": False})
+BOTH = pytest.mark.parametrize("rules", [FROM_CENTRE, OFFICIAL_EXACT], ids=["strict", "official"])
 TRIPLE = ["door", "sofa", "tv"]  # standing by the door, facing the sofa, asked for the tv
 
 
@@ -71,7 +76,7 @@ def test_a_mirrored_scene_swaps_left_and_right(level: str) -> None:
     swap = {"left": "right", "front-left": "front-right", "back-left": "back-right", "back": "back"}
     swap |= {right: left for left, right in swap.items()}
     for bearing in (45, 60, 150, 170) if level == "medium" else (30, 45, 60):
-        row, mirrored = (asked(level, seen_at(sign * bearing), STRICT) for sign in (1, -1))
+        row, mirrored = (asked(level, seen_at(sign * bearing), FROM_CENTRE) for sign in (1, -1))
         assert mirrored["answer"] == swap[row["answer"]]
 
 
@@ -81,7 +86,7 @@ EDGES = {"easy": (0, 135, 225), "medium": (0, 135, 225), "hard": (0, 90, 180, 27
 @pytest.mark.parametrize(("level", "edge"), [(level, edge) for level, edges in EDGES.items() for edge in edges])
 @pytest.mark.parametrize("side", [1, -1])
 def test_strict_wants_10_degrees_on_both_sides_of_every_boundary(level: str, edge: int, side: int) -> None:
-    near, clear = (asked(level, seen_at(edge + side * off), STRICT) for off in (9.9, 10.1))
+    near, clear = (asked(level, seen_at(edge + side * off), FROM_CENTRE) for off in (9.9, 10.1))
     behind = level == "easy" and side == (1 if edge == 135 else -1) and edge != 0
     if behind:
         assert near["reason"] == clear["reason"] == "behind_the_observer"
@@ -185,7 +190,7 @@ def above(offset_m: float, who: str) -> IndoorScene:
 def test_strict_wants_30_cm_on_the_floor_plane(who: str, offset_m: float, asked_by_strict: bool) -> None:
     scene = above(offset_m, who)
     expected = ("no_direction_on_the_floor", pytest.approx(offset_m, abs=1e-6), 0.30, "m")
-    assert refusal_of(asked("medium", scene, STRICT)) == (None if asked_by_strict else expected)
+    assert refusal_of(asked("medium", scene, FROM_CENTRE)) == (None if asked_by_strict else expected)
     assert refusal_of(asked("medium", scene, OFFICIAL_EXACT)) is None
 
 
@@ -230,3 +235,108 @@ def test_every_ordered_triple_of_unique_objects_once(rules: Rules) -> None:
         assert {(r["role"], *r["operands"], r["reason"]) for r in rows if r["role"]} == {
             (role, "chair", "not_unique") for role in ("standing", "facing", "asked")
         }
+
+
+def beside_a_bed(tv: tuple[float, float], *more: Placed) -> IndoorScene:
+    """A bed of 2 x 2 m at the origin in place of the door, the sofa 4 m ahead of its centre."""
+    bed = ("door", (0.0, 0.0, 0.5), (2.0, 2.0, 1.0), 0.0)
+    return make_scene([bed, cube("sofa", 0, 4), cube("tv", *tv), *more])
+
+
+def on_floor(scene: IndoorScene, x_max: float) -> IndoorScene:
+    floor = (((-3.0, -3.0), (x_max, -3.0), (x_max, 6.0), (-3.0, 6.0)),)
+    return scene.with_facts(room=Room(area_m2=20.0, floor=floor))
+
+
+def test_strict_asks_what_holds_from_every_side_of_the_bed() -> None:
+    """16.7 degrees to the right of the sofa, seen from the centre; from the right end of the bed it is to the left.
+
+    The line from the sofa over the tv at (0.6, 2) passes the ring's side y = 1.3 at x = 0.81 of 1.3.
+    """
+    scene = beside_a_bed((0.6, 2.0))
+    for rules in (OFFICIAL_EXACT, FROM_CENTRE):
+        assert asked("hard", scene, rules)["answer"] == "front-right"
+    row = asked("hard", scene, STRICT)
+    assert refusal_of(row) == ("depends_on_where_one_stands", row["measured"], 0.0, "share")
+    assert 0.15 < row["measured"] < 0.25  # 72 degrees of 360
+    far = asked("hard", beside_a_bed((1.8, 1.8)), STRICT)
+    assert (far["answer"], far["reason"]) == ("front-right", None)
+    assert far["evidence"][-1] == {
+        "name": "depends_on_where_one_stands",
+        "subject": "rule",
+        "value": 0.0,
+        "relation": "<=",
+        "limit": 0.0,
+        "unit": "share",
+    }
+
+
+@pytest.mark.parametrize(("wall_x", "reason"), [(0.9, None), (2.0, "depends_on_where_one_stands")])
+def test_where_nobody_can_stand_does_not_count(wall_x: float, reason: str | None) -> None:
+    """With the wall at 0.9 m nobody stands further right than 0.7."""
+    assert asked("hard", on_floor(beside_a_bed((0.6, 2.0)), wall_x), STRICT)["reason"] == reason
+
+
+def test_where_nobody_can_stand_at_all_nothing_is_asked() -> None:
+    table = ("table", (0.0, 0.0, 0.2), (2.8, 2.8, 0.4), 0.0)
+    scene = make_scene([cube("door", 0, 0), table, cube("sofa", 0, 4), cube("tv", -2, 2)])
+    assert asked("hard", scene, STRICT)["answer"] == "front-left"
+    assert refusal_of(asked("hard", on_floor(scene, 3.0), STRICT)) == ("nowhere_to_stand", 0.0, 1.0, "places")
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_strict_answers_are_those_of_every_place(level: str) -> None:
+    """A scan of the same places in a loop of its own, with another angle."""
+    scene = random_scene(7)
+    center = {o.category: np.array(o.box.center[:2]) for o in scene.facts.objects}
+    kept = [r for r in rows_of(scene, task(level), STRICT) if r["answer"]]
+    looser = [r for r in rows_of(scene, task(level), FROM_CENTRE) if r["answer"]]
+    assert 0 < len(kept) < len(looser)
+    boxes = IndoorView(scene, STRICT)
+    for row in looser:
+        standing, facing, target = row["operands"]
+        beside = standing_places(boxes.boxes, np.array([boxes.index[standing]]), 0.2, None)
+        right = [side_of(level, place, center[facing], center[target]) == row["answer"] for place in beside.place[0]]
+        assert all(right) == (row["id"] in {r["id"] for r in kept}), row["operands"]
+
+
+def random_scene(seed: int) -> IndoorScene:
+    on_the_floor = [(n, (c[0], c[1], 0.5), size, yaw) for n, c, size, yaw in random_objects(seed, 7)]
+    return make_scene(on_the_floor)
+
+
+def side_of(level: str, place: np.ndarray, facing: np.ndarray, target: np.ndarray) -> str:
+    """By complex numbers: positive angles are to the left."""
+    ahead, there = complex(*(facing - place)), complex(*(target - place))
+    turn = np.degrees(np.angle(there / ahead))
+    if level == "hard":
+        return f"{'front' if abs(turn) < 90 else 'back'}-{'left' if turn > 0 else 'right'}"
+    return "back" if abs(turn) > 135 else "left" if turn > 0 else "right"
+
+
+@pytest.mark.parametrize("role", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("name", "z", "refusal"),
+    [
+        ("ceiling light", 2.4, ("hangs_from_the_ceiling", 1.0, 0.0, "objects")),
+        ("ceiling fan", 1.0, ("hangs_from_the_ceiling", 1.0, 0.0, "objects")),
+        ("lamp", 2.11, ("hangs_overhead", 2.01, 2.0, "m")),  # its lower side, above that of the chair
+        ("lamp", 2.09, None),
+    ],
+)
+def test_strict_speaks_of_nothing_that_hangs_overhead(
+    role: int, name: str, z: float, refusal: tuple[str, float, float, str] | None
+) -> None:
+    scene = make_scene([cube("a sofa", 0, 0), cube("a tv", -2, 2), cube(name, 0, 4, z=z), cube("chair", 9, 9, 1.0)])
+    operands = ["a sofa", "a tv"]
+    operands.insert(role, name)
+    row = row_of(scene, task("medium"), operands, STRICT)
+    if refusal is None:
+        assert row["reason"] not in ("hangs_overhead", "hangs_from_the_ceiling")
+    else:
+        reason, measured, limit, unit = refusal
+        assert refusal_of(row) == (reason, pytest.approx(measured), limit, unit)
+    assert row_of(scene, task("medium"), operands, OFFICIAL_EXACT)["reason"] not in (
+        "hangs_overhead",
+        "hangs_from_the_ceiling",
+    )
