@@ -58,7 +58,7 @@ def stress_test(
     fold = folds_of([item.group for item in items])
     removed_in = np.zeros(len(items), dtype=np.intp)
     pruned: dict[str, Guessed] = {}
-    with on_all_cores() as run:
+    with on_all_cores(len(items)) as run:
         with show.errors.status("Stress test"):
             scores = run_stress_test(items, fold, run)
             before = summarise(items, attack_in(items, fold, scores))

@@ -34,7 +34,7 @@ def debiased(
     stay = filtered.filter(pc.is_null(filtered["reason"]))["id"]
     items = items_of(questions.filter(pc.is_in(questions["id"], stay.combine_chunks())))
     fold = folds_of([item.group for item in items])
-    with on_all_cores() as run:
+    with on_all_cores(len(items)) as run:
         scores = stress_test(items, fold, run)
         removed_in = prune(items, config, run, lambda _, removed: progress(removed, len(items)))
         left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]

@@ -50,7 +50,7 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict]) -> pa.Table:
     table = verdict_table(verdicts) if verdicts else _unjudged(items)
     stays = np.array([reason is None for reason in table["reason"].to_pylist()], dtype=np.bool_)
     left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
-    with on_all_cores() as run:
+    with on_all_cores(len(items)) as run:
         before = attack(items, run)
         after = before if len(left) == len(items) else attack(left, run)
     _check(items, stays, before, after)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from typing import Final
 
 from pipeline.blind.forest import Fit, score_fold
 from pipeline.core.arrays import FloatArray
 
+WORTH_THREADS: Final = 4_000  # questions; the trees of fewer are grown so fast that threads wait for one another
 Run = Callable[[Sequence[Fit]], Iterable[tuple[FloatArray, FloatArray]]]
 
 
@@ -24,7 +26,10 @@ def run_here(fits: Sequence[Fit]) -> Iterable[tuple[FloatArray, FloatArray]]:
 
 
 @contextmanager
-def on_all_cores() -> Iterator[Run]:
-    """A way to run fits; results are the same and in the same order whatever the cores."""
+def on_all_cores(questions: int) -> Iterator[Run]:
+    """A way to run the fits of so many questions; results are the same and in the same order whatever the cores."""
+    if questions < WORTH_THREADS:
+        yield run_here
+        return
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield partial(pool.map, score_fold)

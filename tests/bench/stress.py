@@ -71,7 +71,7 @@ def _speed(items: Sequence[Item]) -> list[Row]:
         many = _multiplied(items, n)
         fold = folds_of([item.group for item in many])
         start = perf_counter()
-        with on_all_cores() as run:
+        with on_all_cores(n) as run:
             stress_test(many, fold, run)
             seconds = perf_counter() - start
             found.append(_timed(f"stress test, {n:,} questions", seconds, one))

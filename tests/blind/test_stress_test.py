@@ -14,7 +14,7 @@ from pipeline.blind.items import Item, make_item
 from pipeline.blind.stress_test import Scores, stress_test, tasks_of
 from pipeline.blind.summary import standard_error, stress_table, summarise
 from pipeline.blind.without_video import Guessed
-from pipeline.blind.workers import on_all_cores, run_here
+from pipeline.blind.workers import WORTH_THREADS, on_all_cores, run_here
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published
@@ -225,6 +225,6 @@ def test_the_forest_is_no_worse_than_the_best_prior_beyond_two_standard_errors(s
 def test_threads_give_the_same_bytes() -> None:
     items = size_items(150, spread=0.3)
     fold = folds_of([item.group for item in items])
-    with on_all_cores() as run:
+    with on_all_cores(WORTH_THREADS) as run:
         apart = stress_test(items, fold, run)
     assert apart.bias.tobytes() == stress_test(items, fold).bias.tobytes()

@@ -162,7 +162,7 @@ def assert_same_build(out: Path, expected: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "seed", "kills"), [(1, 1, 20), (2, 2, 4)])
+@pytest.mark.parametrize(("workers", "seed", "kills"), [(1, 1, 10), (2, 2, 2)])
 def test_killed_at_random_moments(
     workers: int,
     seed: int,
@@ -194,7 +194,7 @@ def test_killed_at_random_moments(
 def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Path) -> None:
     meta = tmp_path / "meta"
     meta.mkdir()
-    write_scenes(meta / "meta.json", {name: SCENES[name] for name in ("bedroom", "kitchen")})
+    write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
     assert victim.build(meta, tmp_path / "undisturbed") == 0
     n_writes = n_files(tmp_path / "undisturbed")
     for number in range(n_writes):
@@ -215,7 +215,7 @@ def test_the_command_is_killed_and_its_workers_end(
     for target in sorted(rng.sample(range(1, n_files(expected) - 20), 2)):
         with command(meta, out) as process:
             while process.poll() is None and n_files(out) < target:
-                time.sleep(0.002)
+                time.sleep(0.01)
             assert process.poll() is None, "it was to be killed while it works"
             children = {pid: _command_line(pid) for pid in _children(process.pid)}
             process.kill()
@@ -241,7 +241,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line(
         workers: list[int] = []
         while process.poll() is None and not (workers and n_files(out)):
             workers = [pid for pid in _children(process.pid) if WORKER in _command_line(pid)]
-            time.sleep(0.002)
+            time.sleep(0.02)
         os.kill(workers[0], signal.SIGKILL)
         _, raw = process.communicate()
     said = raw.decode()
