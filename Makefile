@@ -8,9 +8,9 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3.13 python3.14 pyth
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 PROFILE ?= official
-WORKERS ?= 2
-# A file's tests stay in one process, which makes the file's fixtures once.
-SHARED = -n $(WORKERS) --dist loadfile
+WORKERS ?= 3
+# A file's tests stay in one process, which makes the file's fixtures once. One process more than two cores: some wait.
+SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
@@ -35,7 +35,7 @@ audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: M
 coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the generators also make: META=… QUESTIONS=… [PROFILE=official]
 	$(BIN)/scan2qa coverage vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)"
 
-test: $(READY) ## run the tests, in WORKERS=2 processes (0: in this one)
+test: $(READY) ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
 test-fast: $(READY) ## those that take less than two seconds each: under two minutes

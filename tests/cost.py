@@ -19,6 +19,8 @@ REFUSED_S: Final = 3 * SLOW_S
 REFUSED_TOTAL_S: Final = 3 * FAST_TOTAL_S
 SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
+# A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
+DEAREST: Final = ("test_kill", "test_cli", "test_faults", "test_builder", "test_release", "test_blind_stages")
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far
 _is_slow: dict[str, bool] = {}
@@ -42,6 +44,7 @@ def complaint(spent_s: float, slow: bool) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: DEAREST.index(name) if (name := item.path.stem) in DEAREST else len(DEAREST))
     for item in items:
         if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
