@@ -6,6 +6,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 FAILING = frozenset({"raises", "warns", "fail"})  # of pytest
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -70,6 +72,7 @@ def _holds(said: ast.expr) -> bool:
     return isinstance(said, ast.GeneratorExp | ast.Lambda)
 
 
+@pytest.mark.slow
 def test_every_test_can_fail() -> None:
     trees = {str(path.relative_to(FOLDER)): ast.parse(path.read_text("utf-8")) for path in FOLDER.rglob("*.py")}
     assert len(trees) > 100

@@ -36,6 +36,7 @@ def liking(favourite: str, share: float = 0.3) -> Any:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("a", "b", "c"),
     [

@@ -123,6 +123,7 @@ def planted() -> list[Item]:
     return [replace(item, id=n, group=f"scene{n // 4}") for n, item in enumerate(items)]
 
 
+@pytest.mark.slow
 def test_a_planted_shortcut_is_gone_on_folds_that_pruning_never_saw() -> None:
     items = planted()
     rounds, left = left_of(items)
@@ -133,6 +134,7 @@ def test_a_planted_shortcut_is_gone_on_folds_that_pruning_never_saw() -> None:
     assert max(after.earned.values()) < 0.25 + 0.06, "of 200 questions, two standard errors"
 
 
+@pytest.mark.slow
 def test_the_order_of_the_questions_makes_no_difference() -> None:
     items = planted()[::3]
     order = np.random.default_rng(0).permutation(len(items))

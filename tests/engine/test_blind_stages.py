@@ -195,6 +195,7 @@ def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path,
     assert made.release("data") == [], "all were right"
 
 
+@pytest.mark.slow
 def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, tmp_path: Path) -> None:
     outcome = build(many, tmp_path / "out", **PRUNED)
     folder = tmp_path / "out" / "release"
@@ -312,6 +313,7 @@ def test_a_panel_with_a_model_missing_has_no_verdict(selected: tuple[Path, pa.Ta
     assert len(made.release("data")) < len(made.questions)
 
 
+@pytest.mark.slow
 def test_what_hosted_models_cost_is_told_and_capped(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     meta, questions = selected
     with running() as server:

@@ -159,6 +159,7 @@ def test_where_the_data_lie_is_no_input(meta: Path, out: Path, tmp_path: Path) -
     assert whys(build(written(tmp_path / "elsewhere", SCENES), out)) == ALL_REUSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sections", "stage", "export"),
     [
@@ -189,6 +190,7 @@ def test_the_order_of_tasks_is_no_change(meta: Path, out: Path) -> None:
     assert whys(build(meta, out, generate={"tasks": tasks[::-1]})) == ALL_REUSED
 
 
+@pytest.mark.slow
 def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, out: Path) -> None:
     build(meta, out)
     released = release_of(out)
@@ -221,6 +223,7 @@ def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path)
     assert any(row["scene_name"] == "lounge" for row in after)
 
 
+@pytest.mark.slow
 def test_a_scene_that_is_gone_leaves_nothing(meta: Path, out: Path, tmp_path: Path) -> None:
     build(meta, out)
     rest = {name: s for name, s in SCENES.items() if name != "lounge"}
@@ -253,6 +256,7 @@ def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, out: Path) -> 
     assert dry(meta, out) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sections",
     [
@@ -333,6 +337,7 @@ def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out:
     assert release_of(out) == released
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", RUN_STAGES)
 def test_a_fault_of_the_program_costs_one_scene(
     stage: str, meta: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -379,6 +384,7 @@ def test_a_root_that_is_not_there_is_refused_at_once(roots: dict[str, str], said
 # ---- one stage alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "pattern"),
     [
@@ -403,6 +409,7 @@ def test_a_stage_alone_runs_for_all_scenes(meta: Path, out: Path) -> None:
     assert {e.why for e in outcome.manifest} == {"asked"}
 
 
+@pytest.mark.slow
 def test_a_stage_alone_takes_the_new_configuration_and_the_next_build_goes_on_from_there(
     meta: Path, out: Path, tmp_path: Path
 ) -> None:
@@ -440,6 +447,7 @@ def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Pat
     assert rows_of(out / "quarantine.parquet") == []
 
 
+@pytest.mark.slow
 def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Path, out: Path, tmp_path: Path) -> None:
     build(meta, out)
     written(meta, edited(office={"room_size": -1}))
@@ -473,6 +481,7 @@ def test_a_stage_alone_needs_a_build_before_it(stage: str, meta: Path, out: Path
         Builder(config_of(meta), out).stage(stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [name for name, stage in RUN_STAGES.items() if stage.reads_raw])
 @pytest.mark.parametrize("scenes", [[], ["office"]])
 def test_a_stage_alone_takes_in_no_scene_of_another_build(
@@ -514,6 +523,7 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
     assert release_of(tmp_path / "two") == release_of(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
     def shuffled(stage: str, batches: list[list[Job]]) -> Iterable[Done]:
@@ -530,6 +540,7 @@ def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_scenes_and_categories_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
     """Only the provenance, which has the digest of a scene's bytes, tells that its categories were turned round."""

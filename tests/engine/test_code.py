@@ -215,6 +215,7 @@ ALL = of(RAW, *READERS) | {(name, None) for name in STAGES if name not in RAW}
 SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "expected"),
     [

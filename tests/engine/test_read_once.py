@@ -76,6 +76,7 @@ def test_each_file_of_a_scene_is_read_once(raw: tuple[str, Path], reads: Counter
     assert reads - listed == Counter(dict.fromkeys(reads, 1))
 
 
+@pytest.mark.slow
 def test_a_stage_alone_gives_the_bytes_that_it_gives_behind_others(raw: tuple[str, Path], tmp_path: Path) -> None:
     reader, root = raw
     outcome = run(reader, root, tmp_path / "out")

@@ -187,6 +187,7 @@ def test_a_table_has_the_same_bytes_however_it_is_chunked() -> None:
 # ---- a whole build
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [*RUN_STAGES, "export"])
 def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

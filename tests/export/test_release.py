@@ -84,6 +84,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 # ---- the public columns
 
 
+@pytest.mark.slow
 def test_the_columns_are_those_of_the_released_benchmark(made: Build) -> None:
     schema = pq.read_schema(made.file("data"))
     assert schema.names == COLUMNS
@@ -220,6 +221,7 @@ def assert_reproduced(made: Build) -> None:
     assert sum(count.contained for count in counts.values()) == len(questions)
 
 
+@pytest.mark.slow
 def test_every_question_is_reproduced_by_an_audit(made: Build) -> None:
     assert_reproduced(made)
 

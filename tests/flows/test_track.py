@@ -33,6 +33,7 @@ def written(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_parquet_json_picture_and_summary(tmp_path: Path) -> None:
     log = tmp_path / "hill.csv"
     log.write_text(airdata(ROWS), encoding="utf-8")
@@ -71,6 +72,7 @@ def test_times_begin_at_0_and_the_facts_say_where_in_the_log(tmp_path: Path) -> 
     assert (facts["begins_s"], facts["duration_s"]) == (4.0, 15.0)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     log = tmp_path / "hill.gpx"
     log.write_text(gpx(ROWS, 2), encoding="utf-8")

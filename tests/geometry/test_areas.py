@@ -272,6 +272,7 @@ def test_the_place_of_the_room_does_not_count(
 # What is left out before the triangulation.
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(clouds(3000))
 def test_leaving_out_inner_points_changes_nothing(cloud: Cloud) -> None:

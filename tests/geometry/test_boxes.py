@@ -231,6 +231,7 @@ def test_random_boxes_on_a_lattice_against_both_oracles() -> None:
     check_against_oracles(*map(joined, zip(*pairs, strict=True)))
 
 
+@pytest.mark.slow
 def test_random_nearly_parallel_boxes_against_both_oracles() -> None:
     rng, pairs = np.random.default_rng(12), []
     for _ in range(600):

@@ -99,6 +99,7 @@ def assert_same_as_open3d(center: np.ndarray, lengths: np.ndarray, axes: np.ndar
     return len(points) - len(expected)
 
 
+@pytest.mark.slow
 def test_cloud_equals_open3d_crop_on_random_boxes() -> None:
     rng = np.random.default_rng(8)
     dropped = 0
@@ -157,6 +158,7 @@ def sampled(boxes: Boxes) -> tuple[SampledBoxes, list[np.ndarray]]:
     return SampledBoxes(boxes), clouds
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.2, 0.6, 2.0]))
 def test_sampled_distance_equals_brute_force(seed: int, spread_m: float) -> None:
     rng = np.random.default_rng(seed)

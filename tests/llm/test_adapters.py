@@ -51,6 +51,7 @@ def sent(server: Running) -> dict[str, Any]:
     return body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_reply_has_text_usage_and_log_probabilities(provider: str, tmp_path: Path) -> None:
     with running() as server:
@@ -346,6 +347,7 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(
     assert module in INSTALL[provider]
 
 
+@pytest.mark.slow
 def test_no_model_package_is_imported_before_a_model_is_opened() -> None:
     code = (
         "import sys, pipeline.blind.ask, pipeline.llm.providers; "

@@ -49,6 +49,7 @@ def gains(model: Embedded, question: str, options: tuple[str, ...]) -> dict[str,
     return dict(score(model, question, options).logprobs or ())
 
 
+@pytest.mark.slow
 def test_cloze_knows_trivial_answers_and_prefers_no_length(model: Embedded) -> None:
     right = sum(
         score(model, question, options[n % 3 :] + options[: n % 3]).text == options[0]

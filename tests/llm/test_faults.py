@@ -191,6 +191,7 @@ def test_an_account_that_runs_dry_half_way_is_noticed(provider: str, tmp_path: P
         assert len(server.records()) <= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_quota_that_nobody_configured_loses_no_question(provider: str, tmp_path: Path) -> None:
     """Sixty requests a minute, in a tenth of the time."""

@@ -111,6 +111,7 @@ def test_a_panel_of_real_servers_answers_every_question_in_every_order(address: 
     assert said["one"] == said["two"], "the same weights at temperature 0"
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_costs_its_questions_and_no_more(tmp_path: Path) -> None:
     with serving(KEY) as address:
         model = spec(address, max_tokens=12, attempts=1)

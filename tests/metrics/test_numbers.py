@@ -126,6 +126,7 @@ def test_another_dimension_is_no_answer() -> None:
     assert find_number("25 m", asked_unit("What is its size (in square meters)?")) == (None, "other_unit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["answer: ", "1 to ", "9", "1,", "1.", "-", " ", "answer:~", "answer: 1 to "])
 def test_long_replies_take_no_long_time(unit: str) -> None:
     started = time.process_time()

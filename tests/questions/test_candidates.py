@@ -80,6 +80,7 @@ def verdicts(table: pa.Table) -> list[tuple[Any, ...]]:
     return [(i, role, tuple(o), *rest) for i, role, o, *rest in zip(*columns, strict=True)]
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("task", METADATA_TASKS)
 def test_turning_and_shifting_the_scene_changes_no_id_and_no_answer(task: str, rules: Rules) -> None:
@@ -141,6 +142,7 @@ def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
     same()
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from([STRICT, OFFICIAL_EXACT]), st.sampled_from([20.0, 60.0, None]))
 @few
 def test_every_row_has_an_answer_or_a_reason_measured_beyond_its_limit(
@@ -223,6 +225,7 @@ def test_ids_are_unique_and_come_from_the_operands_alone(seed: int, profile: str
         assert question_ids(scene.id, task.name, task.template, [operands]) == [row["id"]]
 
 
+@pytest.mark.slow
 @given(seeds)
 @few
 def test_correcting_an_answer_keeps_every_id(seed: int) -> None:

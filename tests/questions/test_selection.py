@@ -69,6 +69,7 @@ def test_answers_take_turns(offered: dict[int, str], cap: int) -> None:
         assert sorted(i for i, a in chosen(offered, cap).items() if a == answer) == mine[:n]
 
 
+@pytest.mark.slow
 @some
 @given(entries, st.integers(0, 2**53 - 1), answers, st.integers(1, 12))
 def test_one_more_candidate_displaces_at_most_one(offered: dict[int, str], number: int, answer: str, cap: int) -> None:
@@ -114,6 +115,7 @@ def test_row_order_of_the_candidates_means_nothing(seed: int, profile: str) -> N
     assert table_bytes(select(rows, TASKS, CAP)) == table_bytes(select(shuffled, TASKS, CAP))
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8))
 def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int) -> None:
@@ -134,6 +136,7 @@ def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int) -> None:
     assert keys == sorted(keys)
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2**32 - 1))
 def test_options_text_and_truth_agree(seed: int) -> None:
@@ -160,6 +163,7 @@ def test_options_text_and_truth_agree(seed: int) -> None:
             assert list(fields["choices"]) == texts  # in the text in the order of the options
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 2**32 - 1))
 def test_letters_of_a_task_are_balanced(seed: int) -> None:

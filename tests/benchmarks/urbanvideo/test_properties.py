@@ -44,6 +44,7 @@ def answers(scene: FlightScene, kept: tuple[str, ...] = ("operands", "answer", "
     return [(r["task"], *(r[k] for k in kept)) for r in rows(scene)]
 
 
+@pytest.mark.slow
 @given(SEEDS, st.floats(0, 360), st.floats(-500, 500))
 @settings(max_examples=12)
 def test_turning_and_moving_the_world_changes_nothing(seed: int, turn: float, shift: float) -> None:
@@ -61,6 +62,7 @@ def swapped(text: str) -> str:
     return re.sub(r"\b(left|right)\b", lambda m: "right" if m[1] == "left" else "left", text)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=12)
 def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:

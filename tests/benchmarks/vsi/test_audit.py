@@ -471,6 +471,7 @@ def test_findings_keep_the_order_of_the_questions() -> None:
     assert {f.status for f in found} == {"reproduced"}
 
 
+@pytest.mark.slow
 def test_own_questions_are_reproduced() -> None:
     """What is generated is also audited: every question of random scenes, by both profiles."""
     for seed in range(6):

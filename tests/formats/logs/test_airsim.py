@@ -113,6 +113,7 @@ def test_is_own(tmp_path: Path) -> None:
     assert not AirSim().is_own(tmp_path, b"TimeStamp\tPOS_X\n")
 
 
+@pytest.mark.slow
 def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     counts = survives(AirSim(), written([row(i) for i in range(N)]), tmp_path)
     assert min(counts.values()) > 0

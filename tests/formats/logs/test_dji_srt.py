@@ -166,6 +166,7 @@ def test_marks_line_ends_and_encodings_make_no_difference(tmp_path: Path) -> Non
         assert other.gimbal_pitch_deg.tolist() == plain.gimbal_pitch_deg.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["bracketed", "altitude", "pro", "rtk", "enterprise"])
 def test_a_cut_file_gives_what_is_whole(dialect: str, tmp_path: Path) -> None:
     """Cut at any byte, no position moves and no height changes: a shortened number is none."""

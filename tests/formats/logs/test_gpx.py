@@ -108,5 +108,6 @@ def test_a_real_track_is_what_gpxpy_reads() -> None:
     assert (np.diff(a.track.part)[gaps] == 1).all(), "no line over a gap"
 
 
+@pytest.mark.slow
 def test_500_mutations_give_an_error_of_ours_or_a_track(tmp_path: Path) -> None:
     assert check_damaged(tmp_path / "a.gpx", gpx(ROWS, 2).encode(), "gpx", 13, 86_400.0) > 200

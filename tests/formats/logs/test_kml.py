@@ -88,5 +88,6 @@ def test_bad_files(text: str, finding: str, tmp_path: Path) -> None:
     assert error.value.remedy
 
 
+@pytest.mark.slow
 def test_500_mutations_give_an_error_of_ours_or_a_track(tmp_path: Path) -> None:
     assert check_damaged(tmp_path / "a.kml", kml(ROWS).encode(), "kml", 17, 86_400.0) > 150

@@ -316,6 +316,7 @@ def test_is_own(tmp_path: Path) -> None:
     assert not PX4Ulog().is_own(tmp_path, b"\xa3\x95\x80")
 
 
+@pytest.mark.slow
 def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     q = np.tile(np.float32([1, 0, 0, 0]), (N, 1))
     content = ulog({(LOCAL, 0): local(), ("vehicle_attitude", 0): structured(timestamp=TIME, q=q)}, sync=True)

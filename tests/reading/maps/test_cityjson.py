@@ -242,6 +242,7 @@ def real_city() -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_city() -> None:
     """The file states each building's height and lowest point beside its geometry."""

@@ -128,6 +128,7 @@ PIECES = [
 PHRASES = st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.fixed_dictionaries(

@@ -53,6 +53,7 @@ def test_overlapping_objects_are_at_no_distance(rules: Rules) -> None:
     assert refusal_of(row) == ("objects_too_close", 0.0, 0.2, "m")
 
 
+@pytest.mark.slow
 def test_official_measures_between_grid_points() -> None:
     """On both sides of the limit, the verdict is that of all pairs of points."""
     verdicts = set()

@@ -60,6 +60,7 @@ def test_every_planted_movement_is_found_and_no_other(rate_hz, turn_limit):
             assert rate_hz < 5 or abs(segment.climb_m - truth.climb_m) <= 0.2, (seed, segment, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate_hz", "least_s"), [(1, 5.0), (2, 3.0), (5, 3.0), (10, 3.0), (50, 3.0)])
 def test_noise_and_lost_samples_hide_few_movements(rate_hz, least_s):
     right = total = 0

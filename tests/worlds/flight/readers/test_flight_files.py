@@ -51,6 +51,7 @@ BAD_SETTINGS: dict[str, tuple[Any, str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD_SETTINGS)
 def test_bad_settings_are_named_with_their_value(tmp_path: Path, case: str) -> None:
     settings, expected, words = BAD_SETTINGS[case]

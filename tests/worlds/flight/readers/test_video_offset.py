@@ -62,6 +62,7 @@ def film(path: Path, seconds: float, heading: FloatArray) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset_s", "seconds"), [(0.0, 30.0), (7.3, 20.0), (-3.4, 25.0), (18.0, 30.0)])
 def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: float) -> None:
     times = offset_s + np.arange(round(seconds * FPS)) / FPS

@@ -368,6 +368,7 @@ def test_a_local_clock_is_said() -> None:
     assert findings(assemble(PATH, fly([0, 1], clock="local")))["local_clock"][0] == "note"
 
 
+@pytest.mark.slow
 def test_an_hour_at_50_hz_takes_less_than_a_second() -> None:
     t = np.arange(180_000) / 50
     quat = np.tile([1.0, 0, 0, 0], (len(t), 1))
@@ -383,6 +384,7 @@ def test_an_hour_at_50_hz_takes_less_than_a_second() -> None:
 numbers = st.one_of(st.floats(allow_nan=True, allow_infinity=True), st.floats(-200, 200), st.just(0.0))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(numbers, numbers, numbers, numbers, numbers, st.booleans(), st.booleans()), max_size=12),
     st.booleans(),

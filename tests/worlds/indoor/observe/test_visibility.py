@@ -133,6 +133,7 @@ def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
     assert all((f.name, f.subject, f.measured) == ("depth_disagrees", "sight", agreement) for f in found)
 
 
+@pytest.mark.slow
 def test_poses_of_other_pictures_are_found_out() -> None:
     """The same six pictures: with their own poses, and with those of a camera that looks elsewhere."""
     cubes = [(1.2, 0, 0, 0.8), (0, 2, 0, 0.5)]

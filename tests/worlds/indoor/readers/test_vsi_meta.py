@@ -122,6 +122,7 @@ def test_a_doubt_stays_with_the_scene(name: str, tmp_path: Path) -> None:
     assert all(scene.findings == () for key, scene in scenes.items() if key != VICTIM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_strict_refuses_what_a_doubt_touches(name: str, profile: str, tmp_path: Path) -> None:
@@ -268,6 +269,7 @@ def test_wherever_a_file_breaks_off_the_scenes_before_it_are_listed(tmp_path: Pa
         assert fault.value.finding in ("truncated_json", "bad_json")
 
 
+@pytest.mark.slow
 def test_no_damage_to_a_file_gets_past_the_reader(tmp_path: Path) -> None:
     """Bytes changed, lost and doubled at random: every scene is read or refused in words, and nothing else happens."""
     path = write_sound(tmp_path)
