@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
-from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
+from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
 from pipeline.worlds.indoor.samples.truth import Truth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.indoor.view import IndoorView
@@ -176,6 +176,40 @@ def random_objects(seed: int, categories: int, repeated: int = 0) -> list[Placed
 def _triple(values: np.ndarray) -> Vec3:
     x, y, z = map(float, values)
     return x, y, z
+
+
+def watched(
+    scene: IndoorScene, pixels: Mapping[tuple[str, int], int | None], extent: Mapping[str, float] | None = None
+) -> IndoorScene:
+    """The scene with a video that shows so many pixels of objects (category, instance), None for not one in any frame.
+
+    Objects that are not named have 50 pixels; 20 count as seen. ``extent``: shares of longest sides, by category.
+    """
+    objects = []
+    for item in scene.facts.objects:
+        shown = pixels.get((item.category, item.instance), 50)
+        seen = shown is not None and shown >= 20
+        visibility = Visibility(
+            frames_seen=int(seen),
+            largest_pixels=shown or 0,
+            absent=shown is None,
+            extent_seen=(extent or {}).get(item.category, 1.0),
+            first_seen_s=0.0 if seen else None,
+            budgets={},
+            first_in_budget_s={},
+        )
+        objects.append(item.model_copy(update={"visibility": visibility}))
+    observation = Observation(
+        frames_examined=1,
+        frames_refined=0,
+        frames_skipped={},
+        frames_per_second=2.0,
+        min_pixels=20,
+        budgets=(),
+        image=(160, 120),
+        depth_agreement=None,
+    )
+    return scene.with_facts(objects=tuple(objects), observation=observation)
 
 
 def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:

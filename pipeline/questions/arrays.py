@@ -97,6 +97,10 @@ class ArrayTask(Generic[A]):
         """Answers and measured checks for any operands that meet their slots."""
         raise NotImplementedError
 
+    def visible_in(self, view: A, operands: IntArray, kept: BoolArray) -> pa.Array:
+        """Frame budgets that show what each question (n, k) needs; null where that is not known."""
+        return view.visible_in(operands, kept)
+
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Everything that may be offered as an option, the truth included; empty for numbers."""
         return ()
@@ -127,7 +131,7 @@ class ArrayTask(Generic[A]):
             id=self.ids(view, names),
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
-            visible_in=view.visible_in(operands, kept),
+            visible_in=self.visible_in(view, operands, kept),
             evidence=evidence(answers.facts, answers.checks, kept),
             flags=_flags(answers),
             **found.columns,

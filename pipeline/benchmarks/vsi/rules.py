@@ -21,6 +21,9 @@ class Rules(IndoorRules):
     leg_min_m: float = Field(default=0.5, description="routes: shortest way between two turns")
     body_radius_m: float = Field(default=0.2, description="routes: what passes between the objects")
     min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
+    extent_seen_min: float | None = Field(
+        description="size: share of the longest side that the video must show, where it was examined; null: none"
+    )
     abs_distance_min_m: float = Field(default=0.2, description="absolute distance: smallest asked (released file)")
     nearest_min_m: float = Field(default=0.15, description="relative distance: the nearest is at least this far")
     gap_min_m: float = Field(default=0.15, description="relative distance: between any two distances (B.1)")
@@ -42,6 +45,7 @@ OFFICIAL: Final = Rules(
     distance="grid_5cm",
     refuse_doubts=False,
     refuse_unseen=False,
+    extent_seen_min=None,
     gap_min_large_room_m=0.15,  # the paper's 0.30 is never applied in the released file
     horizontal_min_m=1e-6,  # only where there is no direction at all
     hard_margin_two_sided=False,
@@ -51,6 +55,7 @@ STRICT: Final = Rules(
     distance="exact",
     refuse_doubts=True,
     refuse_unseen=True,
+    extent_seen_min=0.9,  # of sample scans' objects, those shown in full have 0.90 to 1, the others 0.34 to 0.86
     gap_min_large_room_m=0.30,
     horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
     hard_margin_two_sided=True,

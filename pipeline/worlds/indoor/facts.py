@@ -12,12 +12,25 @@ SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 
 
 class Visibility(Model):
-    """What the delivered video shows of one object (stage `observe`)."""
+    """What the delivered video shows of one object (stage `observe`).
+
+    An object that is not ``absent`` and that no frame shows well (``frames_seen`` 0) is in doubt: some see it, some do
+    not.
+    """
 
     frames_seen: int = Field(ge=0, description="examined frames in which it passes the pixel threshold")
     largest_pixels: int = Field(ge=0, description="most pixels in any examined frame, of the reduced image")
-    first_seen_s: FiniteFloat | None = Field(description="time of the first such frame from the video's start")
+    absent: bool = Field(description="no frame at all shows a single pixel of it at the size of the delivered video")
+    extent_seen: FiniteFloat = Field(
+        ge=0, le=1, description="share of its box's longest side between the two ends of what examined frames show"
+    )
+    first_seen_s: FiniteFloat | None = Field(
+        description="time from the video's start of the first of all frames in which it passes the threshold"
+    )
     budgets: dict[int, int] = Field(description="number of evenly spaced frames -> most pixels in any of them")
+    first_in_budget_s: dict[int, FiniteFloat | None] = Field(
+        description="number of evenly spaced frames -> time of the first of them in which it passes the threshold"
+    )
 
 
 class SceneObject(Model):
@@ -33,7 +46,8 @@ class SceneObject(Model):
 class Observation(Model):
     """How the visibility of a scene's objects was found."""
 
-    frames_examined: int = Field(ge=0)
+    frames_examined: int = Field(ge=0, description="at the regular pace and of the frame budgets")
+    frames_refined: int = Field(ge=0, description="looked at besides, around first appearances")
     frames_skipped: dict[str, int] = Field(description="reason -> frames of the video that could not be examined")
     frames_per_second: FiniteFloat
     min_pixels: int

@@ -27,7 +27,10 @@ class IndoorRules(BaseModel):
 
     distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
     refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
-    refuse_unseen: bool = Field(description="objects that the examined video never shows are not asked or counted")
+    refuse_unseen: bool = Field(
+        description="objects that no frame of the video shows are not asked or counted, nor categories of which it "
+        "shows one too small to be seen for sure"
+    )
 
 
 R = TypeVar("R", bound=IndoorRules)
@@ -56,13 +59,18 @@ class IndoorView(Generic[R]):
         self.categories: StrArray = np.array(names, dtype=object)
         self.index = {name: i for i, name in enumerate(names)}
         self.count = np.array([scene.facts.counts.get(n, 0) for n in names], dtype=np.intp)
-        shown = [o for o in scene.facts.objects if not (rules.refuse_unseen and is_unseen(o))]
+        shown = [o for o in scene.facts.objects if not (rules.refuse_unseen and is_absent(o))]
         objects = sorted(shown, key=lambda o: (o.category, o.instance))
-        self.unseen = np.zeros(len(names), dtype=np.intp)
+        self.absent = np.zeros(len(names), dtype=np.intp)
+        self._barely: dict[int, int] = {}  # category -> most pixels of the worst seen of its objects in doubt
         for item in scene.facts.objects:
-            self.unseen[self.index[item.category]] += is_unseen(item)
+            category = self.index[item.category]
+            self.absent[category] += is_absent(item)
+            if item.visibility is not None and is_barely_seen(item):
+                pixels = item.visibility.largest_pixels
+                self._barely[category] = min(pixels, self._barely.get(category, pixels))
         if rules.refuse_unseen:
-            self.count = np.maximum(self.count - self.unseen, 0)
+            self.count = np.maximum(self.count - self.absent, 0)
         self._objects = objects
         self.boxes = stack(
             [o.box.center for o in objects], [o.box.lengths for o in objects], [o.box.axes for o in objects]
@@ -80,7 +88,7 @@ class IndoorView(Generic[R]):
     def problem(self, category: int, slot: str) -> Rejection | None:
         """Why a category cannot stand in a slot, or None if it can."""
         name = str(self.categories[category])
-        if self.unseen[category] and not self.boxed[category]:
+        if self.absent[category] and not self.boxed[category]:
             return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         if slot == "unique" and self.count[category] != 1:
             return Rejection(reason="not_unique", measured=int(self.count[category]), limit=1, unit="objects")
@@ -89,14 +97,26 @@ class IndoorView(Generic[R]):
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
         if slot != "counted" and self.boxed[category] == 0:
             return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
-        return self._unseen(category) if slot == "seen" else None
+        if slot == "seen":
+            return self._unseen(category)
+        return self._barely_seen(category) if self.rules.refuse_unseen else None
+
+    def _barely_seen(self, category: int) -> Rejection | None:
+        """Whether a viewer may or may not find one of the objects, so that neither count nor answer is sure."""
+        observation = self.scene.facts.observation
+        if category not in self._barely or observation is None:
+            return None
+        return Rejection(
+            reason="barely_visible", measured=self._barely[category], limit=observation.min_pixels, unit="pixels"
+        )
 
     def _unseen(self, category: int) -> Rejection | None:
         off = self._blinded
         if off is not None:
             return Rejection(reason=off.name, measured=off.measured, limit=off.limit, unit=off.unit)
         if np.isnan(self.first_seen_s[category]):
-            return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
+            nothing = Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
+            return self._barely_seen(category) or nothing
         return None
 
     def doubt(self, subject: str) -> Finding | None:
@@ -147,17 +167,46 @@ class IndoorView(Generic[R]):
         shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)
         for item, category in zip(self._objects, self.category_of, strict=True):
             pixels = item.visibility.budgets if item.visibility else {}
-            shown[category] &= [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
+            passes = [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
+            shown[category] &= np.array(passes, dtype=bool)
         return shown
 
-    def visible_in(self, operands: IntArray, kept: BoolArray) -> pa.Array:
-        """Frame budgets that show every object of each question (n, k); null where the video was not examined."""
+    @cached_property
+    def first_in_budget_s(self) -> FloatArray:
+        """(C, B) time of the first frame of each budget that shows any object of the category; NaN for none."""
+        first = np.full(self.shown_in.shape, np.nan)
+        observation = self.scene.facts.observation
+        if observation is None or self._blinded:
+            return first
+        for item, category in zip(self._objects, self.category_of, strict=True):
+            times = item.visibility.first_in_budget_s if item.visibility else {}
+            shown_s = [np.nan if times.get(n) is None else times[n] for n in observation.budgets]
+            first[category] = np.fmin(first[category], np.array(shown_s, dtype=np.float64))
+        return first
+
+    def visible_in(self, operands: IntArray, kept: BoolArray, *, in_order: bool = False) -> pa.Array:
+        """Frame budgets that show every object of each question (n, k); null where the video was not examined.
+
+        ``in_order``: and that show the categories one after another as the whole video does, no two at once.
+        """
         observation = self.scene.facts.observation
         if observation is None or self._blinded or operands.shape[1] == 0:
             return pa.nulls(len(kept), pa.list_(pa.int32()))
         shown = (self.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
+        if in_order:
+            order = self.first_seen_s[operands].argsort(axis=1, kind="stable")
+            times = self.first_in_budget_s[np.take_along_axis(operands, order, axis=1)]
+            shown &= (np.diff(times, axis=1) > 0).all(1)
         budgets = np.broadcast_to(np.array(observation.budgets, dtype=np.int32), shown.shape)
         return lists(pa.array(budgets[shown], pa.int32()), shown.sum(1), kept)
+
+    @cached_property
+    def extent_seen(self) -> FloatArray | None:
+        """(C,) share of the longest side of each category's first box that the video shows; None: not examined."""
+        if self.scene.facts.observation is None or self._blinded:
+            return None
+        seen = np.array([o.visibility.extent_seen if o.visibility else np.nan for o in self._objects])
+        return np.append(seen, np.nan)[self.first]
 
     def center_m(self, category: IntArray) -> FloatArray:
         """Centre (n, 3) of each category's first box."""
@@ -168,6 +217,11 @@ class IndoorView(Generic[R]):
         return np.asarray(self.categories[first] + " - " + self.categories[second])
 
 
-def is_unseen(item: SceneObject) -> bool:
-    """Whether the video was examined and shows nothing of an object."""
-    return item.visibility is not None and item.visibility.frames_seen == 0
+def is_absent(item: SceneObject) -> bool:
+    """Whether the video was examined and no frame shows anything of an object."""
+    return item.visibility is not None and item.visibility.absent
+
+
+def is_barely_seen(item: SceneObject) -> bool:
+    """Whether the video was examined and shows an object, but nowhere large enough to be seen for sure."""
+    return item.visibility is not None and not item.visibility.absent and item.visibility.frames_seen == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import chain, combinations, permutations
 
 import numpy as np
+import pyarrow as pa
 
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.questions.arrays import Answers, ArrayTask
@@ -17,9 +18,9 @@ from pipeline.questions.rules import Fact, check
 class AppearanceOrder(ArrayTask[ScanView]):
     """Operands: n categories in alphabetical order. Truth: the categories in order of first appearance.
 
-    A category appears when the pixels of any of its objects first pass a threshold; times too close together are
-    ambiguous (VSI-Bench B.1). The text names the categories in the order of the first option, as every released
-    question names them in the order of one of its options.
+    A category appears when the pixels of any of its objects first pass a threshold, in any frame of the video; times
+    too close together are ambiguous (VSI-Bench B.1). The text names the categories in the order of the first option,
+    as every released question names them in the order of one of its options.
     """
 
     name = "obj_appearance_order"
@@ -57,6 +58,10 @@ class AppearanceOrder(ArrayTask[ScanView]):
                 Fact("first_seen", view.categories[operands[:, i]], first[:, i], "s") for i in range(operands.shape[1])
             ),
         )
+
+    def visible_in(self, view: ScanView, operands: IntArray, kept: BoolArray) -> pa.Array:
+        """Frame budgets that show the categories, and show them first in this very order."""
+        return view.visible_in(operands, kept, in_order=True)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Every order of the categories."""

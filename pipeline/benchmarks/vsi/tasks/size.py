@@ -7,7 +7,7 @@ import numpy as np
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray
 from pipeline.questions.arrays import Answers, ArrayTask, format_numbers
-from pipeline.questions.rules import Fact
+from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.task import Number
 
 CM_PER_M = 100.0
@@ -33,6 +33,14 @@ class ObjectSize(ArrayTask[ScanView]):
         names = view.categories[category]
         return Answers(
             truth=format_numbers(sides[:, 0] * CM_PER_M, self.form),
-            checks=(),
+            checks=_shown(view, category),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
         )
+
+
+def _shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:
+    """Whether the video shows enough of the side to measure it; no rule where the video was not examined."""
+    least, seen = view.rules.extent_seen_min, view.extent_seen
+    if least is None or seen is None:
+        return ()
+    return (check("extent_not_shown", seen[category], ">=", least, "share"),)

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import OFFICIAL, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
@@ -20,6 +21,7 @@ from tests.tables import candidates
 TASK = AppearanceOrder()
 OBSERVATION = Observation(
     frames_examined=40,
+    frames_refined=0,
     frames_skipped={},
     frames_per_second=2.0,
     min_pixels=20,
@@ -29,13 +31,26 @@ OBSERVATION = Observation(
 )
 
 
-def filmed(first_s: list[tuple[str, float | None]], pixels: dict[str, dict[int, int]] | None = None) -> IndoorScene:
-    """A scene of cubes that the video shows from the given times on."""
+def filmed(
+    first_s: list[tuple[str, float | None]],
+    pixels: dict[str, dict[int, int]] | None = None,
+    in_budget: dict[str, dict[int, float]] | None = None,
+) -> IndoorScene:
+    """A scene of cubes that the video shows from the given times on, and the frames of a budget from others on."""
     scene = make_scene([cube(name, 1.0 * i, 0.0) for i, (name, _) in enumerate(first_s)])
     objects = []
     for item, (name, first) in zip(scene.facts.objects, first_s, strict=True):
         budgets = (pixels or {}).get(name, {16: 0 if first is None else 50, 32: 0 if first is None else 50})
-        seen = Visibility(frames_seen=int(first is not None), largest_pixels=50, first_seen_s=first, budgets=budgets)
+        own = {n: first if shown >= 20 else None for n, shown in budgets.items()}
+        seen = Visibility(
+            frames_seen=int(first is not None),
+            largest_pixels=0 if first is None else 50,
+            absent=first is None,
+            extent_seen=float(first is not None),
+            first_seen_s=first,
+            budgets=budgets,
+            first_in_budget_s=own | (in_budget or {}).get(name, {}),
+        )
         objects.append(item.model_copy(update={"visibility": seen}))
     return scene.with_facts(objects=tuple(objects), observation=OBSERVATION)
 
@@ -98,6 +113,18 @@ def test_budgets_that_show_everything() -> None:
     assert rows(filmed(seen))[0]["visible_in"] == [16, 32]
     assert rows(filmed(seen, glimpse))[0]["visible_in"] == [32]
     assert rows(filmed(seen, {"lamp": {16: 0, 32: 0}}))[0]["visible_in"] == []
+
+
+def test_a_budget_must_show_the_order_and_not_only_the_things() -> None:
+    seen = [("bed", 6.0), ("chair", 0.0), ("door", 4.0), ("lamp", 2.0)]
+    tie = {"lamp": {16: 4.1, 32: 2.1}, "door": {16: 4.1, 32: 4.1}}  # of 16 frames, one is the first with both
+    assert rows(filmed(seen, in_budget=tie))[0]["visible_in"] == [32]
+    turned = {"lamp": {16: 2.1, 32: 5.0}, "door": {16: 4.1, 32: 4.1}}  # a frame misses the lamp's first appearance
+    assert rows(filmed(seen, in_budget=turned))[0]["visible_in"] == [16]
+    (asked,) = candidates(IndoorView(filmed(seen, in_budget=tie), STRICT), [TASKS["object_abs_distance"]]).to_pylist()[
+        :1
+    ]
+    assert asked["visible_in"] == [16, 32]  # other questions do not need the order
 
 
 def test_options_are_four_orders_with_the_truth_and_the_text_names_one_of_them() -> None:

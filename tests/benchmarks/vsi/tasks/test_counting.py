@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.worlds.indoor.facts import Visibility
-from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader
+from tests.conftest import BOTH, cube, make_scene, refusal_of, row_of, rows_of, through_reader, watched
 
 TASK = "object_counting"
 FIVE = [cube("chair", x, 0) for x in (0, 1, 2)] + [cube("table", x, 2) for x in (0, 1)]
@@ -77,14 +76,48 @@ def test_a_category_without_boxes_is_too_few_or_counted_as_stated(rules: Rules) 
     assert row_of(scene, TASK, ["book"], rules)["answer"] == "7"
 
 
-def test_what_the_video_never_shows_is_not_counted_by_strict() -> None:
-    scene = make_scene(FIVE)
-    unseen = Visibility(frames_seen=0, largest_pixels=0, first_seen_s=None, budgets={})
-    objects = tuple(
-        o.model_copy(update={"visibility": unseen}) if (o.category, o.instance) in {("chair", 1), ("table", 0)} else o
-        for o in scene.facts.objects
-    )
-    scene = scene.with_facts(objects=objects)
+def test_what_no_frame_shows_is_not_counted_by_strict() -> None:
+    scene = watched(make_scene(FIVE), {("chair", 1): None, ("table", 0): None})
     assert row_of(scene, TASK, ["chair"], "strict")["answer"] == "2"
     assert refusal_of(row_of(scene, TASK, ["table"], "strict")) == ("too_few_instances", 1.0, 2.0, "objects")
     assert row_of(scene, TASK, ["chair"], "official")["answer"] == "3"
+
+
+@pytest.mark.parametrize(("pixels", "refused"), [(0, True), (19, True), (20, False)])
+def test_of_five_chairs_one_that_is_barely_shown_leaves_the_count_open(pixels: int, refused: bool) -> None:
+    scene = watched(make_scene([cube("chair", x, 0) for x in range(5)]), {("chair", 3): pixels})
+    row = row_of(scene, TASK, ["chair"], "strict")
+    if refused:
+        assert refusal_of(row) == ("barely_visible", float(pixels), 20.0, "pixels")
+    else:
+        assert row["answer"] == "5"
+    assert row_of(scene, TASK, ["chair"], "official")["answer"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("pixels", "refusal"),
+    [
+        ((50, None), None),  # only one is in the video
+        ((50, 3), ("not_unique", 2.0, 1.0, "objects")),
+        ((19, None), ("barely_visible", 19.0, 20.0, "pixels")),
+        ((50, 50), ("not_unique", 2.0, 1.0, "objects")),
+    ],
+)
+def test_the_telephone_is_the_only_one_that_anybody_can_see(
+    pixels: tuple[int, int | None], refusal: tuple[str, float, float, str] | None
+) -> None:
+    scene = make_scene([cube("telephone", 0, 0), cube("telephone", 2, 0), cube("bed", 5, 5)])
+    scene = watched(scene, {("telephone", i): shown for i, shown in enumerate(pixels)})
+    for task in ("object_size_estimation", "object_abs_distance"):
+        rows = [r for r in rows_of(scene, task) if "telephone" in r["operands"]]
+        assert {refusal_of(r) for r in rows} == {refusal}, task
+
+
+def test_the_nearest_of_several_may_be_the_one_that_is_barely_shown() -> None:
+    others = [cube(name, 1.0 + i, 3.0) for i, name in enumerate(("bed", "door", "sofa"))]
+    scene = make_scene([*others, cube("lamp", 0, 0), cube("chair", 0, 1), cube("chair", 0, 9)])
+    scene = watched(scene, {("chair", 0): 19})
+    rows = rows_of(scene, "object_rel_distance")
+    assert [refusal_of(r) for r in rows if r["operands"] == ["chair"] and r["role"] == "choice"] == [
+        ("barely_visible", 19.0, 20.0, "pixels")
+    ]

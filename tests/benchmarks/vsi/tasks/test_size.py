@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.benchmarks.vsi.rules import Rules
-from tests.conftest import BOTH, Placed, Vec3, cube, make_scene, refusal_of, row_of, rows_of, through_reader
+from tests.conftest import BOTH, Placed, Vec3, cube, make_scene, refusal_of, row_of, rows_of, through_reader, watched
 
 TASK = "object_size_estimation"
 
@@ -63,3 +63,17 @@ def test_a_side_below_a_millimetre_is_doubtful(thin_m: float, reason: str | None
     if reason:
         assert refusal_of(row) == ("thin_box", thin_m, 0.001, "m")
     assert row_of(scene, TASK, ["bed"], "official")["answer"] == "50"
+
+
+@pytest.mark.parametrize(("share", "reason"), [(0.0, True), (0.899, True), (0.9, False), (1.0, False)])
+def test_a_side_of_which_the_video_shows_too_little_is_not_asked(share: float, reason: bool) -> None:
+    scene = watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, extent={"bed": share})
+    row = row_of(scene, TASK, ["bed"], "strict")
+    assert refusal_of(row) == (("extent_not_shown", share, 0.9, "share") if reason else None)
+    assert row_of(scene, TASK, ["bed"], "official")["answer"] == "200"
+
+
+def test_how_much_the_video_shows_is_no_rule_where_nobody_looked() -> None:
+    row = row_of(make_scene([placed((2.0, 1.6, 0.5))]), TASK, ["bed"], "strict")
+    assert row["answer"] == "200"
+    assert "extent_not_shown" not in {e["name"] for e in row["evidence"]}

@@ -9,15 +9,11 @@ import trimesh
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
+from pipeline.worlds.indoor.observe.pixels import PixelCounts, Sides, count_pixels
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, camera_rays, face_objects
 from pipeline.worlds.indoor.observe.verdicts import verdicts
-from pipeline.worlds.indoor.observe.visibility import (
-    ObserveConfig,
-    camera_rays,
-    count_pixels,
-    examined_frames,
-    face_objects,
-    observe,
-)
+from pipeline.worlds.indoor.observe.visibility import ObserveConfig, examined_frames, observe
+from pipeline.worlds.indoor.observe.windows import Windows, count_pixels_in, windows
 
 FOCAL = 300.0
 SIZE = (640, 480)
@@ -61,6 +57,11 @@ def geometry(cubes: list[tuple[float, float, float, float]], camera: Frames) -> 
     )
 
 
+def counted(room: SceneGeometry, objects: int, chosen: list[int] | np.ndarray) -> PixelCounts:
+    sides = Sides(np.zeros((objects, 3)), np.tile([1.0, 0, 0], (objects, 1)), np.ones(objects))
+    return count_pixels(LabelledMesh(room, objects), sides, np.array(chosen), 160, 120)
+
+
 def scene(n: int, n_frames: int | None = None) -> IndoorScene:
     box = OrientedBox(center=(0, 0, 0), lengths=(1, 1, 1), axes=AXES)
     return IndoorScene(
@@ -75,7 +76,7 @@ def scene(n: int, n_frames: int | None = None) -> IndoorScene:
 
 def test_pixels_of_a_face_seen_straight_on() -> None:
     # The near face of a 0.5 m cube at 2 m is 1.75 m away: 0.5 / 1.75 * 300 / 4 = 21.43 pixels of the reduced image.
-    counts = count_pixels(geometry([(2, 0, 0, 0.5)], frames([0])), 1, np.array([0]), 160, 120)
+    counts = counted(geometry([(2, 0, 0, 0.5)], frames([0])), 1, [0])
     assert counts.pixels[0, 0] == pytest.approx(21.43**2, rel=0.06)  # whole pixels: 21 or 22 a side
     assert counts.depth_agreement is None
 
@@ -105,7 +106,7 @@ def test_first_time_is_that_of_the_first_frame_over_the_threshold() -> None:
 def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: bool) -> None:
     # The face is at 1.75 m; what is measured up to 0.1 m before it is noise, further before it something hides it.
     camera = frames([0], depth_m=lambda _: np.full((60, 80), measured))
-    counts = count_pixels(geometry([(2, 0, 0, 0.5)], camera), 1, np.array([0]), 160, 120)
+    counts = counted(geometry([(2, 0, 0, 0.5)], camera), 1, [0])
     assert (counts.pixels[0, 0] > 0) == visible
     assert counts.depth_agreement is not None
     if measured == 1.0:
@@ -114,7 +115,7 @@ def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: boo
 
 def test_depth_that_was_not_measured_hides_nothing() -> None:
     camera = frames([0], depth_m=lambda _: np.full((60, 80), np.nan))
-    counts = count_pixels(geometry([(2, 0, 0, 0.5)], camera), 1, np.array([0]), 160, 120)
+    counts = counted(geometry([(2, 0, 0, 0.5)], camera), 1, [0])
     assert counts.pixels[0, 0] > 0
     assert counts.depth_agreement is None
 
@@ -219,3 +220,130 @@ def test_turning_and_moving_room_and_camera_changes_nothing(turn: float) -> None
         assert other.visibility is not None
         assert one.visibility.first_seen_s == other.visibility.first_seen_s
         assert one.visibility.largest_pixels == pytest.approx(other.visibility.largest_pixels, abs=2)  # float32 rays
+
+
+def sweep(yaws: np.ndarray, fps: float = 30.0) -> Frames:
+    return frames([float(yaw) for yaw in yaws], fps=fps)
+
+
+THREE = [(2, 0, 0, 0.5), (1.5, 2.5, 0.3, 0.3), (-1, 2, 0.6, 0.6), (3, 0.4, 0, 0.6), (-2.5, -1, 0, 0.05)]
+
+
+@pytest.mark.parametrize("depth_m", [None, 2.2])
+def test_windows_hold_every_pixel_of_their_object(depth_m: float | None) -> None:
+    """Pixels of each object by itself are those of the whole picture, wherever the camera looks."""
+    yaws = np.arange(0.0, 360.0, 13.0)
+    camera = frames([float(y) for y in yaws], depth_m=lambda _: None if depth_m is None else np.full((60, 80), depth_m))
+    room = geometry(THREE, camera)
+    whole = counted(room, len(THREE), np.arange(len(yaws))).pixels
+    mesh = LabelledMesh(room, len(THREE))
+    frame, item = (axis.ravel() for axis in np.meshgrid(np.arange(len(yaws)), np.arange(len(THREE)), indexing="ij"))
+    where = windows(mesh, frame, item, (160, 120))
+    assert count_pixels_in(mesh, where, 1).reshape(whole.shape).tolist() == whole.tolist()
+    assert where.size.prod(1).sum() < 0.3 * whole.size * 160 * 120  # and hardly any others
+
+
+def test_a_camera_within_an_objects_box_looks_at_the_whole_picture() -> None:
+    room = geometry([(0.1, 0, 0, 0.5)], frames([0]))
+    where = windows(LabelledMesh(room, 1), np.array([0]), np.array([0]), (160, 120))
+    assert where.size.tolist() == [[160, 120]]
+
+
+@pytest.mark.parametrize("fps", [1.0, 2.0, 5.0])
+def test_first_times_are_those_of_all_frames(fps: float) -> None:
+    """A turn of 60 degrees a second at 30 frames a second, against every frame in full."""
+    room = geometry(THREE, sweep(np.arange(0.0, 360.0, 2.0) - 120))
+    whole = counted(room, len(THREE), np.arange(180)).pixels >= 20
+    expected = [round(int(column.argmax()) / 30, 3) if column.any() else None for column in whole.T]
+    seen = observe(scene(len(THREE), 180), room, ObserveConfig(frames_per_second=fps, budgets=(4,)))
+    assert [o.visibility.first_seen_s for o in seen.facts.objects if o.visibility] == expected
+    assert len({t for t in expected if t is not None and t * fps % 1}) >= 3  # between the samples
+    assert seen.facts.observation is not None
+    assert 0 < seen.facts.observation.frames_refined < 120
+
+
+def test_two_appearances_that_samples_put_a_second_apart() -> None:
+    """At one frame a second one is seen first at 1 s and the other at 2 s; they appear within 0.9 s."""
+    room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(120.0) * 2 - 110, -180, 90)))
+    seen = observe(scene(2, 120), room, ObserveConfig(frames_per_second=1, budgets=()))
+    one, other = (o.visibility.first_seen_s for o in seen.facts.objects if o.visibility)
+    assert one is not None
+    assert other is not None
+    assert 0 < other - one < 1
+    assert one % 1
+    assert other % 1
+
+
+def test_first_times_in_a_budget_are_those_of_its_frames() -> None:
+    room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(121.0) * 2 - 110, -180, 90)))
+    seen = observe(scene(2, 121), room, ObserveConfig(budgets=(3, 121)))
+    for item in seen.facts.objects:
+        assert item.visibility is not None
+        assert item.visibility.first_in_budget_s[3] == 2.0  # of the frames 0, 60 and 120
+        assert item.visibility.first_in_budget_s[121] == item.visibility.first_seen_s
+        assert item.visibility.first_seen_s != 2.0
+
+
+# 1.8 pixels wide and straight ahead: two delivered pixels hit it, while the nearest reduced ones are 2 off the middle.
+SPECK = (2, 0, 0, 0.012)
+
+
+@pytest.mark.parametrize(("shown_at", "absent"), [(None, True), (0, False), (7, False), (44, False)])
+def test_absent_is_what_no_frame_shows_at_the_delivered_size(shown_at: int | None, absent: bool) -> None:
+    yaws = np.full(60, 180.0)
+    if shown_at is not None:
+        yaws[shown_at] = 0.0
+    seen = observe(scene(1, 60), geometry([SPECK], sweep(yaws)), ObserveConfig(budgets=())).facts.objects[0].visibility
+    assert seen is not None
+    assert (seen.largest_pixels, seen.frames_seen, seen.absent) == (0, 0, absent)
+
+
+def test_what_stands_behind_something_all_the_time_is_absent() -> None:
+    camera = frames([0, 5, 10, 350])
+    for cubes, absent in (([(2, 0, 0, 0.5), (3, 0, 0, 0.3)], True), ([(2, 0, 0, 0.5), (3, 0.6, 0, 0.3)], False)):
+        seen = observe(scene(2), geometry(cubes, camera), ObserveConfig()).facts.objects[1].visibility
+        assert seen is not None
+        assert seen.absent == absent
+
+
+def test_what_measured_depth_alone_hides_is_in_doubt() -> None:
+    """The mesh shows the cube; something before it, which the mesh lacks, was measured."""
+    camera = frames([0.0], depth_m=lambda _: np.full((60, 80), 1.0))
+    seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig()).facts.objects[0].visibility
+    assert seen is not None
+    assert (seen.largest_pixels, seen.frames_seen, seen.absent) == (0, 0, False)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_thinned_windows_meet_all_pixels_in_turn(step: int) -> None:
+    """Within the window, every step-th column and row, and over the frames every pixel of a fixed window."""
+    n = 400
+    frame = np.arange(n)
+    whole = Windows(frame, np.zeros(n, int), np.tile([5, 9], (n, 1)), np.tile([10, 8], (n, 1)), (640, 480))
+    thin = whole.thinned(step)
+    met = set()
+    for low, size in zip(thin.low.tolist(), thin.size.tolist(), strict=True):
+        columns, rows = (range(first, first + step * number, step) for first, number in zip(low, size, strict=True))
+        met |= {(x, y) for x in columns for y in rows}
+    assert met == {(x, y) for x in range(5, 15) for y in range(9, 17)}
+    assert thin.size.prod(1).sum() == pytest.approx(80 * n / step**2, rel=0.1)
+
+
+def test_an_object_without_a_surface_in_the_mesh_is_not_absent() -> None:
+    seen = observe(scene(2), geometry([(2, 0, 0, 0.5)], frames([0])), ObserveConfig()).facts.objects[1].visibility
+    assert seen is not None
+    assert (seen.largest_pixels, seen.absent, seen.extent_seen) == (0, False, 0.0)
+
+
+@pytest.mark.parametrize(("shift_m", "share"), [(0.0, 1.0), (1.92, 0.5), (1.42, 0.75)])
+def test_share_of_the_longest_side_that_is_shown(shift_m: float, share: float) -> None:
+    """A sideboard of 2 m, its near face at 1.8 m: the picture ends 320 / 300 * 1.8 = 1.92 m to the left."""
+    mesh = trimesh.creation.box(extents=(0.4, 2.0, 0.4)).apply_translation((2.0, shift_m, 0))
+    owner = np.zeros(len(mesh.vertices), dtype=np.int32)
+    room = SceneGeometry(np.array(mesh.vertices), np.array(mesh.faces, dtype=np.int32), owner, frames([0]))
+    box = OrientedBox(center=(2.0, shift_m, 0), lengths=(0.4, 2.0, 0.4), axes=AXES)
+    (only,) = scene(1).facts.objects
+    filmed = scene(1).with_facts(objects=(only.model_copy(update={"box": box}),))
+    seen = observe(filmed, room, ObserveConfig()).facts.objects[0].visibility
+    assert seen is not None
+    assert seen.extent_seen == pytest.approx(share, abs=0.015)  # a pixel is 2.4 cm wide there

@@ -15,7 +15,9 @@ import pytest
 
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
-from pipeline.worlds.indoor.observe.visibility import count_pixels
+from pipeline.worlds.indoor.observe.pixels import count_pixels
+from pipeline.worlds.indoor.observe.rays import LabelledMesh
+from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.samples.plans import PLANS
 from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
@@ -101,7 +103,8 @@ def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], tru
     kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]
     np.testing.assert_array_equal(frames.number, kept)
     np.testing.assert_allclose(frames.time_s, np.array(planted_scene.frame_time_s)[kept], atol=0.002)
-    counts = count_pixels(geometry, len(scene.facts.objects), np.arange(len(kept)), *IMAGE)
+    mesh = LabelledMesh(geometry, len(scene.facts.objects))
+    counts = count_pixels(mesh, longest_sides(scene.facts.objects), np.arange(len(kept)), *IMAGE)
     assert (counts.depth_agreement or 0) > 0.98
     for number, item in enumerate(scene.facts.objects):
         piece = planted(item, planted_scene)

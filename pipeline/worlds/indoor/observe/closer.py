@@ -1,0 +1,72 @@
+"""A closer look, at the full frame rate, where the examined frames leave something open about single objects."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.worlds.indoor.observe.pixels import PixelCounts
+from pipeline.worlds.indoor.observe.rays import LabelledMesh
+from pipeline.worlds.indoor.observe.windows import count_pixels_in, windows
+
+DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
+_RAYS: Final = 1 << 18  # an eighth of a second
+
+
+class FirstFrames(NamedTuple):
+    """The first frame (O,) in which each object passes the threshold, -1 for none; ``looked`` frames besides."""
+
+    frame: IntArray
+    looked: int
+
+
+def first_frames(mesh: LabelledMesh, counts: PixelCounts, min_pixels: int, image: tuple[int, int]) -> FirstFrames:
+    """First appearances among all frames of the video.
+
+    Besides the examined frames, all frames between two of them are looked at where an object may pass the threshold
+    for the first time: up to the first examined frame in which it does, and next to one that shows any of it. What two
+    examined frames do not show at all and what passes the threshold only in between is not found.
+    """
+    passes = counts.pixels >= min_pixels
+    if not len(passes):
+        return FirstFrames(np.full(passes.shape[1], -1, dtype=np.intp), 0)
+    appears = passes.any(0)
+    row = np.where(appears, passes.argmax(0), 0)
+    shows = counts.pixels > 0
+    gap, item = np.nonzero((shows[:-1] | shows[1:]) & (np.arange(1, len(shows))[:, None] <= row))
+    frame, item = _between(counts.frame, gap, item)
+    where = windows(mesh, frame, item, image)
+    found = count_pixels_in(mesh, where, min_pixels) >= min_pixels
+    first = np.where(appears, counts.frame[row], np.iinfo(np.intp).max)
+    np.minimum.at(first, where.item[found], where.frame[found])
+    return FirstFrames(np.where(appears, first, -1), len(np.unique(frame)))
+
+
+def _between(examined: IntArray, gap: IntArray, item: IntArray) -> tuple[IntArray, IntArray]:
+    """The frames strictly between examined ones ``gap`` (G,) and ``gap + 1``, each with its item: (W,) both."""
+    inner = examined[gap + 1] - examined[gap] - 1
+    of = np.repeat(np.arange(len(gap)), inner)
+    offset = np.arange(len(of)) - np.repeat(np.cumsum(inner) - inner, inner)
+    return examined[gap[of]] + 1 + offset, item[of]
+
+
+def absent(mesh: LabelledMesh, items: IntArray) -> BoolArray:
+    """Which objects (n,) the mesh shows in no pixel of any frame with a pose, at the size of the delivered video.
+
+    Together they get `_RAYS` rays. Where the pictures of an object's box have more pixels than that, rays go to a part
+    of these, spread evenly over pictures and frames: a sliver in a few frames can then be missed. What only measured
+    depth hides is not absent, nor is what has no surface in the mesh: the video may show what the mesh lacks.
+    """
+    return np.array([_is_absent(mesh, int(item), _RAYS // len(items)) for item in items], dtype=bool)
+
+
+def _is_absent(mesh: LabelledMesh, item: int, rays: int) -> bool:
+    frame = np.arange(len(mesh.frames.time_s))
+    if len(frame) and np.isnan(mesh.extent[item]).any():
+        return False
+    where = windows(mesh, frame, np.full(len(frame), item), DELIVERED)
+    share = int(where.size.prod(1).sum()) / rays
+    return not count_pixels_in(mesh, where.thinned(math.ceil(math.sqrt(share)) or 1), least=None).any()

@@ -1,0 +1,116 @@
+"""Rays from a scan's cameras into its labelled mesh.
+
+The triangle that a ray hits tells the object. Where the frame has a depth image the hit must not lie behind what was
+measured there: something that the mesh lacks then hides it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.geometry.scans import Frames, SceneGeometry
+
+DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
+DEPTH_TOLERANCE_MIN_M: Final = 0.1
+
+Rays = npt.NDArray[np.float32]
+
+
+class Hits(NamedTuple):
+    """What rays meet first: the object's ``label``, -1 for none, and the depth along the camera's z, inf for none."""
+
+    label: npt.NDArray[np.int32]
+    depth_m: npt.NDArray[np.float32]
+
+
+class LabelledMesh:
+    """A scan's mesh, ready for rays.
+
+    Attributes:
+        frames: the camera's.
+        extent: (O, 2, 3) least and greatest coordinates of each object's triangles; NaN where it has none.
+    """
+
+    def __init__(self, geometry: SceneGeometry, objects: int) -> None:
+        import open3d as o3d  # takes a second and 100 MiB, which builds from metadata need not spend
+
+        self.frames = geometry.frames
+        self._tensor: Any = o3d.core.Tensor.from_numpy
+        self._scene: Any = o3d.t.geometry.RaycastingScene(nthreads=1)  # builds run several processes
+        self._scene.add_triangles(
+            self._tensor(np.ascontiguousarray(geometry.vertices, dtype=np.float32)),
+            self._tensor(np.ascontiguousarray(geometry.faces, dtype=np.uint32)),
+        )
+        owner = face_objects(geometry.faces, geometry.vertex_object)
+        self._labels = np.append(owner, np.int32(-1))  # one more, for rays that hit nothing
+        self.extent = _extents(geometry, owner, objects)
+
+    def cast(self, rays: Rays) -> Hits:
+        """What rays (..., 6) of `camera_rays` or `window_rays` hit."""
+        hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
+        face = np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1)
+        return Hits(self._labels[face], hit["t_hit"].numpy())
+
+
+def face_objects(faces: npt.NDArray[np.int32], vertex_object: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Object (F,) of each triangle: the one that at least two of its corners belong to, else -1."""
+    a, b, c = vertex_object[faces].T
+    return np.where((a == b) | (a == c), a, np.where(b == c, b, -1)).astype(np.int32)
+
+
+def _extents(geometry: SceneGeometry, owner: npt.NDArray[np.int32], objects: int) -> FloatArray:
+    faces, of = geometry.faces[owner >= 0], owner[owner >= 0]
+    order = np.argsort(of, kind="stable")
+    corners = np.asarray(geometry.vertices, dtype=np.float64)[faces[order]]
+    present, start = np.unique(of[order], return_index=True)
+    extent = np.full((objects, 2, 3), np.nan)
+    if len(present):
+        extent[present, 0] = np.minimum.reduceat(corners.min(1), start)
+        extent[present, 1] = np.maximum.reduceat(corners.max(1), start)
+    return extent
+
+
+def camera_rays(
+    frames: Frames, chosen: npt.NDArray[np.intp], width: int, height: int
+) -> tuple[npt.NDArray[np.float32], FloatArray]:
+    """Rays (n, P, 6) of origin and direction in the world frame, and their pixels (P, 2) in the full image.
+
+    Directions have length such that a hit at t lies at depth t along the camera's z axis.
+    """
+    full_width, full_height = frames.size
+    x, y = np.meshgrid(
+        (np.arange(width) + 0.5) * full_width / width - 0.5, (np.arange(height) + 0.5) * full_height / height - 0.5
+    )
+    pixel = np.stack([x.ravel(), y.ravel()], axis=1)
+    fx, fy, cx, cy = (column[:, None] for column in frames.intrinsics[chosen].T)
+    local = np.stack([(pixel[:, 0] - cx) / fx, (pixel[:, 1] - cy) / fy, np.ones((len(chosen), len(pixel)))], axis=-1)
+    pose = frames.world_T_camera[chosen]
+    direction = np.einsum("npk,njk->npj", local, pose[:, :3, :3])
+    origin = np.broadcast_to(pose[:, None, :3, 3], direction.shape)
+    return np.concatenate([origin, direction], axis=-1).astype(np.float32), pixel
+
+
+def is_hidden(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> tuple[BoolArray, BoolArray] | None:
+    """Whether hits (P,) at a depth lie behind what the frame's depth image measured, and where that is known.
+
+    ``pixel`` (P, 2) are those of the full image. None where the frame has no depth image.
+    """
+    image = frames.depth_m(frame)
+    if image is None:
+        return None
+    measured = _sample(image, pixel, frames.size)
+    with np.errstate(invalid="ignore"):
+        hidden = depth_m > measured + np.maximum(DEPTH_TOLERANCE_MIN_M, DEPTH_TOLERANCE * measured)
+    return hidden, np.isfinite(measured) & np.isfinite(depth_m)
+
+
+def _sample(depth: FloatArray, pixel: FloatArray, size: tuple[int, int]) -> FloatArray:
+    """Depth at pixels of an image of ``size``; the depth image may be smaller and shows the same view."""
+    rows, columns = depth.shape
+    x = np.clip(((pixel[:, 0] + 0.5) * columns / size[0]).astype(np.intp), 0, columns - 1)
+    y = np.clip(((pixel[:, 1] + 0.5) * rows / size[1]).astype(np.intp), 0, rows - 1)
+    return depth[y, x]
