@@ -84,8 +84,9 @@ def build(
         config = config.model_copy(update={"video": False})
     config = _capped(config, max_usd)
     if dry_run:
-        show.show_dry_run(Builder(config, folder).dry_run())
-        _show_forecast(config, folder)
+        outcome = Builder(config, folder).dry_run()
+        show.show_dry_run(outcome)
+        _show_forecast(config, folder, outcome)
         return
     _run(config, folder, workers, "build", {})
     show.console.print(f"Release: {folder / 'release'}")
@@ -154,17 +155,16 @@ def _capped(config: BuildConfig, max_usd: float | None) -> BuildConfig:
     return config if max_usd is None else config.model_copy(update={"max_usd": max_usd})
 
 
-def _show_forecast(config: BuildConfig, folder: Path) -> None:
+def _show_forecast(config: BuildConfig, folder: Path, outcome: Outcome) -> None:
     """What asking the models would take; by the last questions, since nothing is run."""
-    if not any(model.provider not in {"embedded", "replay"} for model in config.blind.models):
-        return
     from pipeline.stages.asking import forecast_of
 
-    rows = forecast_of(config, folder)
+    due = [entry.unit for entry in outcome.manifest if entry.stage == "author" and entry.why != "reused"]
+    rows = forecast_of(config, folder, due)
     if rows is None:
         show.console.print("What the models will cost is not known before stage select has run: leave them out once.")
-        return
-    show.console.print(show_money.forecast_table(rows, show_money.caps_of(config)))
+    elif rows:
+        show.console.print(show_money.forecast_table(rows, show_money.caps_of(config)))
 
 
 def _roots(roots: list[str]) -> dict[str, Path]:

@@ -18,15 +18,16 @@ UNKNOWN = "unknown"
 
 
 def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
-    """What stage `blind` would ask."""
+    """What the stages that ask would ask, in their order."""
     title = f"What asking would take (USD at prices of {load_prices().as_of}; {caps})"
-    table = Table("model", title=title, title_justify="left")
+    table = Table("stage", "model", title=title, title_justify="left")
     for name in ("requests", "kept", "to ask", "tokens to read", "to write", "USD", "USD at most"):
         table.add_column(name, justify="right")
     for row in rows:
         writes = UNKNOWN if row.output_tokens is None else f"~{row.output_tokens:,}"
-        counts = (f"{row.requests:,}", f"{row.kept:,}", f"{row.asked:,}", f"~{row.input_tokens:,}", writes)
-        table.add_row(row.model, *counts, _usd(row.likely_usd), _usd(row.most_usd))
+        reads = UNKNOWN if row.input_tokens is None else f"~{row.input_tokens:,}"
+        counts = (f"{row.requests:,}", f"{row.kept:,}", f"{row.asked:,}", reads, writes)
+        table.add_row(row.stage, row.model, *counts, _usd(row.likely_usd), _usd(row.most_usd))
     return table
 
 

@@ -63,6 +63,10 @@ class Author(Protocol[V_contra]):
         """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written."""
         ...
 
+    def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
+        """How many calls `write` makes at most for a scene with these candidates."""
+        ...
+
     def is_whole(self, reasons: Collection[str]) -> bool:
         """Whether every call had an answer, by the reasons of the refusals."""
         ...

@@ -21,18 +21,20 @@ class Forecast:
     """What a model is still to be asked.
 
     Attributes:
+        stage: in which it is asked.
         requests: in all; questions that read the same are one, rotated options are several.
         kept: of them those whose reply is there.
-        input_tokens: of the rest, about.
+        input_tokens: of the rest, about; None: not known.
         output_tokens: of the rest, by the mean of what the model has answered so far; None: it has not been asked.
         likely_usd: of both; None: not known.
         most_usd: if every reply took all the room it has, and every byte were a token; None: the price is not known.
     """
 
+    stage: str
     model: str
     requests: int
     kept: int
-    input_tokens: int
+    input_tokens: int | None
     output_tokens: int | None
     likely_usd: float | None
     most_usd: float | None
@@ -62,6 +64,7 @@ def forecasts(
         price = money.price_of(model)
         found.append(
             Forecast(
+                "blind",
                 model.name,
                 len(by_key),
                 len(kept),
@@ -72,3 +75,29 @@ def forecasts(
             )
         )
     return found
+
+
+def author_forecast(model: ModelSpec, calls: int, cache: Path, money: Money) -> Forecast:
+    """What so many more calls of an author will take, by the mean of what its calls took so far.
+
+    Its prompts grow out of its own replies, so that before the first one nothing is known of their length.
+    """
+    spent = [row for row in spent_in(cache) if row.told and row.name == model.name]
+    price, requests = money.price_of(model), sum(row.requests for row in spent)
+    mean = Usage(
+        *(
+            round(calls * sum(getattr(row.usage, kind) for row in spent) / requests) if requests else 0
+            for kind in ("input_tokens", "output_tokens")
+        )
+    )
+    known = bool(requests) or not calls
+    return Forecast(
+        "author",
+        model.name,
+        calls,
+        0,
+        mean.input_tokens if known else None,
+        mean.output_tokens if known else None,
+        price.cost_usd(mean) if price and known else None,
+        0.0 if not calls else None,
+    )

@@ -1,10 +1,12 @@
-"""What stage `blind` of a build would ask now."""
+"""What the stages of a build that ask models would ask now."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
-from pipeline.blind.forecast import Forecast, forecasts
+from pipeline.blind.forecast import Forecast, author_forecast, forecasts
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import all_asked
 from pipeline.engine.again import last_outputs
@@ -13,14 +15,31 @@ from pipeline.engine.given import REPLIES_FILE, STORE
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.store import Store
 from pipeline.llm.till import Money
+from pipeline.stages.author import AUTHOR, sees_video
+
+HERE: Final = frozenset({"embedded", "replay"})  # providers that cost nothing
 
 
-def forecast_of(config: BuildConfig, folder: Path) -> list[Forecast] | None:
-    """What asking the panel about the last build's questions will take; None where there are no questions yet."""
-    selected = last_outputs(read_manifest(folder)).get("select", {})
-    if not selected:
-        return None
-    store = Store(folder / STORE)
-    questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
-    money = Money(max_usd=config.max_usd)
-    return forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money)
+def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
+    """What asking hosted models will take, by the last build's results; None where there are none yet.
+
+    ``due`` are the scenes of which stage `author` must run.
+    """
+    last = last_outputs(read_manifest(folder))
+    store, money = Store(folder / STORE), Money(max_usd=config.max_usd)
+    found = []
+    model, author = config.author.model, config.of_benchmark().author
+    if AUTHOR.is_wanted(config) and model is not None and author is not None and model.provider not in HERE:
+        facts = last.get("generate", {})
+        if not facts:
+            return None
+        tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
+        calls = sum(author.calls(table, config.generate.tasks, sees_video(config)) for table in tables)
+        found.append(author_forecast(model, calls, folder / REPLIES_FILE, money))
+    if any(voter.provider not in HERE for voter in config.blind.models):
+        selected = last.get("select", {})
+        if not selected:
+            return None
+        questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
+        found += forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money)
+    return found

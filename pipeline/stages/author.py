@@ -50,10 +50,15 @@ def settings(config: BuildConfig) -> dict[str, Any]:
         "rules": config.generate.resolved_rules().model_dump(),
         "tasks": list(config.generate.tasks),
         "author": config.author.model_dump(mode="json") | {"model": model.identity() if model else None},
-        "sees_video": config.video and model is not None and "video" in model.inputs,
+        "sees_video": sees_video(config),
         "prompts": author.prompts() if author else {},
         "templates": wordings(config),
     }
+
+
+def sees_video(config: BuildConfig) -> bool:
+    """Whether the model is shown the videos."""
+    return config.video and config.author.model is not None and "video" in config.author.model.inputs
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:

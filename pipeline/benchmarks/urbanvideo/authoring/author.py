@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem, compose
@@ -54,13 +55,17 @@ def author(
     Raises:
         RawDataError: the video cannot be read.
     """
-    answered = {row["task"] for row in candidates.select(["task", "reason"]).to_pylist() if row["reason"] is None}
-    left = [task for task in tasks if task.name not in answered]
     rows = []
-    if left:
+    if left := unanswered(candidates, tasks):
         for task, drafts in _drafts(Observed(view), ask, left, video, questions_per_task):
             rows += [_row(view.scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
+
+
+def unanswered(candidates: pa.Table, tasks: Sequence[UrbanTask]) -> list[UrbanTask]:
+    """Those of the tasks of which the facts gave no question."""
+    asked = pc.unique(candidates.filter(pc.is_null(candidates["reason"]))["task"]).to_pylist()
+    return [task for task in tasks if task.name not in asked]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.benchmarks.urbanvideo.authoring.author import author
+from pipeline.benchmarks.urbanvideo.authoring.author import author, unanswered
 from pipeline.benchmarks.urbanvideo.authoring.step import PROMPTS, Ask
+from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.llm.failures import UNANSWERED
@@ -34,9 +35,17 @@ class Writer:
         questions_per_task: int,
     ) -> pa.Table:
         """Candidates of those of the tasks that a model may write."""
-        assisted = [task for name in tasks if (task := URBAN_TASKS[name]).model_assisted]
-        return author(view, candidates, ask, assisted, video, questions_per_task)
+        return author(view, candidates, ask, _assisted(tasks), video, questions_per_task)
+
+    def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
+        """One to narrate, one to extract what was seen, and one for each task that is to be written."""
+        left = unanswered(candidates, _assisted(tasks))
+        return 1 + sees_video + len(left) if left else 0
 
     def is_whole(self, reasons: Collection[str]) -> bool:
         """Whether no call was left without an answer: those are made again in the next build."""
         return not any(reason == f"{step}_{kind}" for reason in reasons for step in PROMPTS for kind in UNANSWERED)
+
+
+def _assisted(tasks: Sequence[str]) -> list[UrbanTask]:
+    return [task for name in tasks if (task := URBAN_TASKS[name]).model_assisted]

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.urbanvideo.authoring.author import author
 from pipeline.benchmarks.urbanvideo.authoring.step import value_of
+from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
@@ -175,6 +176,19 @@ def test_what_facts_answer_is_not_written() -> None:
     rows = author(view(), facts, model, [TASK, MadeTask("Association")], None, 1).to_pylist()
     assert [(r["task"], r["reason"]) for r in rows] == [("Association", None)]
     assert author(view(), facts, model, [TASK]).num_rows == 0
+
+
+def test_calls_are_known_before_they_are_made(tmp_path: Path) -> None:
+    (tmp_path / "v.mp4").write_bytes(b"video")
+    facts = pa.Table.from_pylist([{"task": "Causal", "id": 1}], schema=CANDIDATES)
+    for table, names in ((NONE, {"Causal", "Counterfactual"}), (facts, {"Counterfactual"})):
+        for video in (None, tmp_path / "v.mp4"):
+            model = Scripted(compose=OK)
+            author(view(), table, model, [MadeTask("Causal"), MadeTask("Counterfactual")], video)
+            assert Writer().calls(table, ["Causal", "Duration", "Counterfactual"], video is not None) == len(
+                model.requests
+            ), names
+    assert Writer().calls(facts, ["Causal", "Duration"], sees_video=True) == 0
 
 
 def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:
