@@ -110,6 +110,7 @@ class Benchmark(Generic[V, R]):
         pictures: file below the release -> bytes, for questions that have pictures.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are answered again.
+        shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Benchmark(Generic[V, R]):
     pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
     author: Author[V] | None = None
     audit: Audit | None = None
+    shares: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rules(self) -> type[R]:

@@ -124,7 +124,8 @@ def _about(
         "## How it was built",
         "",
         f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
-        f"{settings['select']['per_scene_and_task']} questions per scene and task.",
+        f"{settings['select']['per_scene_and_task']} questions per scene and task"
+        f"{', in the shares of the released benchmark' if benchmark.shares else ''}.",
         "",
         "| rule | limit |",
         "|---|---|",

@@ -24,10 +24,12 @@ class Case:
 
     Args:
         operands: what the question is about, in canonical order.
+        until_s: second of the video at which the question ends: what comes later may show its answer. None: it is
+            about the whole video.
     """
 
-    def __init__(self, *operands: str) -> None:
-        self.operands = operands
+    def __init__(self, *operands: str, until_s: float | None = None) -> None:
+        self.operands, self.until_s = operands, until_s
         self.answer: str | None = None
         self.wrong: list[str] = []
         self.evidence: list[dict[str, Any]] = []
@@ -121,6 +123,7 @@ class CaseTask(Generic[V]):
         rows = []
         for case, number in zip(cases, self._ids(view, [case.operands for case in cases]), strict=True):
             row = {"id": number, "scene": view.scene.id, "task": self.name, "operands": list(case.operands)}
+            row["until_s"] = case.until_s
             refusal = case.refusal or self._unreadable(case)
             answered = {"answer": case.answer, "wrong": case.wrong, "evidence": case.evidence, "flags": flags}
             rows.append(row | (refusal.model_dump() if refusal else answered))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -19,8 +19,22 @@ from pipeline.questions.task import Number, Task
 OVER_CAP: Final = "over_cap"
 
 
-def select(candidates: pa.Table, tasks: Mapping[str, Task[Any]], cap: int) -> pa.Table:
-    """Questions and rejections of one scene (`SELECTED`), at most ``cap`` questions per task.
+def caps_of(tasks: Iterable[str], cap: int, shares: Mapping[str, int]) -> dict[str, int]:
+    """Most questions of one scene per task: ``cap`` of the commonest, of others by their share, rounded up.
+
+    Args:
+        tasks: their names.
+        cap: most of any.
+        shares: how many questions a benchmark shall have of a task for so many of others; empty: of all alike.
+    """
+    most = max(shares.values(), default=1)
+    return {task: max(1, -(-cap * shares.get(task, most) // most)) for task in tasks}
+
+
+def select(
+    candidates: pa.Table, tasks: Mapping[str, Task[Any]], cap: int, shares: Mapping[str, int] | None = None
+) -> pa.Table:
+    """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
@@ -32,10 +46,11 @@ def select(candidates: pa.Table, tasks: Mapping[str, Task[Any]], cap: int) -> pa
     asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
     asked = asked.sort_values(["found", "turn", "id"])
     asked["place"] = asked.groupby("task", sort=False).cumcount() + 1
-    kept = asked[asked["place"] <= cap].sort_values(["task", "id"])
-    over = asked[asked["place"] > cap]
+    asked["cap"] = asked["task"].map(caps_of(tasks, cap, shares or {})).astype("int64")
+    kept = asked[asked["place"] <= asked["cap"]].sort_values(["task", "id"])
+    over = asked[asked["place"] > asked["cap"]]
     questions = _questions(candidates.take(pa.array(kept.index)), tasks)
-    return pa.concat_tables([questions, _rejections(candidates, over, cap)], promote_options="default").select(
+    return pa.concat_tables([questions, _rejections(candidates, over)], promote_options="default").select(
         SELECTED.names
     )
 
@@ -49,13 +64,13 @@ def _written(candidates: pa.Table) -> np.ndarray:
     return written
 
 
-def _rejections(candidates: pa.Table, over: pd.DataFrame, cap: int) -> pa.Table:
+def _rejections(candidates: pa.Table, over: pd.DataFrame) -> pa.Table:
     displaced = candidates.take(pa.array(over.index)).select(REJECTIONS.names)
     n = len(over)
     for name, column in (
         ("reason", pa.repeat(OVER_CAP, n)),
         ("measured", pa.array(over["place"].to_numpy(float), pa.float64())),
-        ("limit", pa.repeat(float(cap), n)),
+        ("limit", pa.array(over["cap"].to_numpy(float), pa.float64())),
         ("unit", pa.repeat("place", n)),
     ):
         displaced = displaced.set_column(REJECTIONS.get_field_index(name), REJECTIONS.field(name), column)
@@ -92,7 +107,7 @@ def _question(row: dict[str, Any], task: Task[Any], offered: tuple[str, ...], po
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
     letter, numeric = LETTERS[position], isinstance(task.form, Number)
-    common = {k: row[k] for k in ("id", "scene", "task", "answer", "visible_in", "evidence", "flags")}
+    common = {k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "flags")}
     return common | {
         "task_version": task.version,
         "template": template.id,

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 def run(given: Given) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     tasks = BENCHMARKS[given.settings["benchmark"]].by_name()
-    return table_bytes(select(read_table(given.needed("author")), tasks, given.settings["per_scene_and_task"]))
+    cap, shares = given.settings["per_scene_and_task"], given.settings["shares"]
+    return table_bytes(select(read_table(given.needed("author")), tasks, cap, shares))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """The caps and the wording."""
-    return config.select.model_dump() | {"benchmark": config.benchmark, "templates": wordings(config)}
+    """The caps, the shares of the tasks and the wording."""
+    shares = dict(config.of_benchmark().shares)
+    return config.select.model_dump() | {"benchmark": config.benchmark, "shares": shares, "templates": wordings(config)}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

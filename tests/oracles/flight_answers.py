@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from pipeline.worlds.flight.samples.truth import FlightTruth, Solid
@@ -16,6 +17,7 @@ from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,
     landmarks_named,
+    oracle_bearing,
     oracle_covers,
     oracle_distance,
     oracle_intervals,
@@ -29,7 +31,7 @@ from tests.oracles.sample_flights import (
 )
 
 Verdict = Literal["right", "arguable", "wrong"]
-Fields = dict[str, str]  # of the question's wording
+Fields = dict[str, str]  # of the question's wording; "until": the second at which it ends, "" for the video's end
 
 ROUNDED_S = 1.1  # boundaries are found within half a second, and asked about in whole seconds
 WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
@@ -43,9 +45,9 @@ def judge(truth: FlightTruth, task: str, fields: Fields, options: Sequence[str])
     return [option_of(option) for option in options]
 
 
-def seconds(clock: str) -> int:
-    minutes, rest = clock.split(":")
-    return 60 * int(minutes) + int(rest)
+def until(truth: FlightTruth, fields: Fields) -> float:
+    """Second at which a question ends."""
+    return float(fields["until"]) if fields["until"] else truth.frames / truth.fps
 
 
 def called(truth: FlightTruth, label: str) -> int:
@@ -101,12 +103,7 @@ def _verdict(right: bool, arguable: bool = False) -> Verdict:
 
 
 def _caption(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    start, end = seconds(fields["start"]), seconds(fields["end"])
-    flown = [
-        m
-        for m in filmed(truth)
-        if min(m.end_s, end) - max(m.start_s, start) >= min(ROUNDED_S, (m.end_s - m.start_s) / 2)
-    ]
+    flown = _moves_of(truth, fields)
 
     def option_of(option: str) -> Verdict:
         legs = [leg.split(" towards ") for leg in option.removeprefix("It ").removesuffix(".").split(", then ")]
@@ -119,6 +116,18 @@ def _caption(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
         return _verdict(leads, True)
 
     return option_of
+
+
+def _moves_of(truth: FlightTruth, fields: Fields) -> list[OracleSegment]:
+    """The movements of "over the flight so far" or "during the latest four movements"; the last one is shown whole."""
+    end = until(truth, fields)
+    shown = [m for m in filmed(truth) if min(m.end_s, end) - m.start_s >= min(ROUNDED_S, (m.end_s - m.start_s) / 2)]
+    if fields["when"] == "over the flight so far":
+        return shown
+    assert abs(shown[-1].end_s - end) <= ROUNDED_S + 0.5
+    told = re.fullmatch(r"during the latest (?:(\w+) movements|movement)", fields["when"])
+    assert told is not None
+    return shown[-("two", "three", "four", "five", "six").index(told[1]) - 2 :] if told[1] else shown[-1:]
 
 
 def _leads_to(truth: FlightTruth, move: OracleSegment, label: str) -> bool:
@@ -140,17 +149,35 @@ def _sequence(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 def _action(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     _check_task(truth, fields)
-    cut = seconds(fields["time"])
-    after = oracle_next(truth, cut - ROUNDED_S)
+    cut = until(truth, fields)
+    (before,) = (m for m in filmed(truth) if m.start_s < cut < m.end_s)
+    after = oracle_next(truth, before.end_s - 0.1)
     assert after is not None
-    assert abs(after.start_s - cut) <= ROUNDED_S
-    before = [m for m in filmed(truth) if m.start_s < after.start_s - 0.1][-1]
 
     def option_of(option: str) -> Verdict:
         told = actions(option)
-        return _verdict(told == set(after.actions), told < set(after.actions) or told <= set(before.actions))
+        if fields["kind"] == "Navigation goal":
+            nearer = _brings_nearer(truth, told, after)
+            return _verdict(told == set(after.actions) and nearer, nearer)
+        return _verdict(told == set(after.actions), told < set(after.actions))
 
     return option_of
+
+
+def _brings_nearer(truth: FlightTruth, told: frozenset[str], made: OracleSegment) -> bool:
+    """Whether a movement, begun where another one was, leads to the goal or turns the nose to it."""
+    goal, start, end = called(truth, truth.goal), made.start_s + 0.05, made.end_s - 0.05
+    here, off = oracle_pose(truth, start), oracle_bearing(truth, start, goal)
+    ways = {"fly forward": 0.0, "fly right": 90.0, "fly backward": 180.0, "fly left": -90.0}
+    if told == set(made.actions) and set(ways) & told:
+        there = oracle_pose(truth, end)
+        return math.dist(there[:2], _middle(truth, goal)) < 0.85 * math.dist(here[:2], _middle(truth, goal))
+    if told == set(made.actions):
+        return abs(oracle_bearing(truth, end, goal)) < abs(off) - 20.0
+    turned = {"turn right": off > 10.0, "turn left": off < -10.0}
+    return any(abs(_wrapped(off - ways[a])) < 90.0 for a in told if a in ways) or any(
+        turned.get(a, False) for a in told
+    )
 
 
 def _check_task(truth: FlightTruth, fields: Fields) -> None:
@@ -163,15 +190,23 @@ def _check_task(truth: FlightTruth, fields: Fields) -> None:
 
 
 def _duration(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    lasted: dict[frozenset[str], float] = {}
+    lasted: dict[str, float] = {}
     for words in (fields["first"], fields["second"]):
-        (move,) = (m for m in filmed(truth) if actions(words) <= set(m.actions))
-        lasted[actions(words)] = move.end_s - move.start_s
+        named = re.fullmatch(r"(.+?)(?: for the (first|second|third) time)?", words)
+        assert named is not None
+        same = [m for m in filmed(truth) if actions(named[1]) <= set(m.actions)]
+        place = ("first", "second", "third").index(named[2]) if named[2] else 0
+        move, alike = same[place], same[: place + 1]
+        assert named[2] or len(same) == 1
+        assert all(set(m.actions) == actions(named[1]) for m in alike)
+        assert all(a.end_s < b.start_s - 1.0 for a, b in pairwise(alike))
+        lasted[words] = move.end_s - move.start_s
     ratio = max(lasted.values()) / min(lasted.values())
 
     def option_of(option: str) -> Verdict:
         words, how = option.split(", ")
-        if lasted[actions(words)] < max(lasted.values()):
+        words = words[0].lower() + words[1:]
+        if lasted[words] < max(lasted.values()):
             return _verdict(False, ratio < 1.1)
         twice = {"more than twice as long": ratio > 2, "but less than twice as long": ratio < 2}[how]
         return _verdict(twice, 1.9 < ratio < 2.1)
@@ -180,7 +215,7 @@ def _duration(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 
 def _progress(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    steps, t = [step.text for step in truth.route], seconds(fields["time"])
+    steps, t = [step.text for step in truth.route], until(truth, fields)
     assert fields["route"] == "; ".join(steps)
     now, near = oracle_step(truth, t), {oracle_step(truth, t - 0.5), oracle_step(truth, t + 0.5)}
     return lambda option: _verdict(
@@ -193,8 +228,11 @@ def _progress(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 def _proximity(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     """Right by every way to measure the distance; arguable by any of them, with half of the margin."""
-    place, start, end = called(truth, fields["landmark"]), seconds(fields["start"]), seconds(fields["end"])
-    times = [start + (end - start) * k / (2 * (end - start)) for k in range(2 * (end - start) + 1)]
+    place, end = called(truth, fields["landmark"]), until(truth, fields)
+    start = 0.0 if fields["when"] == "over the flight so far" else max(0.0, _moves_of(truth, fields)[0].start_s)
+    end = min(end, truth.poses.t_s[-1] - truth.video_offset_s)
+    n = max(2, round(2 * (end - start)))
+    times = [start + (end - start) * k / n for k in range(n + 1)]
     center = [oracle_distance(truth, t, place, "center") for t in times]
     height = [oracle_pose(truth, t).up_m - truth.landmarks[place].solid.base_m for t in times]
     ways = (
@@ -258,13 +296,13 @@ def _nearest_of(truth: FlightTruth, place: int, others: Sequence[int]) -> Callab
 
 
 def _ends(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    length = truth.frames / truth.fps
-    far = [[max(1.0, oracle_distance(truth, t, i)) for i in range(len(truth.landmarks))] for t in (0.0, length - 0.2)]
+    end = min(until(truth, fields), truth.frames / truth.fps - 0.2)
+    far = [[max(1.0, oracle_distance(truth, t, i)) for i in range(len(truth.landmarks))] for t in (0.0, end)]
 
     def option_of(option: str) -> Verdict:
         both = re.fullmatch(r"It starts near (.+) and ends near (.+)", option)
-        named = list(both.groups()) if both else [option.removeprefix("It starts and ends near ")] * 2
-        chosen = [distance[called(truth, label)] for distance, label in zip(far, named, strict=True)]
+        assert both is not None
+        chosen = [distance[called(truth, label)] for distance, label in zip(far, both.groups(), strict=True)]
         return _verdict(
             all(d == min(distance) for d, distance in zip(chosen, far, strict=True)),
             all(d < 4 / 3 * min(distance) for d, distance in zip(chosen, far, strict=True)),
@@ -274,7 +312,7 @@ def _ends(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 
 def _position(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    place, t = called(truth, fields["landmark"]), seconds(fields["time"])
+    place, t = called(truth, fields["landmark"]), until(truth, fields)
     side, margin = oracle_side(truth, t, place)
     solid, up = truth.landmarks[place].solid, oracle_pose(truth, t).up_m
     words = {"ahead": "Ahead of", "right": "To the right of", "behind": "Behind", "left": "To the left of"}
@@ -290,7 +328,7 @@ def _position(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 def _planning(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     """On the straight way, which it makes hardly longer, and none is before it that hardly makes it longer at all."""
-    t, goal = seconds(fields["time"]), called(truth, fields["goal"])
+    t, goal = until(truth, fields), called(truth, fields["goal"])
     here, there = oracle_pose(truth, t)[:2], _middle(truth, goal)
     straight = math.dist(here, there)
     middles = {i: _middle(truth, i) for i in range(len(truth.landmarks)) if i != goal}
@@ -311,7 +349,7 @@ def _planning(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
 
 def _detection(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    t, goal = seconds(fields["time"]), called(truth, fields["goal"])
+    t, goal = until(truth, fields), called(truth, fields["goal"])
     pixels, solid = oracle_pixels(truth, t, goal), truth.landmarks[goal].solid
     x = _across(truth, t, solid)
 
@@ -333,7 +371,7 @@ def _across(truth: FlightTruth, t: float, solid: Solid) -> float | None:
 
 
 def _association(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    t, goal = seconds(fields["time"]), called(truth, fields["goal"])
+    t, goal = until(truth, fields), called(truth, fields["goal"])
     assert oracle_pixels(truth, t, goal) < SEEN_PIXELS
     seen = [i for i in range(len(truth.landmarks)) if i != goal and oracle_pixels(truth, t, i) >= SEEN_PIXELS]
     nearest_of = _nearest_of(truth, goal, seen)
@@ -353,8 +391,8 @@ def _association(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]
 def _map(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     """A map is right where some scale and shift bring all of its signs and its path within a cell of the truth."""
     legend = dict(entry.split(" = ") for entry in fields["legend"].split("; "))
-    length = truth.frames / truth.fps
-    flown = [oracle_pose(truth, t / 5)[:2] for t in range(int(length * 5) - 1)]
+    length = min(until(truth, fields), truth.frames / truth.fps - 0.2)
+    flown = [oracle_pose(truth, t / 5)[:2] for t in range(int(length * 5) + 1)]
     extent = math.dist(*([pick(p[k] for p in flown) for k in (0, 1)] for pick in (min, max)))
     up = _compass(flown[0], next(p for p in flown if math.dist(flown[0], p) >= 0.1 * extent))
 

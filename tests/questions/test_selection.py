@@ -196,6 +196,7 @@ def test_golden_question() -> None:
         "answer": "left",
         "choices": None,
         "choice": None,
+        "until_s": None,
         "visible_in": None,
         "evidence": None,
         "flags": ["open_plan"],

@@ -10,7 +10,7 @@ from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
 from pipeline.worlds.flight.view import FlightView
 from pipeline.worlds.flight.world import FLIGHT
 
@@ -25,4 +25,5 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     card=CARD,
     pictures=map_pictures,
     author=Writer(),
+    shares=SHARES,
 )

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
+from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.doubts import Need
 from pipeline.worlds.flight.steps import Step
 
+SO_FAR: Final = "over the flight so far"
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+TIME: Final = "time"  # slot of an operand that no question says: when it ends
 SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the video shows the landmarks
 
 
 class FlightCase(Case):
-    """A candidate about movements and landmarks of a flight."""
+    """A candidate about movements and landmarks of a flight.
+
+    Args:
+        operands: see `Case`.
+        until_s: see `Case`.
+        draw: what a draw among candidates goes by: what is left and right in their words decides nothing.
+    """
+
+    def __init__(self, *operands: str, until_s: float | None = None, draw: tuple[str, ...] | None = None) -> None:
+        super().__init__(*operands, until_s=until_s)
+        self.draw = operands if draw is None else draw
 
     def step(self, view: UrbanView, step: Step) -> None:
         """A movement that the question or its answer names: known, clear, and within the video."""
@@ -26,6 +42,11 @@ class FlightCase(Case):
             self.refuse("heading_unknown")
         self.require("step_unclear", step.margin, ">=", rules.step_margin_min, "ratio", words)
         self.require("step_cut_off", view.beyond_s(step), "<=", rules.cut_off_max_s, "s", words)
+
+    def within(self, view: UrbanView, step: Step, second: int) -> None:
+        """The second lies in a movement, and not at its very begin or end."""
+        inside = min(second - step.start_s, min(step.end_s, view.end_s) - second)
+        self.require("step_too_short", inside, ">=", view.rules.cut_inside_min_s, "s", step.says("ing"))
 
     def follows(self, view: UrbanView, before: Step, after: Step) -> None:
         """Nothing unknown lies between two movements."""
@@ -53,6 +74,8 @@ class UrbanTask(CaseTask[UrbanView]):
     Attributes:
         needs: what facts of the flight it rests on; a doubt about one of them refuses it.
         model_assisted: whether a model may write its questions too.
+        slots: the field of the template for each operand; that of `TIME` is in none, since a question is of "the
+            current position", which is where its part of the video ends.
         definition: what the task is (table 1 of the paper).
         example: a question of the paper, or in its manner.
     """
@@ -67,6 +90,10 @@ class UrbanTask(CaseTask[UrbanView]):
         """What the flight lacks of what the task needs."""
         return view.obstacle(self.needs)
 
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """Every operand but the time."""
+        return {slot: value for slot, value in zip(self.slots, operands, strict=True) if slot != TIME}
+
     def flags(self, view: UrbanView) -> list[str] | None:
         """Questions about landmarks say so where it is not known when these are in view."""
         return [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else None
@@ -75,6 +102,34 @@ class UrbanTask(CaseTask[UrbanView]):
 def clock(second: int) -> str:
     """A whole second of the video as a player shows it: "0:42"."""
     return f"{second // 60}:{second % 60:02d}"
+
+
+def latest(count: int) -> str:
+    """Some movements, the last of which is the one at the current position, in words; ten at most."""
+    return f"during the latest {_NUMBERS[count]} movements" if count > 1 else "during the latest movement"
+
+
+def cut_in(view: UrbanView, step: Step, *purpose: str) -> int:
+    """A whole second well within a movement, drawn for the purpose; where there is none, the one nearest its middle.
+
+    Always the middle, or the begin, would tell with the length of the video which movement it is.
+    """
+    start, end = max(0.0, step.start_s), min(step.end_s, view.end_s)
+    clear = view.rules.cut_inside_min_s
+    seconds = range(math.ceil(start + clear - 1e-6), math.floor(end - clear + 1e-6) + 1)
+    if not seconds:
+        return round((start + end) / 2)
+    return seconds[int(rng_for(view.scene.id, "cut", *purpose, clock(round(start))).integers(len(seconds)))]
+
+
+def last_second(view: UrbanView, step: Step) -> int:
+    """The last whole second of a movement: at it the next has not begun."""
+    return math.floor(min(step.end_s, view.end_s) + 1e-6)
+
+
+def cuts(view: UrbanView) -> list[int]:
+    """Whole seconds at which movements end, each once: where a question about the flight so far may end."""
+    return sorted({last_second(view, step) for step in view.steps} or {math.floor(view.end_s)})
 
 
 def sentence(words: str) -> str:

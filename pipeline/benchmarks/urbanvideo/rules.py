@@ -21,6 +21,9 @@ class UrbanRules(FlightRules):
         default=2.0, description="of the video without a track: longer, it may hide a movement like one that is named"
     )
     cut_off_max_s: float = Field(default=0.5, description="of a movement or of the track, beyond the video's ends")
+    cut_inside_min_s: float = Field(
+        default=1.0, description="from the end of a question to either end of the movement that it is asked in"
+    )
     ground_max_m: float = Field(default=2.0, description="above take-off: lower, a drone can do nothing but ascend")
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")
@@ -39,6 +42,11 @@ class UrbanRules(FlightRules):
     there_m: float = Field(default=5.0, ge=1, description="nearer than this one is there, and how near is of no matter")
     change_min: float = Field(default=0.2, gt=0, lt=1, description="proximity: share by which a distance changes")
     still_max: float = Field(default=0.05, gt=0, lt=1, description="proximity: share within which it stays the same")
+    still_share_max: float = Field(
+        default=1 / 3,
+        gt=0,
+        description="proximity: share of a stretch in which a distance that changes may be constant",
+    )
     window_min_s: float = Field(default=3.0, description="proximity: shortest stretch asked about")
     # Directions and views
     direction_margin_min_deg: float = Field(default=15.0, description="to the sectors' edges at 45 and 135 degrees")

@@ -25,7 +25,6 @@ from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
 
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
-_SPACING_S: Final = 10
 _EPS_S: Final = 1e-6  # times are sums of steps
 _NO_MOTION: Final = Motion(
     rate_hz=5.0, t_s=(), enu_m=(), height_m=(), heading_deg=(), course_deg=(), pitch_deg=(), part=(), segments=(),
@@ -137,13 +136,8 @@ class FlightView(Generic[R]):
 
     @cached_property
     def moments(self) -> list[tuple[int, int]]:
-        """Whole seconds in the middle of the movements, as (second, sample); evenly thinned if there are many.
-
-        Where no movement is known (a log without a heading) they are a few seconds apart.
-        """
-        spaced = range(_SPACING_S, int(self.end_s), _SPACING_S)
-        seconds = sorted({round((s.start_s + s.end_s) / 2) for s in self.steps} or spaced)
-        found = [(second, self.index(second)) for second in seconds]
+        """Whole seconds at which the track is known, as (second, sample); evenly thinned if there are many."""
+        found = [(second, self.index(second)) for second in range(1, int(self.end_s) + 1)]
         known = [(second, index) for second, index in found if index is not None]
         most = self.rules.moments_max
         return [known[i * len(known) // most] for i in range(most)] if len(known) > most else known
@@ -156,7 +150,11 @@ class FlightView(Generic[R]):
     @cached_property
     def untracked_s(self) -> float:
         """Seconds of the video of which the track tells nothing."""
-        steps = np.diff(np.concatenate([[0.0], self.t_s, [self.end_s]]))
+        return self.untracked_until_s(self.end_s)
+
+    def untracked_until_s(self, t_s: float) -> float:
+        """The same up to a time."""
+        steps = np.diff(np.concatenate([[0.0], self.t_s[self.t_s < t_s], [t_s]]))
         return float(steps[steps > 1.0 / self.motion.rate_hz + _EPS_S].sum())
 
     # Movements

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Finding, Source, Video
@@ -142,20 +143,30 @@ def rows(scene: FlightScene, *tasks: str, **limits: Any) -> list[dict[str, Any]]
     return candidates(view, chosen).to_pylist()
 
 
+def judged(scene: FlightScene, task: str, **limits: Any) -> list[dict[str, Any]]:
+    """Candidates of a task as each would be if it alone were asked, whatever answers the others have."""
+    chosen = URBAN_TASKS[task]
+    if isinstance(chosen, EvenTask):
+        chosen = type("Uneven", (type(chosen),), {"cases": lambda self, view: self.judged(view)})()
+    return candidates(FlightView(scene, UrbanRules(**limits)), [chosen]).to_pylist()
+
+
 def row(scene: FlightScene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:
-    """The candidate of these operands, which must be there once."""
-    found = [r for r in rows(scene, task, **limits) if r["operands"] == list(operands)]
-    assert len(found) == 1, [r["operands"] for r in rows(scene, task, **limits)]
-    return found[0]
+    """The candidate of these operands, which must be there once, as `judged`."""
+    found = judged(scene, task, **limits)
+    chosen = [r for r in found if r["operands"] == list(operands)]
+    assert len(chosen) == 1, [r["operands"] for r in found]
+    return chosen[0]
 
 
 def words_of(found: Mapping[str, Any]) -> dict[str, str]:
-    """What the words of a candidate's question ask about: its text, read again."""
+    """What the words of a candidate's question ask about: its text, read again; and when it ends."""
     task = URBAN_TASKS[found["task"]]
     template = load_template(task.template)
     fields = template.parse(template.render(task.fields(tuple(found["operands"]), None)))
     assert fields is not None
-    return {name: value for name, value in fields.items() if isinstance(value, str)}
+    until = found["until_s"]
+    return {name: str(value) for name, value in fields.items()} | {"until": "" if until is None else str(until)}
 
 
 def refusal(found: Mapping[str, Any]) -> tuple[str | None, float | None, float | None]:

@@ -95,14 +95,14 @@ def test_ways_that_give_nothing_possible_or_nothing_new_are_left_out() -> None:
 @pytest.mark.parametrize(("height", "grounded"), [(1.9, True), (2.1, False)])
 def test_on_the_ground_a_drone_ascends_first(height: float, grounded: bool) -> None:
     moves = [("ascend", 5, 20), ("turn left", 5, 90), ("descend", 5, 10), ("fly right", 5, 40)]
-    found = row(flight(motion(moves, start=(0, 0, height))), CAPTIONS, "0:00", "0:20")
+    found = row(flight(motion(moves, start=(0, 0, height))), CAPTIONS, "over the flight so far", "0:20")
     first = {clauses(option)[0] for option in (found["answer"], *found["wrong"])}
     assert first == ({"ascends"} if grounded else {"ascends", "descends"})
 
 
 def test_on_the_ground_the_camera_may_be_tilted_first() -> None:
     moves = [("ascend", 5, 20), ("gimbal down", 5, 30), ("hover", 5, 0), ("gimbal up", 5, 20)]
-    found = row(flight(motion(moves, start=(0, 0, 0))), CAPTIONS, "0:00", "0:20")
+    found = row(flight(motion(moves, start=(0, 0, 0))), CAPTIONS, "over the flight so far", "0:20")
     assert {clauses(option)[0] for option in (found["answer"], *found["wrong"])} == {
         "ascends",
         "tilts the camera down",
@@ -112,7 +112,7 @@ def test_on_the_ground_the_camera_may_be_tilted_first() -> None:
 
 def test_a_movement_is_not_split_in_two() -> None:
     moves = [("fly forward", 5, 40), ("turn left", 5, 90), ("fly forward", 5, 40), ("ascend", 5, 10)]
-    found = row(flight(motion(moves)), CAPTIONS, "0:00", "0:20")
+    found = row(flight(motion(moves)), CAPTIONS, "over the flight so far", "0:20")
     assert len(found["wrong"]) == 7
     for option in found["wrong"]:
         assert all(a != b for a, b in pairwise(clauses(option).values())), option

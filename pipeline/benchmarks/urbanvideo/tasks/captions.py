@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import SO_FAR, TIME, FlightCase, UrbanTask, clock, last_second, latest
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
@@ -37,14 +37,14 @@ _TILT: Final[dict[Action, Action]] = {"gimbal up": "gimbal down", "gimbal down":
 
 
 class TrajectoryCaptioning(UrbanTask):
-    """Operands: begin and end of a stretch of a few movements, or of a short flight as a whole."""
+    """Operands: which movements, in words: the latest few, or all so far; and the second at which the last one ends."""
 
     name = "Trajectory Captioning"
     template = "urbanvideo/trajectory_captioning"
-    slots = ("start", "end")
+    slots = ("when", TIME)
     needs = frozenset(("steps",))
     definition = "Summarize the agent's movement path using visual cues and landmarks."
-    example = "Summarize the drone's movement from 0:10 to 0:55."
+    example = "Summarize the drone's movement path so far using visual cues and landmarks."
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every run of `caption_steps` movements, and the whole flight if it has few."""
@@ -56,7 +56,10 @@ class TrajectoryCaptioning(UrbanTask):
             yield self._case(view, view.steps[first:last])
 
     def _case(self, view: UrbanView, steps: Sequence[Step]) -> FlightCase:
-        case = FlightCase(clock(max(0, round(steps[0].start_s))), clock(round(min(steps[-1].end_s, view.end_s))))
+        last, whole = last_second(view, steps[-1]), len(steps) == len(view.steps)
+        case = FlightCase(SO_FAR if whole else latest(len(steps)), clock(last), until_s=last)
+        if whole:
+            case.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
         for step in steps:
             case.step(view, step)
         for before, after in pairwise(steps):

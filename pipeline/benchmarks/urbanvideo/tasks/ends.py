@@ -7,27 +7,34 @@ from itertools import product
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.identity import digest
 from pipeline.worlds.flight.places import LEAST_M
 
 
 class StartEndPosition(UrbanTask):
-    """No operands. Truth: the landmarks nearest to the two ends of the path."""
+    """Operand: the second at which the question ends. Truth: the landmarks nearest to both ends of the path so far."""
 
     name = "Start/End Position"
     template = "urbanvideo/start_end_position"
+    slots = (TIME,)
     needs = frozenset(("places",))
     definition = "Tell where the agent's movement starts and where it ends."
     example = "Where are the starting point and final destination of the agent's movement?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The one question about a flight."""
-        case, rules = FlightCase(), view.rules
+        """At the end of every movement."""
+        for cut in cuts(view):
+            yield self._case(view, cut)
+
+    def _case(self, view: UrbanView, cut: int) -> FlightCase:
+        case, rules = FlightCase(clock(cut), until_s=cut), view.rules
+        last = int(np.abs(view.t_s - cut).argmin())
         case.require("start_not_tracked", view.t_s[0], "<=", 2 * rules.cut_off_max_s, "s")
-        case.require("end_not_tracked", view.end_s - view.t_s[-1], "<=", 2 * rules.cut_off_max_s, "s")
+        case.require("end_not_tracked", abs(cut - view.t_s[last]), "<=", 2 * rules.cut_off_max_s, "s")
         nearest = []
-        for end, point in (("start", view.enu_m[:1]), ("end", view.enu_m[-1:])):
+        for end, point in (("start", view.enu_m[:1]), ("end", view.enu_m[[last]])):
             place, distance, ratio = view.places.nearest(view.places.approach_m(point))
             label = view.places[place].label
             case.fact(f"{end}_to_nearest", label, distance, "m")
@@ -35,10 +42,17 @@ class StartEndPosition(UrbanTask):
             case.require(
                 "second_nearest", _times(ratio, distance, rules.there_m), ">=", rules.second_ratio_min, "ratio", label
             )
-            case.shown(view, place, view.end_s)
+            case.shown(view, place, cut)
             nearest.append(label)
-        named = dict.fromkeys((*nearest, *(view.places[i].label for i in view.pool)))
-        yield case.ask(_ends(*nearest), (_ends(*pair) for pair in product(named, repeat=2)))
+        case.require(
+            "start_is_end", len(set(nearest)), ">=", 2, "landmarks"
+        )  # options of two would tell that they differ
+        pool = [view.places[i].label for i in view.pool if view.seen_by(i, cut)]
+        others = _drawn(view, [label for label in pool if label not in nearest], cut)
+        case.require("too_few_landmarks", len(others), ">=", 2, "landmarks")
+        # Both starts with both ends: what most of the options say tells nothing.
+        starts, ends = ((label, *other) for label, other in zip(nearest, (others[:1], others[1:2]), strict=True))
+        return case.ask(_ends(*nearest), (_ends(*pair) for pair in product(starts, ends)))
 
 
 class ObjectRecall(UrbanTask):
@@ -60,7 +74,9 @@ class ObjectRecall(UrbanTask):
             gap = places.gaps_m(landmark)
             between = np.hypot(*(places.center - places[landmark].center).T)
             touching = np.flatnonzero(gap <= 0)
-            within = [i for i in touching if places[landmark].distance_m(places.center[[i]])[0] <= 0]
+            # Of two that lie on one spot the smaller lies in the larger.
+            held = [i for i in touching if places[landmark].distance_m(places.center[[i]])[0] <= 0]
+            within = [i for i in held if places.radius_m[i] < places.radius_m[landmark]]
             around = [places[i].distance_m(places.center[[landmark]])[0] for i in touching if i not in within]
             case.require("one_inside_the_other", min(around, default=np.inf), ">", 0.0, "m")
             gap[within] = np.inf
@@ -78,12 +94,15 @@ class ObjectRecall(UrbanTask):
             yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
 
 
+def _drawn(view: UrbanView, labels: list[str], cut: int) -> list[str]:
+    """Labels in an order that is drawn."""
+    return sorted(labels, key=lambda label: digest(view.scene.id, "ends", clock(cut), label))
+
+
 def _times(ratio: float, distance_m: float, there_m: float) -> float:
     """How many times as far the second is as the nearest, which counts as ``there_m`` away at least."""
     return ratio * max(distance_m, LEAST_M) / max(distance_m, there_m)
 
 
 def _ends(start: str, end: str) -> str:
-    if start == end:
-        return f"It starts and ends near {start}"
     return f"It starts near {start} and ends near {end}"

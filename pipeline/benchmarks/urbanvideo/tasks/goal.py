@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.flight.places import LEAST_M
@@ -17,12 +18,12 @@ THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of th
 NOT_IN_VIEW: Final = "No, it is not in view"
 
 
-class GoalDetection(UrbanTask):
+class GoalDetection(EvenTask):
     """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
 
     name = "Goal Detection"
     template = "urbanvideo/goal_detection"
-    slots = ("goal", "time")
+    slots = ("goal", TIME)
     needs = frozenset(("places", "heading", "height", "views", "goal"))
     definition = "Given the navigation goal, tell whether it is in the field of view, and where in it."
     example = (
@@ -30,8 +31,8 @@ class GoalDetection(UrbanTask):
         "field of view? If yes, where is the destination in the view?"
     )
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The middle of every movement."""
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every few seconds."""
         for second, index in view.moments:
             yield self._case(view, second, index)
 
@@ -39,7 +40,7 @@ class GoalDetection(UrbanTask):
         rules = view.rules
         goal = _goal(view)
         label = view.places[goal].label
-        case = FlightCase(label, clock(second))
+        case = FlightCase(label, clock(second), until_s=second)
         signed = view.in_view_s(goal, second)
         case.fact("times_in_view", label, view.times_in_view(goal), "times")
         case.require("view_just_changed", abs(signed), ">=", rules.view_margin_min_s, "s", label)
@@ -69,7 +70,7 @@ class Association(UrbanTask):
 
     name = "Association"
     template = "urbanvideo/association"
-    slots = ("goal", "time")
+    slots = ("goal", TIME)
     needs = frozenset(("places", "views", "goal"))
     model_assisted = True
     definition = "Given a navigation goal that is not in sight, name the urban element in sight that is related to it."
@@ -79,19 +80,21 @@ class Association(UrbanTask):
     )
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The middle of every movement at which the goal is not in view."""
+        """Every few seconds at which the goal is not in view."""
         goal = _goal(view)
         mark = view.places[goal]
         gap = {i: mark.gap_m(view.places[i]) for i in range(len(view.places)) if i != goal}
         for second, _ in view.moments:
             signed = view.in_view_s(goal, second)
             if signed < 0:
-                yield self._case(view, FlightCase(mark.label, clock(second)), gap, -signed, second)
+                case = FlightCase(mark.label, clock(second), until_s=second)
+                yield self._case(view, case, gap, -signed, second)
 
     def _case(
         self, view: UrbanView, case: FlightCase, gap: dict[int, float], unseen_s: float, second: int
     ) -> FlightCase:
         rules = view.rules
+        case.shown(view, _goal(view), second)
         in_view_s = {i: view.in_view_s(i, second) for i in gap}
         visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
         case.require("view_just_changed", unseen_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
@@ -109,7 +112,8 @@ class Association(UrbanTask):
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
-        wrong = [i for i in gap if gap[i] >= limit]  # farther from the goal, in view or not
+        # Farther from the goal, in view or not by now, but seen: what never was seen is no rival.
+        wrong = [i for i in gap if gap[i] >= limit and view.seen_by(i, second)]
         return case.ask(label, (view.places[i].label for i in wrong))
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
@@ -21,7 +21,9 @@ _FIRST_WAY: Final = 0.1  # of the map's side: what the drone flies first is its 
 
 
 class CognitiveMap(UrbanTask):
-    """Operands: the landmarks on the map, in order of their digits. Truth: the map, its rows separated by slashes.
+    """Operands: the second at which the question ends, then the landmarks on the map, in order of their digits.
+
+    Truth: the map of the flight up to there, its rows separated by slashes.
 
     The drone first flies upwards on it, so that no cardinal direction is needed.
     """
@@ -33,30 +35,34 @@ class CognitiveMap(UrbanTask):
     example = "Which map shows the drone's path and the landmarks that it passed?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """One, with the landmarks nearest to the path."""
-        chosen = sorted(view.pool[: view.rules.map_landmarks])
-        if chosen:
-            yield self._case(view, chosen)
+        """At the end of every movement, with the landmarks seen by then that are nearest to the path."""
+        for cut in cuts(view):
+            flown = view.t_s <= cut
+            seen = [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)]
+            if seen and flown.any():
+                near = np.round(view.distance_m[seen][:, flown].min(1), 6)
+                order = np.argsort(near, kind="stable")[: view.rules.map_landmarks]
+                yield self._case(view, sorted(view.pool[seen[i]] for i in order), cut)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The landmarks as a legend of digits."""
-        return {"legend": "; ".join(f"{digit} = {label}" for digit, label in enumerate(operands, start=1))}
+        return {"legend": "; ".join(f"{digit} = {label}" for digit, label in enumerate(operands[1:], start=1))}
 
-    def _case(self, view: UrbanView, chosen: list[int]) -> FlightCase:
-        rules = view.rules
+    def _case(self, view: UrbanView, chosen: list[int], cut: int) -> FlightCase:
+        rules, flown = view.rules, view.t_s <= cut
         labels = [view.places[i].label for i in chosen]
-        case = FlightCase(*labels)
-        path, marks = view.enu_m[:, :2], view.places.center[chosen]
+        case = FlightCase(clock(cut), *labels, until_s=cut)
+        path, marks = view.enu_m[flown, :2], view.places.center[chosen]
         extent = float(np.hypot(*(path.max(0) - path.min(0))))
         case.require("path_too_short", extent, ">=", rules.map_extent_min_m, "m")
-        case.require("path_unknown", view.untracked_s, "<=", rules.untracked_max_s, "s")
+        case.require("path_unknown", view.untracked_until_s(cut), "<=", rules.untracked_max_s, "s")
         case.require("too_few_landmarks", len(chosen), ">=", 2, "landmarks")
         path, marks = _upwards(path, marks, _FIRST_WAY * extent)
         cells, side = _cells(np.concatenate([marks, path]), rules.map_cells)
         drawing = Drawing(cells[len(marks) :], cells[: len(marks)])
         case.fact("cell", "map", side, "m")
         case.require("map_crowded", drawing.free, ">=", 0, "cells")
-        case.require("parts_not_joined", int(np.ptp(view.part)), "<=", 0, "parts")
+        case.require("parts_not_joined", int(np.ptp(view.part[flown])), "<=", 0, "parts")
         for name, (row, column) in zip([*labels, START, END], drawing.spots.tolist(), strict=True):
             case.fact("row", name, row, "cell")
             case.fact("column", name, column, "cell")
@@ -126,28 +132,24 @@ def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
 
 
 def _ways(n_marks: int, k: int) -> Iterator[Way[Drawing]]:
-    """Path or landmarks mirrored, two landmarks in each other's place, landmarks upside down, and several at once.
+    """The whole map mirrored, and two landmarks in each other's place.
 
-    On all of them the drone first flies upwards: else the words alone would tell the wrong ones.
+    On all of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the
+    path goes by the landmarks as near as it did: those on a map are the nearest to the path, as anybody may guess.
     """
-    yield Way(partial(_changed, k, True, 1, 1))
-    yield Way(partial(_changed, k, False, -1, 1))
+    yield Way(partial(_mirrored, k))
     for pair in combinations(range(n_marks), 2):
         yield Way(partial(_exchanged, pair), frozenset(pair))
-    yield Way(partial(_changed, k, False, 1, -1))
-    yield Way(partial(_changed, k, True, -1, 1))
-    yield Way(partial(_changed, k, False, -1, -1))
-    yield Way(partial(_changed, k, True, -1, -1))
 
 
-def _changed(k: int, mirrored: bool, across: int, down: int, drawing: Drawing) -> Drawing:
-    """The path mirrored or not, and the landmarks mirrored across (-1) or upside down (-1)."""
-    return Drawing(_flipped(drawing.path, k, -1 if mirrored else 1, 1), _flipped(drawing.marks, k, across, down))
+def _mirrored(k: int, drawing: Drawing) -> Drawing:
+    """Left for right."""
+    return Drawing(_flipped(drawing.path, k), _flipped(drawing.marks, k))
 
 
-def _flipped(cells: IntArray, k: int, across: int, down: int) -> IntArray:
+def _flipped(cells: IntArray, k: int) -> IntArray:
     row, column = cells.T
-    return np.stack([row if down > 0 else k - 1 - row, column if across > 0 else k - 1 - column], axis=1)
+    return np.stack([row, k - 1 - column], axis=1)
 
 
 def _exchanged(pair: tuple[int, int], drawing: Drawing) -> Drawing:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 
 
@@ -18,7 +18,7 @@ class HighLevelPlanning(UrbanTask):
 
     name = "High-level Planning"
     template = "urbanvideo/high_level_planning"
-    slots = ("goal", "time")
+    slots = ("goal", TIME)
     needs = frozenset(("places", "goal"))
     definition = "Given the navigation goal at the start, make the next plan from the current location."
     example = (
@@ -27,7 +27,7 @@ class HighLevelPlanning(UrbanTask):
     )
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The middle of every movement."""
+        """Every few seconds."""
         for second, index in view.moments:
             yield self._case(view, second, index)
 
@@ -35,7 +35,8 @@ class HighLevelPlanning(UrbanTask):
         rules, goal = view.rules, view.goal
         if goal is None:
             raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
-        case = FlightCase(view.places[goal].label, clock(second))
+        case = FlightCase(view.places[goal].label, clock(second), until_s=second)
+        case.shown(view, goal, second)
         others = [i for i in view.pool if i != goal and view.seen_by(i, second)]
         center = view.places.center
         here = view.enu_m[index, :2]
@@ -53,7 +54,9 @@ class HighLevelPlanning(UrbanTask):
         there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)
         past = there + np.hypot(*(center[unsure] - center[goal]).T) if unsure else np.empty(0)
         hidden = float(np.where(past / max(straight, 1e-9) <= rules.detour_max, there, np.inf).min(initial=np.inf))
-        case.require("another_may_be_first", hidden / leg[on_way].min(), ">=", rules.second_ratio_min, "ratio")
+        case.require(
+            "another_may_be_first", hidden / max(leg[on_way].min(), 1e-9), ">=", rules.second_ratio_min, "ratio"
+        )
         first, *later = on_way[np.argsort(np.round(leg[on_way], 6), kind="stable")].tolist()
         label = view.places[others[first]].label
         following = leg[later[0]] if later else np.inf

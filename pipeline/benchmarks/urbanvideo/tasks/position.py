@@ -7,15 +7,17 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, clock
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import relative_bearing_deg
 
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
+_AND: Final = " and "
 BELOW, ABOVE = "below it", "rising above it"
 
 
-class LandmarkPosition(UrbanTask):
+class LandmarkPosition(EvenTask):
     """Operands: a landmark and a second. Truth: one of four sectors off the nose; and below or above, if that is clear.
 
     Heights are spoken of only where the landmark's top is above or below the horizon by a margin. What is nearly under
@@ -24,20 +26,24 @@ class LandmarkPosition(UrbanTask):
 
     name = "Landmark Position"
     template = "urbanvideo/landmark_position"
-    slots = ("landmark", "time")
+    slots = ("landmark", TIME)
     needs = frozenset(("places", "heading", "height"))
     definition = "Tell the agent's current position relative to a landmark."
     example = "The direction of the lake from the UAV's egocentric view:"
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every landmark that the video has shown, in the middle of every movement."""
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every landmark that the video has shown, every few seconds."""
         for second, index in view.moments:
             for place in view.pool:
                 yield self._case(view, place, second, index)
 
+    def kind(self, case: FlightCase) -> bool:
+        """Heights are in all options or in none: else the options would tell which of the two matters."""
+        return _AND in str(case.answer)
+
     def _case(self, view: UrbanView, place: int, second: int, index: int) -> FlightCase:
         rules, mark = view.rules, view.places[place]
-        case = FlightCase(mark.label, clock(second))
+        case = FlightCase(mark.label, clock(second), until_s=second)
         case.shown(view, place, second)
         east, north, up = view.enu_m[index]
         away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))
@@ -56,9 +62,7 @@ class LandmarkPosition(UrbanTask):
         depression = float(np.degrees(np.arctan2(up - ground, near)))
         case.require("nearly_below", depression, "<=", rules.depression_max_deg, "deg")
         vertical = _vertical(case, away, mark.radius_m, up, mark.top_m, rules.elevation_min_deg)
-        # Every sector with either vertical, or all without: else the options would tell which of the two matters.
-        texts = [_words(name, level) for name in SECTORS for level in ((BELOW, ABOVE) if vertical else (None,))]
-        return case.ask(_words(SECTORS[sector], vertical), texts)
+        return case.ask(_words(SECTORS[sector], vertical), (_words(name, vertical) for name in SECTORS))
 
 
 def _vertical(case: FlightCase, away: float, radius: float, up: float, top: float, least_deg: float) -> str | None:
@@ -79,4 +83,4 @@ def _vertical(case: FlightCase, away: float, radius: float, up: float, top: floa
 
 
 def _words(sector: str, vertical: str | None) -> str:
-    return f"{sector} and {vertical}" if vertical else sector
+    return f"{sector}{_AND}{vertical}" if vertical else sector

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, clock, cut_in
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
 from pipeline.core.schema import Rejection
@@ -33,7 +34,7 @@ _WORDS: Final[tuple[tuple[Action, str], ...]] = (
 _AT_ONCE: Final = re.compile(r"\b(?:while|curve|arc)\b", re.IGNORECASE)
 
 
-class ProgressEvaluation(UrbanTask):
+class ProgressEvaluation(EvenTask):
     """Operands: a second, then the steps of the route. Truth: the step that is being flown.
 
     The route's steps and the flight's movements must match in one way alone (`ways_to_fly`).
@@ -66,25 +67,24 @@ class ProgressEvaluation(UrbanTask):
             return Rejection(reason=reason, measured=len(ways), limit=1, unit="ways")
         return None
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The middle of every movement that carries out a step."""
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """A second within every movement that carries out a step."""
         route = view.flight.route
         (flown,) = ways_to_fly([actions_of(words) for words in route], view.steps)
         for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
-            middle = round((step.start_s + step.end_s) / 2)
-            case = FlightCase(clock(middle), *route)
+            cut = cut_in(view, step, self.name)
+            case = FlightCase(clock(cut), *route, until_s=cut, draw=(clock(cut),))
             case.fact("step", words, number, "of the route")
             case.step(view, step)
-            inside = min(middle - step.start_s, step.end_s - middle)
-            case.require("step_too_short", inside, ">=", view.rules.cut_off_max_s, "s", words)
+            case.within(view, step, cut)
             times = sum(other.casefold() == words.casefold() for other in route)
             case.require("step_not_unique", times, "<=", 1, "times", words)
             yield case.ask(words, route)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The route in one field, its steps numbered."""
-        time, *route = operands
-        return {"route": STEP_SEPARATOR.join(route), "time": time}
+        _, *route = operands
+        return {"route": STEP_SEPARATOR.join(route)}
 
 
 def actions_of(words: str) -> Actions:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import (
+    SO_FAR,
+    TIME,
+    FlightCase,
+    clock,
+    cuts,
+    last_second,
+    latest,
+)
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.places import LEAST_M
+from pipeline.worlds.flight.steps import Step
 
 COURSES: Final = (
     "It comes closer throughout",
@@ -22,6 +33,7 @@ COURSES: Final = (
 )
 _STILL: Final = 4
 _RUNS: Final = (1, 3)  # movements in a stretch
+_STILL_RATE: Final = 0.1  # of the mean rate at which a distance changes: below it the distance counts as constant
 
 
 class Change(NamedTuple):
@@ -36,8 +48,24 @@ class Change(NamedTuple):
     share: FloatArray
 
 
-class Proximity(UrbanTask):
-    """Operands: a landmark, begin and end of a stretch.
+class Stretch(NamedTuple):
+    """A stretch of a flight: some movements, or all of it up to a second.
+
+    Attributes:
+        when: in words.
+        start_s: its begin.
+        end: the whole second at which it ends.
+        steps: the movements that the words count.
+    """
+
+    when: str
+    start_s: float
+    end: int
+    steps: tuple[Step, ...] = ()
+
+
+class Proximity(EvenTask):
+    """Operands: a landmark, which stretch in words (the latest movements, or all so far), and the second it ends at.
 
     The course must be the same whichever point is measured to: the nearest of the footprint, its centre, and the foot
     of that (which counts height). Else it depends on how one reads the question. So it does where the course is that
@@ -46,35 +74,39 @@ class Proximity(UrbanTask):
 
     name = "Proximity"
     template = "urbanvideo/proximity"
-    slots = ("landmark", "start", "end")
+    slots = ("landmark", "when", TIME)
     needs = frozenset(("places", "height"))
     definition = "Tell how the distance between the agent and an object changes during a movement."
     example = "How does the distance between the agent and the rooftop change after the agent descends to street level?"
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every landmark and stretch of one or three movements, and the flight as a whole."""
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every landmark and stretch: one or three movements, and the flight up to the end of each."""
         if not view.pool:
             return
         measured = np.stack([view.distance_m, *_to_center(view)])
-        for first, last in _stretches(view):
-            at = np.flatnonzero((view.t_s >= first) & (view.t_s <= last))
-            pause_s = float(np.diff(np.concatenate([[first], view.t_s[at], [last]])).max())
+        for stretch in _stretches(view):
+            at = np.flatnonzero((view.t_s >= stretch.start_s) & (view.t_s <= stretch.end))
+            pause_s = float(np.diff(np.concatenate([[stretch.start_s], view.t_s[at], [stretch.end]])).max())
             if len(at) < 2 or pause_s > view.rules.step_gap_max_s:
                 for place in view.pool:
-                    case = FlightCase(view.places[place].label, clock(first), clock(last))
+                    case = _case(view, place, stretch)
                     case.refuse("stretch_not_tracked", pause_s, view.rules.step_gap_max_s, "s")
                     yield case
                 continue
             interruptions = int(view.part[at[-1]] - view.part[at[0]])
             every = max(1, min(round(view.motion.rate_hz), len(at) // 8))
-            series = measured[:, :, np.union1d(at[::every], at[-1:])]
+            chosen = np.union1d(at[::every], at[-1:])
+            series = measured[:, :, chosen]
             ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
             change = change_of(ways, view.rules.change_min, view.rules.still_max)
+            still = still_share(np.maximum(series, LEAST_M), view.t_s[chosen]).max(0)
             for row, place in enumerate(view.pool):
-                case = FlightCase(view.places[place].label, clock(first), clock(last))
+                case = _case(view, place, stretch)
                 case.require("track_interrupted", interruptions, "<=", 0, "parts")
-                case.shown(view, place, last)
+                case.shown(view, place, stretch.end)
                 self._judge(view, case, series[0, row], change.course[:, row], change.share[:, row])
+                if case.answer != COURSES[_STILL]:
+                    case.require("distance_constant_for_long", still[row], "<=", view.rules.still_share_max, "share")
                 yield case
 
     def _judge(
@@ -135,6 +167,15 @@ def change_of(series: FloatArray, change_min: float, still_max: float) -> Change
     return Change(course.astype(np.intp), np.where(fits.any(-1), picked, spread))
 
 
+def still_share(series: FloatArray, t_s: FloatArray) -> FloatArray:
+    """Share (...,) of the time (n,) in which distances (..., n) change at less than a tenth of their mean rate."""
+    seconds = np.diff(t_s)
+    change = np.abs(np.diff(series, axis=-1))
+    mean = change.sum(-1, keepdims=True) / seconds.sum()
+    still: FloatArray = np.where(change < _STILL_RATE * mean * seconds, seconds, 0.0).sum(-1) / seconds.sum()
+    return still
+
+
 def _four(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     return series[..., 0], series[..., -1], series.min(-1), series.max(-1)
 
@@ -148,10 +189,26 @@ def _to_center(view: UrbanView) -> tuple[FloatArray, FloatArray]:
     return over_ground, np.hypot(over_ground, view.enu_m[None, :, 2] - foot[:, None])
 
 
-def _stretches(view: UrbanView) -> list[tuple[int, int]]:
-    """Begin and end in whole seconds, in order, each once."""
-    steps, end = view.steps, int(view.end_s)
+def _case(view: UrbanView, place: int, stretch: Stretch) -> FlightCase:
+    """About one landmark; the movements that the question counts are clear, and it is known when they begin."""
+    case = FlightCase(view.places[place].label, stretch.when, clock(stretch.end), until_s=stretch.end)
+    first = view.steps.index(stretch.steps[0]) if stretch.steps else 0
+    for before in view.steps[max(0, first - 1) : first]:
+        case.follows(view, before, stretch.steps[0])
+    for step in stretch.steps:
+        case.step(view, step)
+    for before, after in pairwise(stretch.steps):
+        case.follows(view, before, after)
+    return case
+
+
+def _stretches(view: UrbanView) -> list[Stretch]:
+    """In order of their ends, then of their begins."""
+    steps = view.steps
     runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]
-    spans = {(max(0, round(run[0].start_s)), min(end, round(run[-1].end_s))) for run in runs}
-    spans.add((0, end))
-    return sorted(span for span in spans if span[1] - span[0] >= view.rules.window_min_s)
+    found = [Stretch(latest(len(run)), max(0.0, run[0].start_s), last_second(view, run[-1]), run) for run in runs]
+    found += [Stretch(SO_FAR, 0.0, cut) for cut in cuts(view)]
+    return sorted(
+        (one for one in found if one.end - one.start_s >= view.rules.window_min_s),
+        key=lambda one: (one.end, one.start_s, one.when),
+    )

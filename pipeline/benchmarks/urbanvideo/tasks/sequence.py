@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, sentence
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, clock, cut_in, sentence
+from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer, require_nearer
+from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.worlds.flight.steps import Step, others, phrase
+from pipeline.worlds.flight.doubts import Need
+from pipeline.worlds.flight.steps import Actions, Step, overlap, phrase
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
 STEP_SEPARATOR = "; "
 
 
-class SequenceRecall(UrbanTask):
+class _Next(EvenTask):
+    """A task that asks for the movement after another one."""
+
+    def clash(self, view: UrbanView, a: str, b: str) -> bool:
+        """One says no more than a part of the other, so that both may be called right."""
+        meant = _meant(view)
+        return overlap(meant[a], meant[b])
+
+
+class SequenceRecall(_Next):
     """Operands: a movement that occurs once. Truth: the one after it."""
 
     name = "Sequence Recall"
@@ -24,22 +37,27 @@ class SequenceRecall(UrbanTask):
     definition = "State the agent's next step after a given movement."
     example = "What is the agent's next step after changing direction to the left over the intersection?"
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every kind of movement but the last, at its first occurrence."""
         asked: set[str] = set()
         for before, after in pairwise(view.steps):
             words = before.says("ing")
             if words not in asked:
                 asked.add(words)
-                case = FlightCase(words)
+                case = FlightCase(words, draw=(clock(round(before.start_s)),))
                 case.once(view, before)
                 yield _next(view, case, before, after)
 
+    def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
+        """After a movement comes another one, as anybody knows."""
+        return phrase(_meant(view)[option], "ing") != case.operands[0]
 
-class ActionGeneration(UrbanTask):
-    """Operands: the second at which the video is cut, then "Navigation goal" or "… route", then its words.
 
-    Truth: the movement after the cut. Flying on as before is no wrong option: a cut may lie half a second early.
+class ActionGeneration(_Next):
+    """Operands: the second at which the question ends, then "Navigation goal" or "… route", then its words.
+
+    Truth: the movement after the one that is in progress there, which is a wrong option like any other. Where only a
+    goal is given, a movement that brings it nearer; no other option may be called such a movement.
     """
 
     name = "Action Generation"
@@ -48,26 +66,57 @@ class ActionGeneration(UrbanTask):
     definition = "Given the navigation goal or route at the start, generate the next control action from here."
     example = "Navigation Route: [...]. To finish the route, what are the best NEXT actions for the UAV?"
 
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """The begin of every movement but the first."""
-        flight = view.flight
-        task = (ROUTE, *flight.route) if flight.route else (GOAL, str(flight.goal))
+    def obstacle(self, view: UrbanView) -> Rejection | None:
+        """Without a route the goal must have a place: else it is not known what brings it nearer."""
+        by_goal: frozenset[Need] = frozenset() if view.flight.route else frozenset(("goal", "places"))
+        return super().obstacle(view) or view.obstacle(by_goal)
+
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """A second within every movement but the last."""
+        flight, goal = view.flight, _led_by(view)
+        task = (ROUTE, *flight.route) if goal is None else (GOAL, str(flight.goal))
         for before, after in pairwise(view.steps):
-            case = FlightCase(clock(max(0, round(after.start_s))), *task)
+            cut = cut_in(view, before, self.name)
+            case = FlightCase(clock(cut), *task, until_s=cut, draw=(clock(cut),))
+            case.within(view, before, cut)
+            if goal is not None:
+                case.shown(view, goal, cut)
+                require_nearer(view, case, after, goal)
             yield _next(view, case, before, after)
+
+    def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
+        """Nobody may say that it brings the goal nearer too."""
+        goal, cut_s = _led_by(view), case.until_s or 0.0
+        if goal is None:
+            return True
+        done_s = next(step.end_s for step in view.steps if step.end_s >= cut_s)
+        return not may_bring_nearer(view, _meant(view)[option], done_s, goal)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The goal or the route in one field."""
-        time, kind, *words = operands
-        return {"kind": kind, "task": STEP_SEPARATOR.join(words), "time": time}
+        _, kind, *words = operands
+        return {"kind": kind, "task": STEP_SEPARATOR.join(words)}
+
+
+def _led_by(view: UrbanView) -> int | None:
+    """The goal, where no route is given."""
+    return None if view.flight.route else view.goal
 
 
 def _next(view: UrbanView, case: FlightCase, before: Step, after: Step) -> FlightCase:
-    """Asks for the movement after another; what the two share or do as well is no wrong option."""
+    """Asks for the movement after another."""
     case.step(view, before)
     case.step(view, after)
     case.follows(view, before, after)
     case.require("movement_split", float(before.actions == after.actions), "<=", 0, "times")
-    flown = [step.actions for step in view.steps]
-    wrong = others(after.actions, flown, view.known_actions, barred=(before.actions,))
-    return case.ask(sentence(after.says("plain")), (sentence(phrase(actions, "plain")) for actions in wrong))
+    case.answer = _option(after.actions)
+    return case
+
+
+def _option(actions: Actions) -> str:
+    return sentence(phrase(actions, "plain"))
+
+
+def _meant(view: UrbanView) -> dict[str, Actions]:
+    """The movements of the flight by the options that they are."""
+    return {_option(step.actions): step.actions for step in view.steps}

@@ -1,0 +1,330 @@
+"""How far flight questions are answered from their text: `python -m tests.bench.leaks [FLIGHTS]` or `… FILE.jsonl`.
+
+Beside the attackers of the stress test stand rules as somebody writes them after reading the questions: each gives the
+options of a question their worth. What is shown is the best rule of each task, found on all of its questions at once,
+so that it is somewhat flattered. A file has one question per line: task, scene, text, options, ground_truth.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.blind.attack import attack
+from pipeline.blind.items import Item, make_item
+from pipeline.blind.priors import point
+from pipeline.blind.stress_test import tasks_of
+from pipeline.blind.summary import CHANCE, standard_error
+from pipeline.blind.workers import run_here
+from pipeline.core.tables import asked_in
+from pipeline.questions.selection import select
+from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.urbanvideo.flights import random_flight
+from tests.tables import candidates
+
+CAP: Final = 6  # per scene and task, as in flows/builds/urbanvideo.yaml
+Worth = Sequence[float]
+Rule = Callable[[Item], Worth]
+
+_CLOCK: Final = re.compile(r"\b(\d+):(\d\d)\b")
+_ROUTE: Final = re.compile(r"Navigation route: (.*?)(?:\. (?:At|The|Which|Once)\b|$)")
+_STEMS: Final = {
+    "flies": "fly",
+    "flying": "fly",
+    "ascending": "ascend",
+    "descending": "descend",
+    "turns": "turn",
+    "turning": "turn",
+    "tilting": "tilt",
+    "climb": "ascend",
+    "take": "ascend",
+    "rotate": "turn",
+}
+
+
+def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
+    """The questions of random flights under the caps of a build."""
+    tasks = URBANVIDEO.by_name()
+    found = []
+    for seed in flights:
+        offered = candidates(FlightView(random_flight(seed), UrbanRules()), tasks.values())
+        found += asked_in(select(offered, tasks, CAP, URBANVIDEO.shares)).to_pylist()
+    return found
+
+
+def items_of(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """As someone without the video sees them."""
+    return [make_item(r["id"], r["task"], r["scene"], r["text"], r["options"], r["ground_truth"]) for r in rows]
+
+
+def stems(text: str) -> list[str]:
+    return [_STEMS.get(word, word) for word in re.findall(r"[\w']+", text.casefold())]
+
+
+def like(a: str, b: str) -> float:
+    one, other = set(stems(a)), set(stems(b))
+    return len(one & other) / max(len(one | other), 1)
+
+
+def route_of(item: Item) -> list[str]:
+    found = _ROUTE.search(item.text)
+    return found[1].split("; ") if found else []
+
+
+def says(*words: str) -> Rule:
+    """The options that say one of some words."""
+    return lambda item: [float(any(re.search(word, o, re.IGNORECASE) for word in words)) for o in item.options]
+
+
+def votes(item: Item) -> Worth:
+    """What most options say at each place."""
+    parts = [re.split(r", then | and |, | near | / |(?<=[.*\dSE])(?=[.*\dSE])", o) for o in item.options]
+    return [sum(sum(i < len(p) and p[i] == w for p in parts) for i, w in enumerate(mine)) for mine in parts]
+
+
+def alike(item: Item) -> Worth:
+    return [sum(like(a, b) for b in item.options) for a in item.options]
+
+
+def printed(item: Item) -> Worth:
+    """Movements that the printed route has."""
+    route = route_of(item) or [item.text]
+    return [max(like(option, step) for step in route) for option in item.options]
+
+
+def route_place(pick: Callable[[int], int]) -> Rule:
+    """The step at a place of the route."""
+
+    def worth(item: Item) -> Worth:
+        route = route_of(item)
+        return [like(option, route[pick(len(route))]) if route else 0.0 for option in item.options]
+
+    return worth
+
+
+def after_missing(item: Item) -> Worth:
+    """What follows in the route on a step that is no option."""
+    route = route_of(item)
+    total = [0.0] * len(item.options)
+    for step, after in pairwise(route):
+        if max((like(option, step) for option in item.options), default=0) < 0.5:
+            total = [t + (like(option, after) >= 0.5) for t, option in zip(total, item.options, strict=True)]
+    return total
+
+
+def commonest_step(item: Item) -> Worth:
+    route = route_of(item)
+    return [sum(like(option, step) >= 0.5 for step in route) for option in item.options]
+
+
+def mirror_offered(item: Item) -> Worth:
+    """Options of which left for right, or up for down, is an option too."""
+    pairs = (("left", "right"), ("ascend", "descend"), ("up", "down"), ("in front", "behind"), ("closer", "farther"))
+
+    def image(text: str) -> set[str]:
+        found = set()
+        for a, b in pairs:
+            swapped = re.sub(rf"\b{a}|\b{b}", lambda m, a=a, b=b: b if m[0].lower() == a else a, text.casefold())
+            found.add(swapped)
+        return found - {text.casefold()}
+
+    offered = {option.casefold() for option in item.options}
+    return [float(len(image(option) & offered)) for option in item.options]
+
+
+def part_of_another(item: Item) -> Worth:
+    words = [set(stems(option)) for option in item.options]
+    return [sum(a < b for b in words) - sum(a > b for b in words) for a in words]
+
+
+def overlaps_text(item: Item) -> Worth:
+    return [like(option, item.text) for option in item.options]
+
+
+def short_movements(item: Item) -> Worth:
+    """Tilting, hovering and turning are short."""
+    long = ("fly", "ascend", "descend", "turn", "hover", "tilt")
+    asked = stems(item.text)
+    kinds = [next((i for i, kind in enumerate(long) if kind in stems(o)[:4]), len(long)) for o in item.options]
+    least = min(kinds)
+    return (
+        [float(kind == least) + 0.1 * ("more" in o) for kind, o in zip(kinds, item.options, strict=True)]
+        if asked
+        else []
+    )
+
+
+def second_named(item: Item) -> Worth:
+    """The movement that is named last in the question."""
+    return [item.text.casefold().rfind(option.split(",")[0].casefold()) for option in item.options]
+
+
+def _grid(option: str) -> tuple[np.ndarray, np.ndarray] | None:
+    rows = option.split(" / ")
+    if len(rows) < 5:
+        return None
+    cells = np.array([list(row) for row in rows])
+    path = np.argwhere(np.isin(cells, ["*", "S", "E"]))
+    marks = np.argwhere(np.char.isdigit(cells))
+    return path, marks
+
+
+def near_marks(item: Item) -> Worth:
+    """Maps whose landmarks lie near the path."""
+    worth = []
+    for option in item.options:
+        grid = _grid(option)
+        if grid is None or not len(grid[1]):
+            worth.append(0.0)
+            continue
+        path, marks = grid
+        away = np.abs(path[:, None] - marks[None]).max(2).min(0)
+        worth.append(-float(away.sum()))
+    return worth
+
+
+def filled(item: Item) -> Worth:
+    return [float(len(option) - option.count(".")) for option in item.options]
+
+
+def by_clock(item: Item) -> float | None:
+    """The last clock of the text, seconds."""
+    found = _CLOCK.findall(item.text)
+    return 60 * int(found[-1][0]) + int(found[-1][1]) if found else None
+
+
+def rules_of(items: Sequence[Item]) -> dict[str, Rule]:
+    """All rules; those by time know the last clock of each scene."""
+    end: dict[str, float] = defaultdict(float)
+    for item in items:
+        end[item.group] = max(end[item.group], by_clock(item) or 0.0)
+
+    def share(item: Item) -> float | None:
+        t = by_clock(item)
+        return None if t is None or not end[item.group] else t / end[item.group]
+
+    def interpolated(shift: float) -> Rule:
+        def worth(item: Item) -> Worth:
+            s, route = share(item), route_of(item)
+            if s is None or not route:
+                return [0.0] * len(item.options)
+            step = route[min(len(route) - 1, max(0, int(s * len(route) + shift)))]
+            return [like(option, step) for option in item.options]
+
+        return worth
+
+    def early_no(item: Item) -> Worth:
+        s = share(item)
+        return [float(("No" in o) == (s is not None and s < 0.5)) + 0.1 * ("middle" in o) for o in item.options]
+
+    found: dict[str, Rule] = {
+        "longest": lambda item: [len(o) for o in item.options],
+        "shortest": lambda item: [-len(o) for o in item.options],
+        "votes": votes,
+        "alike": alike,
+        "unlike": lambda item: [-w for w in alike(item)],
+        "printed": printed,
+        "not printed": lambda item: [-w for w in printed(item)],
+        "in the text": overlaps_text,
+        "not in the text": lambda item: [-w for w in overlaps_text(item)],
+        "first step": route_place(lambda n: 0),
+        "second step": route_place(lambda n: min(1, n - 1)),
+        "middle step": route_place(lambda n: n // 2),
+        "last but one step": route_place(lambda n: max(0, n - 2)),
+        "last step": route_place(lambda n: n - 1),
+        "after the missing step": after_missing,
+        "commonest step": commonest_step,
+        "mirror offered": mirror_offered,
+        "no mirror offered": lambda item: [-w for w in mirror_offered(item)],
+        "part of another": part_of_another,
+        "whole of another": lambda item: [-w for w in part_of_another(item)],
+        "named last": second_named,
+        "named first": lambda item: [-w for w in second_named(item)],
+        "tilting is short": short_movements,
+        "twice": says("more than twice"),
+        "not twice": says("less than twice"),
+        "landmarks near": near_marks,
+        "landmarks far": lambda item: [-w for w in near_marks(item)],
+        "map full": filled,
+        "map empty": lambda item: [-w for w in filled(item)],
+        "early no, late middle": early_no,
+        "time interpolated": interpolated(0.0),
+        "time interpolated, next": interpolated(1.0),
+    }
+    words = ("forward", "backward", "left", "right", "ascend", "descend", "hover", "tilt", "ahead", "behind", "below",
+             "above", "ahead.*below", "closer through", "farther away through", "first comes", "first moves", "same",
+             "middle", "not in view", "while", "turn", "starts and ends")  # fmt: skip
+    found |= {f'says "{word}"': says(word) for word in words}
+    found |= {f'does not say "{word}"': _not(says(word)) for word in words}
+    found |= {f"letter {chr(65 + n)}": _letter(n) for n in range(5)}
+    return found
+
+
+def _not(rule: Rule) -> Rule:
+    return lambda item: [-w for w in rule(item)]
+
+
+def _letter(n: int) -> Rule:
+    return lambda item: [float(i == n) for i in range(len(item.options))]
+
+
+def rule_scores(items: Sequence[Item]) -> dict[str, dict[str, float]]:
+    """Task -> rule -> share that it has right."""
+    rules = rules_of(items)
+    found: dict[str, dict[str, float]] = {}
+    for task, index in tasks_of(items).items():
+        mine = [items[i] for i in index]
+        found[task] = {
+            name: float(np.mean([point([round(w, 9) for w in rule(item)], item.right) for item in mine]))
+            for name, rule in rules.items()
+        }
+    return found
+
+
+def shown(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One row per task."""
+    items = items_of(rows)
+    by_rule, scores = rule_scores(items), attack(items, run_here)
+    table = Table("task", "n", "chance", "best rule", "", "best prior", "", "forest", "±", "above chance")
+    for task, index in tasks_of(items).items():
+        chance = float(scores[CHANCE][index].mean())
+        rule, best = max(by_rule[task].items(), key=lambda entry: entry[1])
+        priors = {
+            n: float(s[index].mean())
+            for n, s in scores.items()
+            if n not in {CHANCE, "forest"} and not np.isnan(s[index]).any()
+        }
+        prior = max(priors, key=lambda name: priors[name])
+        forest = float(scores["forest"][index].mean())
+        error = standard_error(scores["forest"][index], [items[i].group for i in index]) or 0.0
+        above = max(best, priors[prior], forest) - chance
+        numbers = [f"{100 * v:.0f}" for v in (chance, best, priors[prior], forest, error, above)]
+        table.add_row(task, str(len(index)), numbers[0], numbers[1], rule, numbers[2], prior, *numbers[3:])
+    return table
+
+
+def main() -> None:
+    given = sys.argv[1] if len(sys.argv) > 1 else "200"
+    path = Path(given)
+    rows = (
+        [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else questions(range(int(given)))
+    )
+    console = Console(width=160)
+    console.print(shown(rows))
+    console.print(dict(Counter(row["task"] for row in rows)))
+
+
+if __name__ == "__main__":
+    main()
