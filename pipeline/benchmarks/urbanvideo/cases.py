@@ -128,8 +128,10 @@ def last_second(view: UrbanView, step: Step) -> int:
 
 
 def cuts(view: UrbanView) -> list[int]:
-    """Whole seconds at which movements end, each once: where a question about the flight so far may end."""
-    return sorted({last_second(view, step) for step in view.steps} or {math.floor(view.end_s)})
+    """Whole seconds at which movements end: where a question about the flight so far may end; thinned if many."""
+    found = sorted({last_second(view, step) for step in view.steps} or {math.floor(view.end_s)})
+    most = view.rules.cuts_max
+    return [found[(i + 1) * len(found) // most - 1] for i in range(most)] if len(found) > most else found
 
 
 def sentence(words: str) -> str:

@@ -24,6 +24,7 @@ class UrbanRules(FlightRules):
     cut_inside_min_s: float = Field(
         default=1.0, description="from the end of a question to either end of the movement that it is asked in"
     )
+    cuts_max: int = Field(default=12, ge=1, description="ends of questions about a flight so far, evenly thinned")
     ground_max_m: float = Field(default=2.0, description="above take-off: lower, a drone can do nothing but ascend")
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")

@@ -80,7 +80,7 @@ class Proximity(EvenTask):
     example = "How does the distance between the agent and the rooftop change after the agent descends to street level?"
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every landmark and stretch: one or three movements, and the flight up to the end of each."""
+        """Every landmark and stretch that ends with a movement: that one, the latest three, and the flight so far."""
         if not view.pool:
             return
         measured = np.stack([view.distance_m, *_to_center(view)])
@@ -204,10 +204,11 @@ def _case(view: UrbanView, place: int, stretch: Stretch) -> FlightCase:
 
 def _stretches(view: UrbanView) -> list[Stretch]:
     """In order of their ends, then of their begins."""
-    steps = view.steps
+    steps, ends = view.steps, cuts(view)
     runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]
     found = [Stretch(latest(len(run)), max(0.0, run[0].start_s), last_second(view, run[-1]), run) for run in runs]
-    found += [Stretch(SO_FAR, 0.0, cut) for cut in cuts(view)]
+    found += [Stretch(SO_FAR, 0.0, cut) for cut in ends]
+    found = [stretch for stretch in found if stretch.end in ends]
     return sorted(
         (one for one in found if one.end - one.start_s >= view.rules.window_min_s),
         key=lambda one: (one.end, one.start_s, one.when),
