@@ -12,6 +12,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.identity import question_ids
@@ -55,12 +56,14 @@ class Answers:
         checks: in the order in which they are reported.
         facts: the numbers that prove the answer.
         flags: (n,) remarks that do not reject, "" for none.
+        wrong: (n,) lists of what may be offered beside the truth; None: `ArrayTask.labels` says it.
     """
 
     truth: StrArray
     checks: tuple[Check, ...]
     facts: tuple[Fact, ...]
     flags: StrArray | None = None
+    wrong: pa.ListArray | None = None
 
     def verdicts(self) -> Verdicts:
         """The first broken check of each candidate; an answer that is written as 0 breaks one more."""
@@ -82,6 +85,7 @@ class ArrayTask(Generic[A]):
     version: int = 1
     template: str
     form: Form = Choice()
+    kin: str | None = None
     roles: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
 
@@ -131,6 +135,7 @@ class ArrayTask(Generic[A]):
             id=self.ids(view, names),
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
+            wrong=_of_kept(answers.wrong, kept),
             visible_in=self.visible_in(view, operands, kept),
             evidence=evidence(answers.facts, answers.checks, kept),
             flags=_flags(answers),
@@ -164,6 +169,11 @@ class ArrayTask(Generic[A]):
         columns |= {"scene": pa.repeat(view.scene.id, n), "task": pa.repeat(self.name, n)}
         arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in CANDIDATES]
         return pa.Table.from_arrays(arrays, schema=CANDIDATES)
+
+
+def _of_kept(wrong: pa.ListArray | None, kept: BoolArray) -> pa.Array:
+    nothing = pa.nulls(len(kept), pa.list_(pa.string()))
+    return nothing if wrong is None else pc.if_else(pa.array(kept), wrong, nothing)
 
 
 def _flags(answers: Answers) -> pa.Array:

@@ -84,6 +84,7 @@ class CaseTask(Generic[V]):
     version: int = 1
     template: str
     form: Form = Choice()
+    kin: str | None = None
     slots: tuple[str, ...] = ()
 
     def obstacle(self, view: V) -> Rejection | None:

@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from pipeline.core.identity import rng_for
 from pipeline.questions.task import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4
-MARGIN: Final = 0.2  # of the truth, between any two numeric choices (VSI-Bench B.1: a threshold; the size is ours)
-FREEDOM: Final = 1.25  # of the room that the numeric choices on one side of the truth need at least
+# Between neighbouring numeric choices. Ours: the closer, the less a typical value tells which is true; and closer than
+# 1.2 a person who estimates well could not tell them apart.
+RATIO: Final = (1.25, 1.6)
 
 
 def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
@@ -56,34 +55,52 @@ def lettered(options: Sequence[str]) -> tuple[str, ...]:
 def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...]:
     """Four numbers in ascending order, the truth among them, drawn from the question's id.
 
-    As in the paper the others lie between a lower and an upper factor of the truth, no two within a margin. How many
-    of them lie below the truth is drawn first, evenly among what is possible: else the middle options would be right
-    most of the time. Where that leaves no freedom (three below 0.4 and 1.0 of a size) or no room (small counts), the
-    range is extended.
+    Each is the one before it times a ratio of `RATIO`, drawn alike whichever of them is true; so no distance between
+    them tells which is. (The paper draws them between 0.25 and 1.75 of the truth, no two within a share of it: there
+    the largest whose share fits into the smallest gap is true in 83% of the rooms.) Which place the truth takes is
+    drawn too. Where answers gather around a usual one, the truth would often be the option nearest to that; so of the
+    places those that bring the four towards the usual are drawn more often (`_weight`): over the answers of a
+    task, each place and each option is then right as often as the others, whatever the four numbers are.
+
+    Numbers that are written alike are moved apart by one unit of the last decimal, and none is below one unit.
     """
     rng = rng_for(question, "choices")
-    value = float(truth)
     step = 10.0**-number.decimals
-    gap = max(MARGIN * value, step)
-    reach = math.ceil(gap / step - 1e-9) * step  # what one more choice takes up at least
-    room_below = max(0, math.floor((value - step) / reach + 1e-9))
-    n_below = int(rng.integers(0, min(room_below, NUMERIC_CHOICES - 1) + 1))
-    n_above = NUMERIC_CHOICES - 1 - n_below
-    lowest = max(step, min(number.lower * value, value - FREEDOM * reach * n_below))
-    highest = max(number.upper * value, value + FREEDOM * reach * n_above)
-    below = _spaced(rng, _lattice(lowest, value - gap, step), n_below, gap, step)
-    above = _spaced(rng, _lattice(value + gap, highest, step), n_above, gap, step)
-    return tuple(f"{v:.{number.decimals}f}" for v in (*below, value, *above))
+    low, high = RATIO
+    ratios = [low + (high - low) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
+    units = round(float(truth) / step)
+    rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]
+    weights = [_weight([n * step for n in row], number) for row in rows]
+    at, drawn = float(rng.random()) * sum(weights), 0
+    while drawn < len(rows) - 1 and at >= weights[drawn]:
+        at -= weights[drawn]
+        drawn += 1
+    return tuple(f"{n * step:.{number.decimals}f}" for n in rows[drawn])
 
 
-def _lattice(low: float, high: float, step: float) -> np.ndarray:
-    """Multiples of ``step`` in [low, high]."""
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return np.arange(first, last + 1) * step
+def _row(truth: int, place: int, ratios: Sequence[float]) -> list[int] | None:
+    """Four numbers in units of the last decimal with the truth at a place; None where there is no room below it."""
+    row = [truth]
+    factor = 1.0
+    for ratio in reversed(ratios[:place]):
+        factor /= ratio
+        row.insert(0, min(round(truth * factor), row[0] - 1))
+    factor = 1.0
+    for ratio in ratios[place:]:
+        factor *= ratio
+        row.append(max(round(truth * factor), row[-1] + 1))
+    return row if row[0] >= 1 or place == 0 else None
 
 
-def _spaced(rng: np.random.Generator, lattice: np.ndarray, n: int, gap: float, step: float) -> list[float]:
-    """N values of a lattice, ascending and at least ``gap`` apart, all such choices equally likely."""
-    spare = math.ceil(gap / step - 1e-9) - 1  # lattice points that must be left out between two neighbours
-    chosen = np.sort(rng.choice(len(lattice) - spare * (n - 1), n, replace=False)) if n else np.empty(0, dtype=int)
-    return [float(v) for v in lattice[chosen + spare * np.arange(n)]]
+def _weight(row: Sequence[float], number: Number) -> float:
+    """How often four numbers are offered: 1 / (m ** -below + m ** above), m their geometric mean over the usual answer.
+
+    That is a bell over log m, without a logarithm, whose last digit would be the machine's. Four numbers that are
+    offered so often contain, each at any place, the answers of a bell that is wider by their own spread: the slopes
+    of a task are found by trying which give the answers at hand.
+    """
+    if number.usual is None:
+        return 1.0
+    ratio = math.sqrt(math.sqrt(math.prod(value / number.usual for value in row)))
+    below, above = number.slopes
+    return float(ratio**below / (1 + ratio ** (below + above)))

@@ -32,12 +32,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """Answers are numbers: how they are written, and the bounds of generated options as factors of the truth."""
+    """Answers are numbers: how they are written, and where they lie.
+
+    Attributes:
+        usual: the answer that most answers lie around; None: not known.
+        slopes: powers by which answers become rare below and above it (`choices.numeric_choices`).
+    """
 
     decimals: int
     unit: str
-    lower: float = 0.25
-    upper: float = 1.75
+    usual: float | None = None
+    slopes: tuple[int, int] = (0, 0)
 
 
 Form = Choice | Number
@@ -67,6 +72,14 @@ class Task(Protocol[V_contra]):
     @property
     def form(self) -> Form:
         """What its answers are."""
+        ...
+
+    @property
+    def kin(self) -> str | None:
+        """The tasks of whose answers one may give away another share a name; the number of their operands is one.
+
+        Their questions are spread over what they name (`spreading.spread`); None: they are not.
+        """
         ...
 
     def candidates(self, view: V_contra) -> pa.Table:

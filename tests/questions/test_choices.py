@@ -3,14 +3,18 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesClassifier
 
+from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.blind.folds import folds_of
+from pipeline.core.identity import rng_for
 from pipeline.questions.choices import (
-    FREEDOM,
-    MARGIN,
+    RATIO,
     balanced_letters,
     draw_options,
     lettered,
@@ -18,19 +22,21 @@ from pipeline.questions.choices import (
     order_options,
 )
 from pipeline.questions.task import Number
+from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.view import IndoorView
 
-COUNT, CM, METRES = Number(0, "objects"), Number(0, "cm", 0.4, 1.8), Number(1, "m")
+COUNT, CM, METRES, SQUARE_METRES = (
+    TASKS[name].form
+    for name in ("object_counting", "object_size_estimation", "object_abs_distance", "room_size_estimation")
+)
 ids = st.integers(0, 2**53 - 1)
 truths = st.one_of(
     st.tuples(st.integers(1, 60).map(str), st.just(COUNT)),
     st.tuples(st.integers(1, 900).map(str), st.just(CM)),
-    st.tuples(st.integers(1, 9999).map(lambda n: f"{n / 10:.1f}"), st.just(METRES)),
+    st.tuples(st.integers(1, 9999).map(lambda n: f"{n / 10:.1f}"), st.sampled_from([METRES, SQUARE_METRES])),
 )
-
-
-def test_the_numbers_here_are_those_of_the_tasks() -> None:
-    used = {TASKS[t].form for t in ("object_counting", "object_size_estimation", "object_abs_distance")}
-    assert used == {COUNT, CM, METRES}
+MEASURED = ("object_size_estimation", "room_size_estimation", "object_abs_distance")
+SETS = 1000
 
 
 @given(ids, truths)
@@ -38,50 +44,96 @@ def test_four_positive_numbers_apart_in_the_format_of_the_truth(question: int, t
     text, number = truth
     choices = numeric_choices(question, text, number)
     values = [float(c) for c in choices]
+    step = 10.0**-number.decimals
     assert len(set(choices)) == 4
     assert choices.count(text) == 1
     assert all(c == f"{v:.{number.decimals}f}" for c, v in zip(choices, values, strict=True))
     assert min(values) > 0
-    apart = max(MARGIN * float(text), 10.0**-number.decimals)
-    assert min(b - a for a, b in pairwise(values)) >= apart - 1e-9  # ascending, too
+    assert min(b - a for a, b in pairwise(values)) >= step - 1e-9  # ascending, too
     assert numeric_choices(question, text, number) == choices
 
 
-@given(ids, truths)
-def test_within_the_factors_of_the_truth_up_to_rounding(question: int, truth: tuple[str, Number]) -> None:
-    """Each of three choices on one side takes up at most one step more than the margin, and a quarter of freedom."""
-    text, number = truth
-    value, step = float(text), 10.0**-number.decimals
-    values = [float(c) for c in numeric_choices(question, text, number)]
-    reach = 3 * FREEDOM * (MARGIN * value + step)
-    assert min(values) > min(number.lower * value, value - reach) - 1e-9
-    assert max(values) < max(number.upper * value, value + reach) + 1e-9
+@given(ids, st.integers(40, 900))
+def test_neighbours_are_apart_by_a_ratio_whichever_is_true(question: int, size: int) -> None:
+    """Numbers large enough that none is moved apart; each is rounded to a whole one."""
+    values = [float(c) for c in numeric_choices(question, str(size), CM)]
+    for a, b in pairwise(values):
+        assert (a - 0.5) * RATIO[0] - 0.5 <= b <= (a + 0.5) * RATIO[1] + 0.5
 
 
-def test_three_choices_below_a_size_are_not_always_the_same() -> None:
-    drawn = {numeric_choices(i, "120", CM) for i in range(400)}
-    lowest = {choices[0] for choices in drawn if choices[3] == "120"}
-    assert len(lowest) > 15
+def drawn_from(number: Number, offered: list[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A thousand sets of four numbers (n, 4) for given (scene, truth), the place of the truth (n,), and folds (n,)."""
+    chosen = np.resize(rng_for("sets").permutation(len(offered)), SETS)
+    sets = [numeric_choices(count, offered[row][1], number) for count, row in enumerate(chosen)]
+    place = [options.index(offered[row][1]) for options, row in zip(sets, chosen, strict=True)]
+    return np.array(sets, float), np.array(place), np.array(folds_of([offered[row][0] for row in chosen]))
+
+
+def right_of_a_forest(values: np.ndarray, place: np.ndarray, fold: np.ndarray) -> float:
+    """Share of the truths that a forest finds by the four numbers, their ratios and their differences."""
+    logs = np.log(values)
+    features = np.hstack([values, logs, np.diff(logs, axis=1), np.diff(values, axis=1)])
+    right = 0
+    for test in np.unique(fold):
+        forest = ExtraTreesClassifier(100, min_samples_leaf=5, random_state=0).fit(
+            features[fold != test], place[fold != test]
+        )
+        right += int((forest.predict(features[fold == test]) == place[fold == test]).sum())
+    return right / len(place)
+
+
+def smallest_gap_fits(values: np.ndarray) -> np.ndarray:
+    """The largest option of which a fifth fits into the smallest gap: the guess that was right in 83% of the rooms."""
+    fits = 0.2 * values <= np.diff(values, axis=1).min(1)[:, None] + 1e-9
+    return np.where(fits.any(1), 3 - fits[:, ::-1].argmax(1), 0)
+
+
+@pytest.fixture(scope="module")
+def measured(real_scenes: list[IndoorScene]) -> dict[str, list[tuple[str, str]]]:
+    """(scene, truth) of every question of real scans that is answered with a measured number."""
+    views = [IndoorView(scene, PROFILES["strict"]) for scene in real_scenes]
+    tables = {task: [(v.scene.id, TASKS[task].candidates(v)["answer"]) for v in views] for task in MEASURED}
+    return {t: [(s, a) for s, column in found for a in column.to_pylist() if a] for t, found in tables.items()}
+
+
+# Beds and doors are 2 m long and a fifth of all that is asked for its size: what is usual to a few percent, a forest
+# knows. (The rule before: 88% of the sizes by the smallest gap alone.)
+FOREST_MAX = {"object_size_estimation": 0.08, "room_size_estimation": 0.03, "object_abs_distance": 0.03}
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize("task", MEASURED)
+def test_the_options_alone_do_not_tell_the_truth(task: str, measured: dict[str, list[tuple[str, str]]]) -> None:
+    """A forest, the rule that found 88% of the sizes, and the option nearest to what is usual, on a thousand sets."""
+    form = TASKS[task].form
+    assert isinstance(form, Number)
+    values, place, fold = drawn_from(form, measured[task])
+    assert right_of_a_forest(values, place, fold) <= 0.25 + FOREST_MAX[task]
+    assert (smallest_gap_fits(values) == place).mean() <= 0.25 + 0.03
+    usual = np.log(np.median([float(truth) for _, truth in measured[task]]))
+    assert (np.abs(np.log(values) - usual).argmin(1) == place).mean() <= 0.25 + 0.03
+    share = np.bincount(place, minlength=4) / len(place)
+    assert np.abs(share - 0.25).max() <= 5 * (0.25 * 0.75 / SETS) ** 0.5
+
+
+@pytest.mark.slow
+def test_where_answers_follow_a_bell_the_options_alone_tell_nothing() -> None:
+    """A thousand different sizes around 1 m, as wide as those of 122 scenes: within 3 points of chance."""
+    rng = rng_for("sizes")
+    sizes = [(f"scene {n % 50}", f"{np.exp(rng.normal(np.log(1000), 0.66)):.0f}") for n in range(SETS)]
+    values, place, fold = drawn_from(Number(0, "mm", usual=1000.0, slopes=(3, 3)), sizes)
+    assert abs(right_of_a_forest(values, place, fold) - 0.25) <= 0.03
+    assert abs((smallest_gap_fits(values) == place).mean() - 0.25) <= 0.03
+    assert abs((np.abs(np.log(values / 1000)).argmin(1) == place).mean() - 0.25) <= 0.03
 
 
 @pytest.mark.parametrize(
     ("text", "number", "ranks"),
-    [
-        ("1", COUNT, 1),
-        ("2", COUNT, 2),
-        ("3", COUNT, 3),
-        ("4", COUNT, 4),
-        ("5", COUNT, 4),
-        ("23", COUNT, 4),
-        ("62", CM, 4),
-        ("0.1", METRES, 1),
-        ("0.2", METRES, 2),
-        ("2.1", METRES, 4),
-        ("26.4", METRES, 4),
-    ],
+    [("1", COUNT, 1), ("2", COUNT, 2), ("3", COUNT, 3), ("5", COUNT, 4), ("23", COUNT, 4)],
 )
-def test_the_rank_of_the_truth_is_even_among_the_possible_ones(text: str, number: Number, ranks: int) -> None:
-    """Else "take the smallest" would be a good guess. Five standard deviations of 1,200 draws."""
+def test_the_rank_of_a_count_is_even_among_the_possible_ones(text: str, number: Number, ranks: int) -> None:
+    """Five standard deviations of 1,200 draws."""
     n = 1200
     found = Counter(numeric_choices(question, text, number).index(text) for question in range(n))
     assert sorted(found) == list(range(ranks))
@@ -89,8 +141,14 @@ def test_the_rank_of_the_truth_is_even_among_the_possible_ones(text: str, number
     assert all(abs(c - n * share) <= 5 * (n * share * (1 - share)) ** 0.5 for c in found.values())
 
 
+@pytest.mark.parametrize(("text", "number"), [("12", CM), ("120", CM), ("540", CM), ("0.8", METRES), ("26.4", METRES)])
+def test_every_measured_number_may_take_every_place(text: str, number: Number) -> None:
+    assert {numeric_choices(question, text, number).index(text) for question in range(2000)} == {0, 1, 2, 3}
+
+
 def test_the_count_two_has_room_for_one() -> None:
-    assert {numeric_choices(q, "2", COUNT) for q in range(50)} == {("1", "2", "3", "4"), ("2", "3", "4", "5")}
+    assert {numeric_choices(q, "2", COUNT).index("2") for q in range(50)} == {0, 1}
+    assert {numeric_choices(q, "2", COUNT)[:2] for q in range(50)} == {("1", "2"), ("2", "3")}
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", COUNT), ("0", CM), ("0.0", METRES)])

@@ -20,7 +20,7 @@ class ObjectSize(ArrayTask[ScanView]):
     template = "vsi/object_size_estimation"
     roles = ("category",)
     slots = ("unique",)
-    form: Number = Number(decimals=0, unit="cm", lower=0.4, upper=1.8)
+    form: Number = Number(decimals=0, unit="cm", usual=140.0, slopes=(2, 4))  # 390 objects of 122 scenes
 
     def operands(self, view: ScanView) -> IntArray:
         """Every unique category, (n, 1)."""
