@@ -141,7 +141,7 @@ def _case(row: Mapping[str, Any]) -> str:
 
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:
-    """Share of the published questions that the candidates contain, and every miss."""
+    """Every miss, then the share of the published questions that the candidates contain."""
     headers = ("published", "not in metadata", "contained", "share of the rest", "contradicted")
     table = Table(
         "question type", *headers, title=f"Published questions among the candidates, {title}", title_justify="left"
@@ -158,10 +158,10 @@ def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title
             table.add_section()
         share = f"{contained / (n - missing):.1%}" if n > missing else ""
         table.add_row(name, str(n), str(missing or ""), str(contained), share, str(wrong or ""))
-    console.print(table)
     for miss in misses:
         reason = miss.rejection
         limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
         question = miss.question
         line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
         console.print(line, highlight=False, soft_wrap=True, markup=False)
+    console.print(table)

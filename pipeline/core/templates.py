@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from pipeline.core.errors import TemplateError
+from pipeline.core.nouns import DEPENDENT, Noun
 
 TEMPLATES_DIR: Final = Path(__file__).resolve().parents[2] / "templates"
 LIST_SEPARATOR: Final = ", "
@@ -25,15 +26,30 @@ Operands = dict[str, str | tuple[str, ...]]
 
 
 class Template(BaseModel):
-    """One wording. ``text`` has named fields; fields in ``lists`` hold several names joined by ", "."""
+    """One question's wording.
+
+    Attributes:
+        text: with named fields. Where the question is a published one, its wording to the letter.
+        mended: the same question in words of our own, for builds that need not repeat a published wording. Words that
+            follow a name are fields too (`nouns.Noun`): ``{asked.be} the {asked} to my left``.
+        lists: fields that hold several names joined by ", ".
+        also_parsed: further wordings of published files.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     version: int
     text: str
+    mended: str | None = None
     lists: tuple[str, ...] = ()
     also_parsed: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _same_fields(self) -> Template:
+        if self.mended is not None and set(_fields(self.mended)) != set(self.fields):
+            raise ValueError(f"mended has the fields {_fields(self.mended)}, text has {self.fields}")
+        return self
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -50,12 +66,15 @@ class Template(BaseModel):
         """SHA-256 of everything that the template says."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
-    def render(self, operands: Operands) -> str:
-        """The question text. Raises TemplateError where the fields differ or parsing would not give them back."""
+    def render(self, operands: Operands, *, mended: bool = False) -> str:
+        """The question text as published, or in the mended wording where there is one.
+
+        Raises TemplateError where the fields differ or parsing would not give them back.
+        """
         if set(operands) != set(self.fields):
             raise TemplateError(f"template {self.id} has fields {self.fields}, got {tuple(operands)}")
-        joined = {k: v if isinstance(v, str) else LIST_SEPARATOR.join(v) for k, v in operands.items()}
-        text = self.text.format_map(joined)
+        joined = {k: Noun(v if isinstance(v, str) else LIST_SEPARATOR.join(v)) for k, v in operands.items()}
+        text = (self.mended if mended and self.mended is not None else self.text).format_map(joined)
         if self.parse(text) != operands:
             raise TemplateError(f"template {self.id}: {joined} would make a question that reads in two ways")
         return text
@@ -63,7 +82,7 @@ class Template(BaseModel):
     def parse(self, text: str) -> Operands | None:
         """The operands of a question text, or None if it is not of this template or reads in two ways."""
         flat = " ".join(text.split())
-        for wording in (self.text, *self.also_parsed):
+        for wording in (self.text, *([self.mended] if self.mended else []), *self.also_parsed):
             shortest, longest = (re.fullmatch(p, flat) for p in _patterns(wording))
             if shortest and longest:
                 if shortest.groupdict() != longest.groupdict():
@@ -87,7 +106,7 @@ def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
 
 @cache
 def _fields(text: str) -> tuple[str, ...]:
-    names = (name for _, name, _, _ in string.Formatter().parse(text) if name)
+    names = (name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(text) if name)
     return tuple(dict.fromkeys(names))
 
 
@@ -100,7 +119,9 @@ def _patterns(wording: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         pattern = ""
         for literal, name, _, _ in string.Formatter().parse(wording):
             pattern += r"\s+".join(map(re.escape, re.split(r"\s+", literal)))
-            if name:
+            if name and "." in name:
+                pattern += DEPENDENT[name.partition(".")[2]]
+            elif name:
                 pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.{repeat})"
                 seen.add(name)
         patterns.append(re.compile(pattern))

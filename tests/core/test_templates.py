@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import TemplateError
+from pipeline.core.nouns import Noun
 from pipeline.core.templates import Operands, Template, load_template
 from pipeline.questions.published import Published
 from tests.conftest import METADATA_TASKS
@@ -231,3 +234,39 @@ def test_a_broken_template_is_named(tmp_path: Path, content: str | None) -> None
         (tmp_path / "t.yaml").write_text(content)
     with pytest.raises(TemplateError, match=r"t\.yaml"):
         load_template("t", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "be"),
+    [
+        ("chair", "is"),
+        ("headphones", "are"),
+        ("shoes", "are"),
+        ("glass", "is"),
+        ("cactus", "is"),
+        ("gas", "is"),
+        ("computer mice", "are"),
+        ("stack of chairs", "is"),
+        ("curtains of the bed", "are"),
+        ("TV", "is"),
+    ],
+)
+def test_verbs_follow_the_number_of_a_name(name: str, be: str) -> None:
+    assert Noun(name).be == be
+    assert Noun(name).s == ("(s)" if be == "is" else "")
+
+
+@pytest.mark.parametrize("task", METADATA_TASKS)
+@pytest.mark.parametrize("name", ["chair", "headphones", "shoes", "shoe"])
+def test_mended_wording_reads_back(task: str, name: str) -> None:
+    template = template_of(task)
+    operands: Operands = {f: (name, "sofa") if f in template.lists else name for f in template.fields}
+    text = template.render(operands, mended=True)
+    assert template.parse(text) == operands
+    assert "this room" not in text
+    assert not re.search(r"is the (headphones|shoes)\b|s\(s\)", text)
+
+
+def test_a_mended_wording_has_the_fields_of_the_published_one() -> None:
+    with pytest.raises(ValidationError, match="mended has the fields"):
+        Template(id="a.b", version=1, text="Is the {one} red?", mended="Is the {other} red?")

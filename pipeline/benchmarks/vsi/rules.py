@@ -18,6 +18,8 @@ class Rules(IndoorRules):
 
     first_gap_min_s: float = Field(default=1.0, description="appearance order: between any two first times")
     turn_margin_min_deg: float = Field(default=10.0, description="routes: from 30 and 135 degrees of turn")
+    turn_reading_deg: float = Field(description="routes: closer to 135 degrees, neither reading of a turn is wrong")
+    back_turns_max: int = Field(default=1, ge=0, description="routes: no released option turns back twice")
     leg_min_m: float = Field(default=0.5, description="routes: shortest way between two turns")
     body_radius_m: float = Field(default=0.2, description="routes: what passes between the objects")
     min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
@@ -50,6 +52,7 @@ OFFICIAL: Final = Rules(
     horizontal_min_m=1e-6,  # only where there is no direction at all
     hard_margin_two_sided=False,
     hold_around=False,  # from the centre of the box, wherever that is
+    turn_reading_deg=0.0,
 )
 STRICT: Final = Rules(
     distance="exact",
@@ -60,6 +63,7 @@ STRICT: Final = Rules(
     horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
     hard_margin_two_sided=True,
     hold_around=True,
+    turn_reading_deg=15.0,  # ours: as far as two people's straight lines from one object to the next differ
 )
 ScanView = IndoorView[Rules]  # as the tasks see a scan
 PROFILES: Final[dict[str, Rules]] = {"strict": STRICT, "official": OFFICIAL}  # the first is the default

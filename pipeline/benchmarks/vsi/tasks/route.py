@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import re
+from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from pipeline.benchmarks.vsi.rules import ScanView
+from pipeline.benchmarks.vsi.tasks import route_steps
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import leftward_deg
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
 from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
-from pipeline.questions.rules import Check, Fact, check
+from pipeline.questions.cases import WRONG_MIN
+from pipeline.questions.rules import Check, Fact, check, lists
 from pipeline.worlds.indoor.facts import Route
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
 TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
-BLANK: Final = "[please fill in]"
-FORWARD: Final = "Go forward until the "
+LEFT, RIGHT, BACK = range(len(TURNS))
+FEW: Final = "too_few_options"
+OFFERED_TURNS_MAX: Final = 5  # of a route that is to get options; longer ones are audited only
 TOUCH_M: Final = 1e-6
 _CHUNK: Final = 4096  # routes at a time; bounds memory
-_STEP: Final = re.compile(r"(?:^|\s+)\d+\.\s+")
 
 
 class Walk(NamedTuple):
@@ -46,6 +48,9 @@ class RoutePlanning(ArrayTask[ScanView]):
     the way must be on the floor; the object that one stands at may be brushed past. A turn is straight within 30°,
     left or right up to 135°, then back (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five
     movements.
+
+    Offered are other turns as many, none of which anybody could read into the way: where a turn is close to 135°,
+    neither what it would be beyond. Nobody turns back twice, so that is no option, and no such route is asked.
     """
 
     name = "route_planning"
@@ -77,8 +82,11 @@ class RoutePlanning(ArrayTask[ScanView]):
         return found[np.sort(first)]
 
     def _one_further(self, view: ScanView, short: IntArray, unique: IntArray) -> IntArray:
-        """Continuations of the routes that can be walked; a rejected route stands for all that begin with it."""
-        checks = self.answer(view, short).checks
+        """Continuations of the routes that can be walked; a rejected route stands for all that begin with it.
+
+        But for one that has too few options: a longer one has more.
+        """
+        checks = [own for own in self.answer(view, short).checks if own.reason != FEW]
         sound = short[np.logical_and.reduce([rule.ok for rule in checks])] if len(short) else short
         longer = np.repeat(sound, len(unique), axis=0)
         further = np.tile(unique, len(sound))
@@ -97,7 +105,8 @@ class RoutePlanning(ArrayTask[ScanView]):
         rules, names, rows = view.rules, view.categories, np.arange(len(operands))
         spare = np.where(np.isnan(length), np.inf, free - length)
         worst = spare.argmin(1)
-        truth = _turn_names(turns)
+        truth, wrong = _turn_names(turns), _wrong(turns, rules.turn_reading_deg, rules.back_turns_max)
+        enough = WRONG_MIN if wrong is None else wrong.sum(1)
         bottom = footprints(view.boxes, rules.body_radius_m).bottom_m[view.first[operands]]
         highest = np.where(operands >= 0, bottom, 0.0).max(1)
         return Answers(
@@ -111,6 +120,8 @@ class RoutePlanning(ArrayTask[ScanView]):
                 check("leaves_the_floor", -_least(-off), "<=", 0.0, "m"),
                 check("goes_straight_on", _least(size), ">=", STRAIGHT_BELOW_DEG, "deg"),
                 check("near_turn_boundary", _least(margin), ">=", rules.turn_margin_min_deg, "deg"),
+                check("turns_back_twice", (size >= BACK_FROM_DEG).sum(1), "<=", rules.back_turns_max, "turns"),
+                check(FEW, np.broadcast_to(enough, len(operands)), ">=", WRONG_MIN, "wrong options"),
                 check("written_route_disagrees", self._agreement(view, operands, truth), ">=", 1.0, "agreement"),
             ),
             facts=tuple(
@@ -122,30 +133,18 @@ class RoutePlanning(ArrayTask[ScanView]):
                 )
             ),
             flags=np.where(self._is_written(view, operands), WRITTEN, "").astype(object),
+            wrong=None if wrong is None else lists(_sequences(turns.shape[1])[1][np.nonzero(wrong)[1]], wrong.sum(1)),
         )
-
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """Every sequence of as many turns."""
-        return tuple(LIST_SEPARATOR.join(turns) for turns in product(TURNS, repeat=truth.count(LIST_SEPARATOR) + 1))
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The way as numbered steps, with a blank for every turn."""
         start, facing, *passed = operands
-        steps = [step for name in passed for step in (BLANK, FORWARD + name)]
-        if passed[0] == facing:
-            steps = steps[1:]
-        numbered = " ".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
-        return {"start": start, "facing": facing, "destination": passed[-1], "steps": numbered}
+        steps = route_steps.written(facing, tuple(passed))
+        return {"start": start, "facing": facing, "destination": passed[-1], "steps": steps}
 
     def canonical(self, fields: Operands) -> tuple[str, ...] | None:
-        """The objects of the steps; None where the steps are not of this form."""
-        start, facing, destination = (str(fields[key]) for key in ("start", "facing", "destination"))
-        steps = [step.strip(" .") for step in _STEP.split(str(fields["steps"])) if step.strip()]
-        passed = [step.removeprefix(FORWARD) for step in steps if step.startswith(FORWARD)]
-        if not passed or passed[-1] != destination:
-            return None
-        operands = (start, facing, *passed)
-        return operands if self.fields(operands, None)["steps"] == str(fields["steps"]).strip() else None
+        """The objects of the steps, also of routes that people worded (`route_steps.read`)."""
+        return route_steps.read(fields)
 
     def _walk(self, view: ScanView, operands: IntArray) -> Walk:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
@@ -218,6 +217,33 @@ def _turn_names(turns: FloatArray) -> StrArray:
         separator = np.where(truth == "", "", LIST_SEPARATOR).astype(object)
         truth = np.where(np.isnan(turn), truth, truth + separator + name)
     return truth
+
+
+def _wrong(turns: FloatArray, reading_deg: float, back_max: int) -> BoolArray | None:
+    """Which of `_sequences` are wrong options of each route (n, legs), (n, u); None for routes too long for options.
+
+    A turn within ``reading_deg`` of 135° may be read as "back" or as the turn to its side: neither is wrong.
+    """
+    if turns.shape[1] > OFFERED_TURNS_MAX:
+        return None
+    side, size = np.where(turns > 0, LEFT, RIGHT), np.abs(turns)
+    said = np.where(np.isnan(turns), -1, np.where(size >= BACK_FROM_DEG, BACK, side))
+    close = np.abs(size - BACK_FROM_DEG) < reading_deg
+    read = np.where(close, np.where(said == BACK, side, BACK), said)
+    order = np.isnan(turns).argsort(axis=1, kind="stable")  # a route that begins straight on has no first turn
+    said, read = (np.take_along_axis(numbers, order, 1)[:, None] for numbers in (said, read))
+    offered = _sequences(turns.shape[1])[0]
+    as_long = ((offered >= 0) == (said >= 0)).all(2)
+    right = ((offered == said) | (offered == read)).all(2)
+    return np.asarray(as_long & ~right & ((offered == BACK).sum(1) <= back_max))
+
+
+@cache
+def _sequences(legs: int) -> tuple[IntArray, StrArray]:
+    """All sequences of one to ``legs`` turns: numbers in `TURNS` (u, legs), filled up with -1, and in words (u,)."""
+    rows = [turns for n in range(1, legs + 1) for turns in product(range(len(TURNS)), repeat=n)]
+    numbers = np.array([(*row, *(-1,) * (legs - len(row))) for row in rows], dtype=np.intp).reshape(-1, legs)
+    return numbers, np.array([LIST_SEPARATOR.join(TURNS[turn] for turn in row) for row in rows], dtype=object)
 
 
 def _unit(vector: FloatArray) -> FloatArray:

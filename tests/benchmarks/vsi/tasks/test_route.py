@@ -9,10 +9,13 @@ import pytest
 import shapely
 import shapely.affinity
 
-from pipeline.benchmarks.vsi.rules import STRICT
+from pipeline.benchmarks.vsi.audit import operands_of
+from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
+from pipeline.core.templates import Operands
 from pipeline.questions.arrays import WRITTEN
+from pipeline.questions.published import Published
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Route
 from pipeline.worlds.indoor.view import IndoorView
@@ -77,7 +80,9 @@ def test_straight_on_is_no_turn() -> None:
         (28.0, "goes_straight_on"),
         (39.0, "near_turn_boundary"),
         (41.0, None),
-        (124.0, None),
+        (119.0, None),
+        (121.0, "too_few_options"),  # "back" is no wrong option so close to 135
+        (124.0, "too_few_options"),
         (126.0, "near_turn_boundary"),
     ],
 )
@@ -123,6 +128,94 @@ def test_text_and_operands_are_inverse() -> None:
     steps = "1. [please fill in] 2. Go forward until the sink 3. [please fill in] 4. Go forward until the gas stove"
     assert TASK.canonical(released | {"steps": steps}) == ("oven", "dining table", "sink", "gas stove")
     assert TASK.canonical(released | {"steps": "1. Fly until the sink"}) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "facing", "destination", "steps", "operands"),
+    [
+        # As people worded the released ones, faults included.
+        ("sofa", "tv", "TV", "1. Go forward until the TV.", ("sofa", "tv", "tv")),
+        (
+            "bed",
+            "tv",
+            "toilet",
+            "1. Go forward until the TV 2. [Please fill in]. 3. Go forward until a shower 4. [please fill in] "
+            "5. Go forward untli the toilet.",
+            ("bed", "tv", "tv", "shower", "toilet"),
+        ),
+        # Straight on, and something else than the faced is met first.
+        (
+            "door",
+            "bed",
+            "table",
+            "1. Go forward until the dresser 2. [please fill in] 3. Go forward until the table",
+            ("door", "dresser", "dresser", "table"),
+        ),
+        # A turn at the very end.
+        (
+            "the blackboard",
+            "door",
+            "door",
+            "1. [please fill in] 2. Go forward passing the bed 3. [please fill in]",
+            ("blackboard", "door", "bed", "door"),
+        ),
+        ("sofa", "tv", "bed", "1. [please fill in] 2. [please fill in] 3. Go forward until the bed", None),
+        ("sofa", "tv", "bed", "1. Go forward until the tv 2. Go forward until the bed", None),
+        ("sofa", "tv", "bed", "1. [please fill in] 2. Fly to the bed", None),
+    ],
+)
+def test_routes_in_other_words_are_read(
+    start: str, facing: str, destination: str, steps: str, operands: tuple[str, ...] | None
+) -> None:
+    fields: Operands = {"start": start, "facing": facing, "destination": destination, "steps": steps}
+    assert TASK.canonical(fields) == operands
+
+
+@pytest.mark.real_data
+def test_every_released_route_is_read(real_questions: list[Published]) -> None:
+    """83 of these scenes; 61 were of no recognised wording before."""
+    routes = [question for question in real_questions if question.question_type == TASK.name]
+    assert len(routes) == 83
+    for question in routes:
+        operands = operands_of(question)
+        assert operands is not None, question.question
+        blanks = question.question.lower().count("[please fill in]") - 1  # one is in the note
+        assert len(operands) - 2 in {blanks, blanks + 1}
+        assert all(name == name.strip() for name in operands)
+
+
+def offered(bearing_deg: float, rules: Rules = STRICT) -> set[str]:
+    """Wrong options of a route that goes straight on to the faced object, and from there on at a bearing."""
+    a = math.radians(bearing_deg)
+    objects: list[Placed] = [
+        ("start", (0, 0, 0.5), (0.2, 0.2, 1), 0),
+        ("faced", (0, -2, 0.5), (0.2, 0.2, 1), 0),
+        ("side", (2.0, 0.3, 0.5), (0.2, 0.2, 1), 0),
+    ]
+    # From beside the start (0, -0.3), facing south: the target first, then a clear right angle.
+    stand = np.array([0.0, -0.3])
+    target = stand + 2 * np.array([math.sin(a), -math.cos(a)])
+    objects.append(("target", (float(target[0]), float(target[1]), 0.5), (0.1, 0.1, 1), 0))
+    view = IndoorView(on_floor(make_scene(objects, area=64)), rules)
+    row = np.array([[view.index[n] for n in ("start", "faced", "target", "side")] + [-1]])
+    answers = TASK.answer(view, row)
+    assert answers.wrong is not None
+    return {str(answers.truth[0]), *answers.wrong[0].as_py()} - {str(answers.truth[0])}
+
+
+def test_no_option_is_the_other_reading_of_a_turn() -> None:
+    """At 124 degrees one may say back, at 110 not; in neither case are two turns back offered."""
+    close, clear = offered(124.0), offered(110.0)
+    second = {"Turn Left", "Turn Right", "Turn Back"}
+    assert all(len(option.split(", ")) == 2 for option in close | clear)
+    assert not any(option.startswith("Turn Back") and option in close - clear for option in close)
+    assert len(clear) == 7  # nine sequences but the truth and two turns back
+    assert len(close) == 6
+    assert len({option.split(", ")[1] for option in clear} & second) == 3
+    assert "Turn Back, Turn Back" not in close | clear
+    assert offered(124.0, PROFILES["official"].model_copy(update={"distance": "exact"})) == offered(124.0) | (
+        clear - close
+    )
 
 
 def test_written_routes_go_first_and_are_checked() -> None:
