@@ -111,6 +111,7 @@ class Benchmark(Generic[V, R]):
         author: who writes questions that facts cannot answer.
         audit: how its published questions are answered again.
         shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
+        released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Benchmark(Generic[V, R]):
     author: Author[V] | None = None
     audit: Audit | None = None
     shares: Mapping[str, int] = field(default_factory=dict)
+    released: str | None = None
 
     @property
     def rules(self) -> type[R]:

@@ -14,9 +14,11 @@ from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
+from pipeline.questions.spreading import SHARED_MAX, Offered, spread
 from pipeline.questions.task import Number, Task
 
 OVER_CAP: Final = "over_cap"
+SHARES: Final = "shares_objects"
 
 
 def caps_of(tasks: Iterable[str], cap: int, shares: Mapping[str, int]) -> dict[str, int]:
@@ -32,27 +34,69 @@ def caps_of(tasks: Iterable[str], cap: int, shares: Mapping[str, int]) -> dict[s
 
 
 def select(
-    candidates: pa.Table, tasks: Mapping[str, Task[Any]], cap: int, shares: Mapping[str, int] | None = None
+    candidates: pa.Table,
+    tasks: Mapping[str, Task[Any]],
+    cap: int,
+    shares: Mapping[str, int] | None = None,
+    *,
+    as_released: bool = False,
 ) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
-    written by people go before all others.
+    written by people go before all others. Candidates of tasks with a kin are spread over what they name instead
+    (`spreading.spread`), where one new candidate may displace several.
+
+    Args:
+        candidates: of all tasks (`tables.CANDIDATES`).
+        tasks: by name.
+        cap: most questions of a task.
+        shares: see `caps_of`.
+        as_released: repeats a released benchmark: its wording, and no spreading.
     """
     frame = candidates.select(["id", "task", "answer", "reason"]).to_pandas()
     frame["found"] = ~_written(candidates)
     asked = frame[frame["reason"].isna()].sort_values(["found", "id"])
     asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
+    caps = caps_of(tasks, cap, shares or {})
+    asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
-    asked["place"] = asked.groupby("task", sort=False).cumcount() + 1
-    asked["cap"] = asked["task"].map(caps_of(tasks, cap, shares or {})).astype("int64")
+    apart = asked["shared"] <= SHARED_MAX
+    asked["place"] = asked[apart].groupby("task", sort=False).cumcount() + 1
+    asked["cap"] = asked["task"].map(caps).astype("int64")
     kept = asked[asked["place"] <= asked["cap"]].sort_values(["task", "id"])
-    over = asked[asked["place"] > asked["cap"]]
-    questions = _questions(candidates.take(pa.array(kept.index)), tasks)
-    return pa.concat_tables([questions, _rejections(candidates, over)], promote_options="default").select(
-        SELECTED.names
-    )
+    questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
+    rejected = [
+        candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names),
+        _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
+        _refused(candidates, asked[~apart].assign(limit=SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
+    ]
+    ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
+    return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
+
+
+def _spread(
+    asked: pd.DataFrame, candidates: pa.Table, tasks: Mapping[str, Task[Any]], caps: Mapping[str, int]
+) -> tuple[pd.Series[int], pd.Series[int]]:
+    """Turn, and most things shared with one question that is asked, of each askable candidate.
+
+    Of a kin's candidates those that are chosen have the first turns, the others the last one.
+    """
+    turn, shared = asked["turn"].copy(), pd.Series(0, index=asked.index)
+    kins = asked["task"].map({name: task.kin for name, task in tasks.items()})
+    for _, members in asked[kins.notna()].groupby(kins):
+        rows = members.sort_values("id")
+        named = candidates["operands"].combine_chunks().take(pa.array(rows.index))
+        things = np.unique(named.flatten().to_numpy(zero_copy_only=False), return_inverse=True)[1]
+        names, task = np.unique(rows["task"].to_numpy(str), return_inverse=True)
+        answer = np.unique(rows["answer"].to_numpy(str), return_inverse=True)[1]
+        offered = Offered(task, answer, things.reshape(len(rows), -1))
+        found = spread(offered, [caps[name] for name in names.tolist()])
+        turn[rows.index] = len(rows)
+        turn[rows.index[found.chosen]] = range(len(found.chosen))
+        shared[rows.index] = found.shared
+    return turn, shared
 
 
 def _written(candidates: pa.Table) -> np.ndarray:
@@ -64,21 +108,22 @@ def _written(candidates: pa.Table) -> np.ndarray:
     return written
 
 
-def _rejections(candidates: pa.Table, over: pd.DataFrame) -> pa.Table:
-    displaced = candidates.take(pa.array(over.index)).select(REJECTIONS.names)
-    n = len(over)
-    for name, column in (
-        ("reason", pa.repeat(OVER_CAP, n)),
-        ("measured", pa.array(over["place"].to_numpy(float), pa.float64())),
-        ("limit", pa.array(over["cap"].to_numpy(float), pa.float64())),
-        ("unit", pa.repeat("place", n)),
+def _refused(candidates: pa.Table, rows: pd.DataFrame, reason: str, columns: tuple[str, str], unit: str) -> pa.Table:
+    """Askable candidates that are not asked, with the columns that hold what was measured and its limit."""
+    refused = candidates.take(pa.array(rows.index)).select(REJECTIONS.names)
+    n = len(rows)
+    measured, limit = (pa.array(rows[column].to_numpy(float), pa.float64()) for column in columns)
+    for name, values in (
+        ("reason", pa.repeat(reason, n)),
+        ("measured", measured),
+        ("limit", limit),
+        ("unit", pa.repeat(unit, n)),
     ):
-        displaced = displaced.set_column(REJECTIONS.get_field_index(name), REJECTIONS.field(name), column)
-    refused = candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names)
-    return pa.concat_tables([refused, displaced]).sort_by([("task", "ascending"), ("id", "ascending")])
+        refused = refused.set_column(REJECTIONS.get_field_index(name), REJECTIONS.field(name), values)
+    return refused
 
 
-def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]]) -> pa.Table:
+def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
     by_task: dict[str, list[dict[str, Any]]] = {}
@@ -89,7 +134,7 @@ def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]]) -> pa.Table:
         offered = [_offer(row, task) for row in group]
         positions = balanced_letters(str(group[0]["scene"]), name, list(map(len, offered)))
         for row, options, position in zip(group, offered, positions, strict=True):
-            rows.append(_question(row, task, options, position))
+            rows.append(_question(row, task, options, position, as_released=as_released))
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
@@ -102,18 +147,21 @@ def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
     return draw_options(row["id"], row["answer"], labels, task.form.most)
 
 
-def _question(row: dict[str, Any], task: Task[Any], offered: tuple[str, ...], position: int) -> dict[str, Any]:
+def _question(
+    row: dict[str, Any], task: Task[Any], offered: tuple[str, ...], position: int, *, as_released: bool
+) -> dict[str, Any]:
     template = load_template(task.template)
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
     letter, numeric = LETTERS[position], isinstance(task.form, Number)
+    fields = task.fields(operands, None if numeric else ordered)
     common = {k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "flags")}
     return common | {
         "task_version": task.version,
         "template": template.id,
         "template_version": template.version,
         "operands": operands,
-        "text": row["wording"] or template.render(task.fields(operands, None if numeric else ordered)),
+        "text": row["wording"] or template.render(fields, mended=not as_released),
         "options": None if numeric else lettered(ordered),
         "ground_truth": row["answer"] if numeric else letter,
         "choices": lettered(ordered) if numeric else None,

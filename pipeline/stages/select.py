@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def run(given: Given) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     tasks = BENCHMARKS[given.settings["benchmark"]].by_name()
-    cap, shares = given.settings["per_scene_and_task"], given.settings["shares"]
-    return table_bytes(select(read_table(given.needed("author")), tasks, cap, shares))
+    own = {name: given.settings[name] for name in ("shares", "as_released")}
+    return table_bytes(select(read_table(given.needed("author")), tasks, given.settings["per_scene_and_task"], **own))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """The caps, the shares of the tasks and the wording."""
-    shares = dict(config.of_benchmark().shares)
-    return config.select.model_dump() | {"benchmark": config.benchmark, "shares": shares, "templates": wordings(config)}
+    """The caps, the shares of the tasks, the wording, and whether all that repeats a released benchmark."""
+    benchmark = config.of_benchmark()
+    own = {"benchmark": config.benchmark, "shares": dict(benchmark.shares), "templates": wordings(config)}
+    return config.select.model_dump() | own | {"as_released": config.generate.profile == benchmark.released}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

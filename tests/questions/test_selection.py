@@ -16,10 +16,10 @@ from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.selection import OVER_CAP, select
+from pipeline.questions.selection import OVER_CAP, SHARES, select
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.view import IndoorView
-from tests.conftest import METADATA_TASKS, make_scene, random_objects
+from tests.conftest import DIRECTIONS, METADATA_TASKS, make_scene, random_objects
 from tests.tables import candidates
 
 MEDIUM = "object_rel_direction_medium"
@@ -40,7 +40,8 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def chosen(given_entries: dict[int, str], cap: int = CAP) -> dict[int, str]:
-    asked = asked_in(select(table([row(*e) for e in given_entries.items()]), TASKS, cap))
+    """As a released benchmark is selected: without spreading."""
+    asked = asked_in(select(table([row(*e) for e in given_entries.items()]), TASKS, cap, as_released=True))
     return dict(zip(asked["id"].to_pylist(), asked["answer"].to_pylist(), strict=True))
 
 
@@ -88,15 +89,16 @@ def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
     """Of one task as many are displaced as get in; a task without new candidates keeps its questions."""
     full = of_random_scene(seed)
     dropped = full.filter(pa.array([r["task"] != MEDIUM or r["id"] % 7 > 0 for r in full.to_pylist()]))
-    before, after = (asked_in(select(t, TASKS, CAP)).to_pylist() for t in (dropped, full))
-    assert [r for r in before if r["task"] != MEDIUM] == [r for r in after if r["task"] != MEDIUM]
+    for as_released, others in ((True, {MEDIUM}), (False, set(DIRECTIONS))):  # spread, a kin is chosen together
+        before, after = (asked_in(select(t, TASKS, CAP, as_released=as_released)).to_pylist() for t in (dropped, full))
+        assert [r for r in before if r["task"] not in others] == [r for r in after if r["task"] not in others]
 
 
 @pytest.mark.slow
 @some
 @given(entries, st.integers(1, 12))
 def test_what_the_cap_displaced_carries_its_place(offered: dict[int, str], cap: int) -> None:
-    selected = select(table([row(*e) for e in offered.items()]), TASKS, cap)
+    selected = select(table([row(*e) for e in offered.items()]), TASKS, cap, as_released=True)
     displaced = rejected_in(selected).to_pylist()
     assert all((r["reason"], r["limit"], r["unit"]) == (OVER_CAP, cap, "place") for r in displaced)
     assert sorted(r["measured"] for r in displaced) == list(range(cap + 1, len(offered) + 1))
@@ -117,21 +119,27 @@ def test_row_order_of_the_candidates_means_nothing(seed: int, profile: str) -> N
 
 @pytest.mark.slow
 @few
-@given(st.integers(0, 2**32 - 1), st.integers(1, 8))
-def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.booleans())
+def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int, as_released: bool) -> None:
     rows = of_random_scene(seed)
-    selected = select(rows, TASKS, cap)
+    selected = select(rows, TASKS, cap, as_released=as_released)
     assert sorted(selected["id"].to_pylist()) == sorted(rows["id"].to_pylist())
     refused = {r["id"]: r for r in rows.to_pylist() if r["reason"]}
     asked, rejected = asked_in(selected).to_pylist(), rejected_in(selected).to_pylist()
     assert not refused.keys() & {q["id"] for q in asked}
     for r in rejected:
-        if r["reason"] != OVER_CAP:
+        if r["reason"] == SHARES:
+            assert (r["measured"], r["limit"], r["unit"]) >= (3, 2, "objects")
+        elif r["reason"] != OVER_CAP:
             before = refused[r["id"]]
             assert all(r[key] == before[key] for key in ("role", "operands", "reason", "measured", "limit", "unit"))
     per_task = Counter(q["task"] for q in asked)
     could = Counter(r["task"] for r in rows.to_pylist() if r["reason"] is None)
-    assert per_task == {task: min(cap, n) for task, n in could.items()}
+    spread_out = {task for task in could if TASKS[task].kin and not as_released}
+    assert {t: n for t, n in per_task.items() if t not in spread_out} == {
+        task: min(cap, n) for task, n in could.items() if task not in spread_out
+    }
+    assert all(per_task[task] <= cap for task in spread_out)
     keys = [(q["task"], q["id"]) for q in asked]
     assert keys == sorted(keys)
 
@@ -174,6 +182,15 @@ def test_letters_of_a_task_are_balanced(seed: int) -> None:
         options = len(mine[0]["options"] or mine[0]["choices"]) if mine else 1
         counts = [letters[letter] for letter in LETTERS[:options]]
         assert max(counts) - min(counts) <= 1
+
+
+def test_ours_is_worded_anew_and_a_release_is_not() -> None:
+    """The verb follows the noun in our wording, and stays as published in the other."""
+    rows = table([row(123, "left", operands=["door", "sofa", "headphones"])])
+    (ours,), (released,) = (asked_in(select(rows, TASKS, CAP, as_released=n)).to_pylist() for n in (False, True))
+    assert ours["text"].startswith("If I am standing by the door and facing the sofa, are the headphones to my left,")
+    assert released["text"].startswith("If I am standing by the door and facing the sofa, is the headphones to my")
+    assert ours | {"text": ""} == released | {"text": ""}
 
 
 def test_golden_question() -> None:

@@ -28,4 +28,5 @@ VSI: Final = Benchmark[ScanView, Rules](
         cover=coverage,
         tolerances={"object_abs_distance": (0.1, "m")},
     ),
+    released="official",
 )

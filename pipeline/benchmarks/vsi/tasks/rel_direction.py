@@ -55,6 +55,7 @@ class RelDirection(ArrayTask[ScanView]):
     stands in the centre of a bed: `strict` asks only what has the same answer from every place beside the object.
     """
 
+    kin = "direction"  # of all three levels
     roles = ("standing", "facing", "asked")
     slots = ("unique", "unique", "unique")
 

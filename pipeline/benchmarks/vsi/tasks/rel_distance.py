@@ -23,6 +23,7 @@ class RelDistance(ArrayTask[ScanView]):
 
     name = "object_rel_distance"
     template = "vsi/object_rel_distance"
+    kin = "nearest"
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices
