@@ -95,6 +95,8 @@ def _show_release(released: Released) -> None:
 
 def _show_blind(rows: Sequence[WithoutVideo]) -> None:
     """What answering without the video earns before and after what was removed for it, and who had a vote."""
+    from pipeline.blind.guesses import GUESSES, best_guess
+
     if not rows:
         return
     table = Table(
@@ -102,13 +104,15 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
     )
     table.add_column("task", no_wrap=True)
     attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
-    for name in ("n", "chance", *attackers, "debiased n", "best there"):
+    attackers = [name for name in attackers if name not in GUESSES]
+    for name in ("n", "chance", *attackers, "best of the others", "debiased n", "best there"):
         table.add_column(name, justify="right")
     for row in rows:
         after = row.released
         cells = [_change(row.asked.n, after.n if after else None, "d")]
         cells.append(_change(row.asked.chance, after.chance if after else None))
         cells += [_change(row.asked.earned.get(a), after.earned.get(a) if after else None) for a in attackers]
+        cells.append(best_guess((after or row.asked).earned))
         left = row.debiased
         cells += ["", ""] if left is None else [str(left.n), f"{max(left.earned.values()):.2f} ({left.chance:.2f})"]
         table.add_row(row.task, *cells)

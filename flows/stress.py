@@ -126,15 +126,17 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
 
 def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
-    from pipeline.blind.summary import ATTACKERS
+    from pipeline.blind.guesses import best_guess
+    from pipeline.blind.summary import SHOWN
 
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
     table = _table(f"What guessing without the video earns, {folds}")
-    for name in ("n", "chance", *ATTACKERS, *(["by name, mixed"] if mixed else [])):
+    for name in ("n", "chance", *SHOWN, "best of the others", *(["by name, mixed"] if mixed else [])):
         table.add_column(name, justify="right")
     for task, found in before.items():
-        cells = [_score(found.earned.get(name)) for name in ATTACKERS]
+        cells = [_score(found.earned.get(name)) for name in SHOWN]
         cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
+        cells.append(best_guess(found.earned))
         table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
     table.add_section()
     table.add_row("all", str(sum(found.n for found in before.values())))
@@ -148,15 +150,17 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
 
 def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
     """Per task what pruning left, on folds that it never saw."""
-    from pipeline.blind.summary import ATTACKERS
+    from pipeline.blind.guesses import best_guess
+    from pipeline.blind.summary import SHOWN
 
     table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")
-    for name in ("n", "removed", "left", "chance", *ATTACKERS):
+    for name in ("n", "removed", "left", "chance", *SHOWN, "best of the others"):
         table.add_column(name, justify="right")
     for task, was in before.items():
         now = after[task]
-        cells = [_score(now.earned.get(name)) for name in ATTACKERS]
+        cells = [_score(now.earned.get(name)) for name in SHOWN]
         cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
+        cells.append(best_guess(now.earned))
         gone = was.n - now.n
         share = f"{gone} ({gone / was.n:.0%})" if gone else ""
         table.add_row(task, str(was.n), share, str(now.n), _score(now.chance), *cells)

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.blind import guesses
 from pipeline.blind.items import Item
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -141,5 +142,10 @@ def _values(items: Sequence[Item]) -> FloatArray:
 
 
 Prior = Callable[[Sequence[Item], IntArray], FloatArray | None]
-PRIORS: Final[dict[str, Prior]] = {"most frequent": most_frequent, "median": task_median, "by name": by_name}
+PRIORS: Final[dict[str, Prior]] = {
+    "most frequent": most_frequent,
+    "median": task_median,
+    "by name": by_name,
+    **guesses.GUESSES,
+}
 CONSTANTS: Final = ("most frequent", "median")  # of them, those that give every number the same answer

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from pipeline.blind.guesses import GUESSES
 from pipeline.blind.items import Item
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.stress_test import Scores, tasks_of
@@ -18,6 +19,7 @@ from pipeline.core.arrays import FloatArray, IntArray
 CHANCE: Final = "chance"
 FOREST: Final = "forest"
 ATTACKERS: Final = (*PRIORS, FOREST)
+SHOWN: Final = tuple(name for name in ATTACKERS if name not in GUESSES)  # in a terminal, beside the best of the others
 
 
 def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:

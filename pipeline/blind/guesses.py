@@ -1,0 +1,182 @@
+"""Guesses from how a question is made, whatever it asks: what of its options, its text or its time tells the answer.
+
+A *trait* is what someone notices of an option without knowing what it means: that it is the longest, that it stands in
+the text, that it is the step of a printed route at the time of the question. How often options of a trait were right in
+the other folds is its worth; so nobody has to say beforehand whether the longest is right or the shortest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from pipeline.blind.items import Item
+from pipeline.core.arrays import FloatArray, IntArray
+
+Trait = Callable[[Item], Sequence[Hashable]]  # of every option of an item
+_KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
+_BINS: Final = 5  # of a scene's time
+_LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
+_CLOCK: Final = re.compile(r"\b(\d{1,3}):([0-5]\d)\b")
+_LIST: Final = re.compile(r"(?:[^.:?]*: )?([^.?:]*; [^.?]*)")
+_ENDING: Final = re.compile(r"(?:ing|es|s|ed)$")
+
+
+def by_length(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By the place that an option has among the others, the longest first."""
+    return _by_trait(items, fold, _length)
+
+
+def by_letter(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By its letter."""
+    return _by_trait(items, fold, _letter)
+
+
+def by_likeness(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By how much it is like the other options: wrong ones are often made from the right one."""
+    return _by_trait(items, fold, _likeness)
+
+
+def by_text(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By how much of it the question says, and whether it follows in a printed list on a step that is no option."""
+    return _by_trait(items, fold, _said)
+
+
+def by_time(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By its words and the fifth of the scene's time in which the question is; None where no text has a time."""
+    last = _last_clocks(items)
+    if not last:
+        return None
+
+    def trait(item: Item) -> Sequence[Hashable]:
+        share = _time_share(item, last)
+        part = -1 if share is None else min(int(share * _BINS), _BINS - 1)
+        return [(part, option) for option in item.options]
+
+    return _by_trait(items, fold, trait)
+
+
+def interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By how far it is from the step of a printed list that the time tells; None where no text has a time."""
+    last = _last_clocks(items)
+    if not last:
+        return None
+
+    def trait(item: Item) -> Sequence[Hashable]:
+        share, steps = _time_share(item, last), _steps(item)
+        if share is None or not steps:
+            return [None] * len(item.options)
+        now = min(int(share * len(steps)), len(steps) - 1)
+        alike = [[_like(option, step) for step in steps] for option in item.options]
+        return [int(np.argmax(found)) - now if max(found) >= _LIKE else None for found in alike]
+
+    return _by_trait(items, fold, trait)
+
+
+def _by_trait(items: Sequence[Item], fold: IntArray, trait: Trait) -> FloatArray | None:
+    """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
+    if not items[0].options:
+        return None
+    traits = [trait(item) for item in items]
+    scores = np.zeros(len(items))
+    for test in range(int(fold.max()) + 1):
+        right, offered = Counter[Hashable](), Counter[Hashable]()
+        for index in np.flatnonzero(fold != test).tolist():
+            offered.update(traits[index])
+            right[traits[index][items[index].right or 0]] += 1
+        chance = sum(right.values()) / max(sum(offered.values()), 1)
+        for index in np.flatnonzero(fold == test).tolist():
+            worth = [round((right[t] + chance) / (offered[t] + 1), 9) for t in traits[index]]
+            best = [place for place, value in enumerate(worth) if value == max(worth)]
+            scores[index] = (items[index].right in best) / len(best)
+    return scores
+
+
+@lru_cache(_KEPT)
+def _length(item: Item) -> tuple[int, ...]:
+    return _ranks([len(option) for option in item.options])
+
+
+def _letter(item: Item) -> Sequence[Hashable]:
+    return range(len(item.options))
+
+
+@lru_cache(_KEPT)
+def _likeness(item: Item) -> tuple[int, ...]:
+    return _ranks([sum(_like(option, other) for other in item.options) for option in item.options])
+
+
+@lru_cache(_KEPT)
+def _said(item: Item) -> tuple[tuple[int, bool], ...]:
+    text = _stems(item.text)
+    said = _ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
+    missing = [after for step, after in pairwise(_steps(item)) if max(_like(o, step) for o in item.options) < _LIKE]
+    follows = [any(_like(option, after) >= _LIKE for after in missing) for option in item.options]
+    return tuple(zip(said, follows, strict=True))
+
+
+def _ranks(values: Sequence[float]) -> tuple[int, ...]:
+    """How many values are greater."""
+    rounded = [round(value, 9) for value in values]
+    return tuple(sum(other > value for other in rounded) for value in rounded)
+
+
+def _steps(item: Item) -> Sequence[str]:
+    """What the text lists with semicolons."""
+    found = _LIST.search(item.text)
+    return found[1].split("; ") if found else ()
+
+
+@lru_cache(_KEPT)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_ENDING.sub("", word) for word in re.findall(r"\w+", text.casefold()))
+
+
+def _like(a: str, b: str) -> float:
+    """Share of the shorter text's words that the other has too."""
+    one, other = _stems(a), _stems(b)
+    return len(one & other) / max(min(len(one), len(other)), 1)
+
+
+def _clock_s(item: Item) -> int | None:
+    """The last time that a text tells, as minutes and seconds."""
+    found = _CLOCK.findall(item.text)
+    return 60 * int(found[-1][0]) + int(found[-1][1]) if found else None
+
+
+def _last_clocks(items: Sequence[Item]) -> dict[str, int]:
+    """The latest time that any question of a group tells."""
+    last: dict[str, int] = {}
+    for item in items:
+        second = _clock_s(item)
+        if second is not None:
+            last[item.group] = max(last.get(item.group, 0), second)
+    return last
+
+
+def _time_share(item: Item, last: dict[str, int]) -> float | None:
+    second = _clock_s(item)
+    return None if second is None else second / max(last[item.group], 1)
+
+
+GUESSES: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
+    "by length": by_length,
+    "by letter": by_letter,
+    "by likeness": by_likeness,
+    "by text": by_text,
+    "by time": by_time,
+    "interpolated": interpolated,
+}
+
+
+def best_guess(earned: Mapping[str, float]) -> str:
+    """The best of these guesses among what attackers earn, in words: "0.420 by text"; "" where there is none."""
+    found = {name: earned[name] for name in GUESSES if name in earned}
+    best = max(found, key=lambda name: found[name], default=None)
+    return "" if best is None else f"{found[best]:.3f} {best}"
