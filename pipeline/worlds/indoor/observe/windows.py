@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.geometry.scans import Frames
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, Rays, is_hidden
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, Rays, is_hidden, rays_along
 
 _CORNERS: Final = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 _NEAR_M: Final = 1e-3  # what is nearer than this to the camera's plane has no sound place in the picture
@@ -115,13 +115,8 @@ def window_rays(frames: Frames, where: Windows) -> tuple[Rays, FloatArray, IntAr
     shrink = np.array(frames.size) / where.image
     pixel = (np.stack([column, row], axis=1) * where.step + where.low[of] + 0.5) * shrink - 0.5
     fx, fy, cx, cy = frames.intrinsics[where.frame].T
-    x, y = (pixel[:, 0] - cx[of]) / fx[of], (pixel[:, 1] - cy[of]) / fy[of]
-    pose = frames.world_T_camera[where.frame]
-    rays = np.empty((len(of), 6), dtype=np.float32)
-    for axis in range(3):
-        rays[:, axis] = pose[of, axis, 3]
-        rays[:, 3 + axis] = x * pose[of, axis, 0] + y * pose[of, axis, 1] + pose[of, axis, 2]
-    return rays, pixel, of
+    local = (pixel[:, 0] - cx[of]) / fx[of], (pixel[:, 1] - cy[of]) / fy[of]
+    return rays_along(local, frames.world_T_camera[where.frame][of]), pixel, of
 
 
 def _chunks(rays: IntArray) -> list[tuple[int, int]]:
