@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.worlds.indoor.observe.pixels import PixelCounts
 from pipeline.worlds.indoor.observe.rays import LabelledMesh
-from pipeline.worlds.indoor.observe.windows import count_pixels_in, windows
+from pipeline.worlds.indoor.observe.windows import Windows, count_pixels_in, windows
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
 _RAYS: Final = 1 << 18  # an eighth of a second
@@ -27,8 +27,7 @@ def first_frames(mesh: LabelledMesh, counts: PixelCounts, min_pixels: int, image
     """First appearances among all frames of the video.
 
     Besides the examined frames, all frames between two of them are looked at where an object may pass the threshold
-    for the first time: up to the first examined frame in which it does, and next to one that shows any of it. What two
-    examined frames do not show at all and what passes the threshold only in between is not found.
+    for the first time: up to the first examined frame in which it does, and where a frame shows any of it.
     """
     passes = counts.pixels >= min_pixels
     if not len(passes):
@@ -36,7 +35,9 @@ def first_frames(mesh: LabelledMesh, counts: PixelCounts, min_pixels: int, image
     appears = passes.any(0)
     row = np.where(appears, passes.argmax(0), 0)
     shows = counts.pixels > 0
-    gap, item = np.nonzero((shows[:-1] | shows[1:]) & (np.arange(1, len(shows))[:, None] <= row))
+    before = np.arange(1, len(shows))[:, None] <= row
+    near = shows[:-1] | shows[1:]
+    gap, item = np.nonzero(before & (near | _glimpses(mesh, counts.frame, before & ~near, image)))
     frame, item = _between(counts.frame, gap, item)
     where = windows(mesh, frame, item, image)
     found = count_pixels_in(mesh, where, min_pixels) >= min_pixels
@@ -51,6 +52,23 @@ def _between(examined: IntArray, gap: IntArray, item: IntArray) -> tuple[IntArra
     of = np.repeat(np.arange(len(gap)), inner)
     offset = np.arange(len(of)) - np.repeat(np.cumsum(inner) - inner, inner)
     return examined[gap[of]] + 1 + offset, item[of]
+
+
+def _glimpses(mesh: LabelledMesh, examined: IntArray, dark: BoolArray, image: tuple[int, int]) -> BoolArray:
+    """In which gaps (G, O) between examined frames, of those given as ``dark``, a frame shows an object for a moment.
+
+    Together the objects get `_RAYS` rays, spread evenly as in `absent`; what is hidden for long behind something and
+    shown for a few frames in few pixels can be missed.
+    """
+    found = np.zeros_like(dark)
+    items = np.flatnonzero(dark.any(0))
+    for item in items:
+        gap = np.flatnonzero(dark[:, item])
+        frame, of = _between(examined, gap, np.full(len(gap), item))
+        where = _thinned(windows(mesh, frame, of, image), _RAYS // len(items))
+        shown = where.frame[count_pixels_in(mesh, where, least=None) > 0]
+        found[np.searchsorted(examined, shown) - 1, item] = True
+    return found
 
 
 def absent(mesh: LabelledMesh, items: IntArray) -> BoolArray:
@@ -68,5 +86,9 @@ def _is_absent(mesh: LabelledMesh, item: int, rays: int) -> bool:
     if len(frame) and np.isnan(mesh.extent[item]).any():
         return False
     where = windows(mesh, frame, np.full(len(frame), item), DELIVERED)
-    share = int(where.size.prod(1).sum()) / rays
-    return not count_pixels_in(mesh, where.thinned(math.ceil(math.sqrt(share)) or 1), least=None).any()
+    return not count_pixels_in(mesh, _thinned(where, rays), least=None).any()
+
+
+def _thinned(where: Windows, rays: int) -> Windows:
+    """Windows with about so many rays, or as they are if they have fewer."""
+    return where.thinned(max(1, math.ceil(math.sqrt(int(where.size.prod(1).sum()) / rays))))

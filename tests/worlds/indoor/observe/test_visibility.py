@@ -262,6 +262,15 @@ def test_first_times_are_those_of_all_frames(fps: float) -> None:
     assert 0 < seen.facts.observation.frames_refined < 120
 
 
+def test_a_glimpse_between_two_examined_frames_is_the_first_appearance() -> None:
+    """At 0.233 s the camera looks at the cube for one frame; the examined frames show it from 1.5 s on."""
+    yaws = np.r_[np.full(45, 180.0), np.full(15, 0.0)]
+    yaws[7] = 0.0
+    seen = observe(scene(1, 60), geometry([(2, 0, 0, 0.5)], sweep(yaws)), ObserveConfig(budgets=())).facts
+    assert seen.objects[0].visibility is not None
+    assert seen.objects[0].visibility.first_seen_s == 0.233
+
+
 def test_two_appearances_that_samples_put_a_second_apart() -> None:
     """At one frame a second one is seen first at 1 s and the other at 2 s; they appear within 0.9 s."""
     room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(120.0) * 2 - 110, -180, 90)))
