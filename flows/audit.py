@@ -23,7 +23,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.questions.audited import STATUSES, Coverage, Miss, audit_table
 from pipeline.questions.published import read_published
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.registry import READERS
+from pipeline.worlds.registry import READERS, examined
 
 _ROUNDING: Final = 1e-9  # of differences of decimals
 AUDITED: Final = [name for name, benchmark in BENCHMARKS.items() if benchmark.audit]
@@ -76,7 +76,7 @@ def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
     scenes, broken = [], list(listing.broken)
     for ref in listing.scenes:
         try:
-            scenes.append(reader.read(SceneFiles(meta, ref)))
+            scenes.append(examined(reader.read(SceneFiles(meta, ref))))
         except RawDataError as error:
             broken.append(error)
     show.show_broken(broken)

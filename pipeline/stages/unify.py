@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
+from pipeline.worlds.registry import examined, world_of
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
 
 
 def run(given: Given) -> bytes:
@@ -14,7 +19,14 @@ def run(given: Given) -> bytes:
     scene = raw.reader.read(raw.files)
     if raw.written:
         scene = scene.with_facts(**raw.written)
-    return scene.model_dump_json(indent=1).encode()
+    return examined(scene).model_dump_json(indent=1).encode()
 
 
-UNIFY: Final = Stage(name="unify", suffix=".json", module=__name__, run=run, reads_raw=True)
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What the reader's world examines scenes with."""
+    if reader is None:
+        raise ValueError("this stage reads raw data")
+    return (world_of(reader.name).examine.__module__,)
+
+
+UNIFY: Final = Stage(name="unify", suffix=".json", module=__name__, run=run, reads_raw=True, uses=uses)

@@ -37,6 +37,12 @@ def read_scene(raw: bytes) -> AnyScene:
     return SCENE.validate_json(raw)
 
 
+def examined(scene: AnyScene) -> AnyScene:
+    """A scene as its reader gave it, with what its world finds unusual in it among its findings."""
+    unusual = WORLDS[scene.facts.world].examine(scene)
+    return scene.model_copy(update={"findings": (*scene.findings, *unusual)})
+
+
 def configured(name: str, options: Mapping[str, str]) -> Reader:
     """A reader with options, for example ``configured("scannet", {"split": "val"})``. Raises ConfigError."""
     if name not in READERS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pipeline.core.errors import RawDataError
-from pipeline.core.schema import Facts, Model, Scene
+from pipeline.core.schema import Facts, Finding, Model, Scene
 from pipeline.reading.reader import Reader
 
 F = TypeVar("F", bound=Facts)
@@ -27,6 +27,11 @@ class Samples:
     readers: tuple[str, ...]
 
 
+def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
+    """Of a world of which it is not known what is usual."""
+    return ()
+
+
 @dataclass(frozen=True)
 class World(Generic[F]):
     """One kind of evidence. It knows nothing of the benchmarks that ask about it.
@@ -42,6 +47,7 @@ class World(Generic[F]):
         samples: what a build without data of one's own is made from.
         sight: for a dataset card, how far it is known what the videos of scenes show.
         read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
+        examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
 
@@ -54,4 +60,5 @@ class World(Generic[F]):
     samples: Samples
     sight: Callable[[Sequence[Scene[F]]], list[str]]
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
+    examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
     bulky: tuple[str, ...] = ()

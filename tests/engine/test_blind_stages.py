@@ -37,7 +37,8 @@ ALL = {plan.name: sample_scene(plan) for plan in PLANS}
 SCENES = {name: ALL[name] for name in ("bedroom", "kitchen")}
 MANY = perturbed(ALL, 10)
 # Of these no two scenes have a question in the same words: to a model without the video they would be one question.
-TASKS = {"tasks": ["object_abs_distance", "object_rel_distance"]}
+# As released, so that there are enough of each to tell a model that knows from one that guesses.
+TASKS = {"tasks": ["object_abs_distance", "object_rel_distance"], "profile": "official"}
 FEW = {"tasks": ["object_counting", "object_rel_direction_medium"]}
 PRUNED: dict[str, Any] = {"generate": FEW, "prune": {"tau": 0.1}}
 Answer = Callable[[dict[str, Any]], str | None]

@@ -15,6 +15,7 @@ from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.indoor.sight import UNITS, sight
+from pipeline.worlds.indoor.sizes import implausible
 from pipeline.worlds.world import Samples, World
 
 
@@ -38,4 +39,5 @@ INDOOR: Final = World(
     samples=Samples(_write_samples, ("scannet", "scannetpp", "arkitscenes")),
     sight=sight,
     read_written=read_written_routes,
+    examine=implausible,
 )
