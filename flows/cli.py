@@ -20,6 +20,7 @@ from pipeline.core.files import write_atomically
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
 from pipeline.reading.doctor import inspect
+from pipeline.stages.author import is_blindfolded
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS, configured
@@ -82,6 +83,8 @@ def build(
     config, folder = _prepare(name, root, out, settings, write=not dry_run)
     if no_video:
         config = config.model_copy(update={"video": False})
+    if config.author.model is not None and is_blindfolded(config):
+        show.console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
     config = _capped(config, max_usd)
     if dry_run:
         outcome = Builder(config, folder).dry_run()

@@ -155,6 +155,9 @@ class Question(Model):
         description="frame budgets that show all it speaks of; None: not examined"
     )
     evidence: tuple[Evidence, ...]
+    proof: str | None = Field(
+        default=None, description="what a model that wrote it says makes the answer right; None: the evidence proves it"
+    )
     flags: tuple[str, ...] = ()
 
 

@@ -31,6 +31,7 @@ CANDIDATES: Final = pa.schema(
         pa.field("until_s", pa.float64()),  # second of the video at which the question ends; null: it is of all of it
         pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
         pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("proof", pa.string()),  # a model's own words of why its answer is right; null: the evidence proves it
         pa.field("flags", pa.list_(pa.string())),
         pa.field("reason", pa.string()),  # null: a question
         pa.field("measured", pa.float64()),
@@ -56,6 +57,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("until_s", pa.float64()),
         pa.field("visible_in", pa.list_(pa.int32())),
         pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("proof", pa.string()),
         pa.field("flags", pa.list_(pa.string())),
     ]
 )

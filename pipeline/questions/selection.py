@@ -155,7 +155,9 @@ def _question(
     ordered = order_options(row["id"], row["answer"], offered, position)
     letter, numeric = LETTERS[position], isinstance(task.form, Number)
     fields = task.fields(operands, None if numeric else ordered)
-    common = {k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "flags")}
+    common = {
+        k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "proof", "flags")
+    }
     return common | {
         "task_version": task.version,
         "template": template.id,

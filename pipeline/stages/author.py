@@ -61,9 +61,20 @@ def sees_video(config: BuildConfig) -> bool:
     return config.video and config.author.model is not None and "video" in config.author.model.inputs
 
 
+def is_blindfolded(config: BuildConfig) -> bool:
+    """Whether the model would be shown videos, but the build makes none: it would only guess, and is not asked."""
+    return not config.video and config.author.model is not None and "video" in config.author.model.inputs
+
+
+def is_wanted(config: BuildConfig) -> bool:
+    """Whether there is a model that may write, and the benchmark has questions for it."""
+    wanted = config.author.model is not None and config.of_benchmark().author is not None
+    return wanted and not is_blindfolded(config)
+
+
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The one model that writes."""
-    return (config.author.model,) if config.author.model else ()
+    return (config.author.model,) if config.author.model and is_wanted(config) else ()
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
@@ -82,7 +93,7 @@ AUTHOR: Final = Stage(
     may_take=("film",),
     settings=settings,
     uses=uses,
-    is_wanted=lambda config: config.author.model is not None and config.of_benchmark().author is not None,
+    is_wanted=is_wanted,
     passes_on="generate",
     is_whole=is_whole,
     asks=asks,

@@ -216,6 +216,7 @@ def test_golden_question() -> None:
         "until_s": None,
         "visible_in": None,
         "evidence": None,
+        "proof": None,
         "flags": ["open_plan"],
     }
 

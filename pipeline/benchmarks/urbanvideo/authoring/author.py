@@ -28,6 +28,8 @@ from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import FlightScene
 
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
+# The benchmark is about videos: without one nothing is asked, and so nothing is written.
+_NO_VIDEO: Final = {"reason": "missing_video", "measured": None, "limit": None, "unit": None}
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
 
 
@@ -82,6 +84,9 @@ def _drafts(
     facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], video: Path | None, count: int
 ) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
     """The drafts of each task, as many as are wanted. Where a step fails, all drafts that depend on it are refused."""
+    if facts.view.scene.video is None:
+        yield from ((task, [_Draft(None, Rejection(**_NO_VIDEO))] * count) for task in tasks)
+        return
     try:
         passages = narrate(facts, ask, video)
         known = extract(facts, passages, ask, seen=video is not None)
@@ -125,6 +130,7 @@ def _row(scene: FlightScene, task: UrbanTask, number: int, draft: _Draft) -> dic
     }
     if draft.item:
         row |= {"answer": draft.item.answer, "wrong": list(draft.item.wrong), "wording": draft.item.question}
+        row["proof"] = draft.item.proof
     if draft.rejection:
         return row | draft.rejection.model_dump()
     return row | {"evidence": [measure.evidence() for measure in draft.passed]}

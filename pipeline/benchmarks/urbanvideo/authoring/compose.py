@@ -36,6 +36,7 @@ class WrittenItem:
         answer: the right option; ``wrong`` the others.
         objects: what the question and its right option speak of, as the model says.
         time_s: the moment that its directions refer to; None for no single one.
+        proof: what in the flight makes the right option right, in the model's words.
     """
 
     question: str
@@ -43,6 +44,7 @@ class WrittenItem:
     wrong: tuple[str, ...]
     objects: tuple[str, ...] = ()
     time_s: float | None = None
+    proof: str = ""
 
 
 def compose(
@@ -72,7 +74,12 @@ def compose(
     )
     return [
         WrittenItem(
-            _line(q["question"]), _line(q["answer"]), tuple(map(_line, q["wrong"])), tuple(q["objects"]), q["time_s"]
+            _line(q["question"]),
+            _line(q["answer"]),
+            tuple(map(_line, q["wrong"])),
+            tuple(q["objects"]),
+            q["time_s"],
+            _line(q["proof"]),
         )
         for q in written["questions"]
     ]

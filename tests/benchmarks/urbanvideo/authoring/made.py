@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
-from pipeline.core.schema import Source
+from pipeline.core.schema import Source, Video
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
@@ -76,7 +76,14 @@ def flight_scene(name: str = "f1", **changes: Any) -> FlightScene:
         "motion": motion(),
     }
     source = Source(reader="made", reader_version=1, files=("log.csv",), sha256="0" * 64)
-    return FlightScene(id=f"made/{name}", dataset="made", name=name, source=source, facts=Flight(**(flight | changes)))
+    return FlightScene(
+        id=f"made/{name}",
+        dataset="made",
+        name=name,
+        source=source,
+        video=Video(path="video.mp4"),
+        facts=Flight(**(flight | changes)),
+    )
 
 
 def view(name: str = "f1", **changes: Any) -> UrbanView:

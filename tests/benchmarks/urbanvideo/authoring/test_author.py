@@ -16,16 +16,21 @@ from pydantic import ValidationError
 from pipeline.benchmarks.urbanvideo.authoring.author import author
 from pipeline.benchmarks.urbanvideo.authoring.step import value_of
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import CANDIDATES
-from pipeline.engine.config import AuthorConfig
+from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.engine.config import AuthorConfig, build_config
+from pipeline.export.tables import provenance_table
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.usage import Usage
+from pipeline.questions.selection import select
+from pipeline.stages.author import AUTHOR, is_blindfolded
+from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
     LANDMARKS,
@@ -36,6 +41,7 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     questions,
     view,
 )
+from tests.builds import UNASKED
 
 NONE = CANDIDATES.empty_table()
 TASK = MadeTask()
@@ -57,6 +63,7 @@ def test_a_good_question_is_a_candidate_with_its_measures() -> None:
     assert (row["wording"], row["answer"], row["wrong"]) == (GOOD["question"], GOOD["answer"], GOOD["wrong"])
     assert row["operands"] == ["1", GOOD["question"]]
     assert [row["id"]] == question_ids("made/f1", "Causal", "vsi/object_counting", [row["operands"]])
+    assert row["proof"] == GOOD["proof"]
     assert (row["scene"], row["task"], row["flags"]) == ("made/f1", "Causal", ["model_assisted"])
     assert {k: row[k] for k in ("reason", "measured", "limit", "unit")} == dict.fromkeys(
         ("reason", "measured", "limit", "unit")
@@ -195,6 +202,36 @@ def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:
     model = Scripted(compose=OK)
     assert reasons(model, motion=None) == ["narrate_without_facts"]
     assert model.requests == []
+
+
+def test_a_flight_without_a_video_is_not_asked_about() -> None:
+    model = Scripted(compose=OK)
+    bare = FlightView(view().scene.model_copy(update={"video": None}), UrbanRules())
+    (row,) = author(bare, NONE, model, [TASK], None, 1).to_pylist()
+    assert (row["reason"], model.requests) == ("missing_video", [])
+
+
+def test_proof_reaches_the_provenance() -> None:
+    rows = author(view(), NONE, Scripted(compose=OK), [TASK], None, 1)
+    selected = select(rows, {TASK.name: TASK}, 6)
+    (row,) = provenance_table(
+        asked_in(selected), [view().scene], {"generate": {"profile": "x"}, "rules": {}}
+    ).to_pylist()
+    assert row["proof"] == GOOD["proof"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "video", "asked"),
+    [(["text"], True, True), (["text"], False, True), (["text", "video"], True, True), (["video"], False, False)],
+)
+def test_a_model_that_sees_is_not_asked_where_there_is_no_film(inputs: list[str], video: bool, asked: bool) -> None:
+    model = {"provider": "openai", "model": "m", "inputs": inputs}
+    config = build_config(
+        {"build": "b", "benchmark": "urbanvideo", "author": {"model": model}, "video": video} | UNASKED
+    )
+    assert AUTHOR.is_wanted(config) is asked
+    assert bool(AUTHOR.asks(config)) is asked
+    assert is_blindfolded(config) is not asked
 
 
 def test_a_model_that_sees_the_video_is_shown_it_and_its_objects_are_extracted(tmp_path: Path) -> None:
