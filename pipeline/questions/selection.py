@@ -154,7 +154,9 @@ def _question(
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
     letter, numeric = LETTERS[position], isinstance(task.form, Number)
-    fields = task.fields(operands, None if numeric else ordered)
+    text = row["wording"]  # its operands need not be the template's
+    if text is None:
+        text = template.render(task.fields(operands, None if numeric else ordered), mended=not as_released)
     common = {
         k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "proof", "flags")
     }
@@ -163,7 +165,7 @@ def _question(
         "template": template.id,
         "template_version": template.version,
         "operands": operands,
-        "text": row["wording"] or template.render(fields, mended=not as_released),
+        "text": text,
         "options": None if numeric else lettered(ordered),
         "ground_truth": row["answer"] if numeric else letter,
         "choices": lettered(ordered) if numeric else None,
