@@ -29,7 +29,7 @@ from pipeline.worlds.flight.facts import FlightScene
 
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
 # The benchmark is about videos: without one nothing is asked, and so nothing is written.
-_NO_VIDEO: Final = {"reason": "missing_video", "measured": None, "limit": None, "unit": None}
+_NO_VIDEO: Final = Rejection(reason="missing_video", measured=None, limit=None, unit=None)
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
 
 
@@ -85,7 +85,7 @@ def _drafts(
 ) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
     """The drafts of each task, as many as are wanted. Where a step fails, all drafts that depend on it are refused."""
     if facts.view.scene.video is None:
-        yield from ((task, [_Draft(None, Rejection(**_NO_VIDEO))] * count) for task in tasks)
+        yield from ((task, [_Draft(None, _NO_VIDEO)] * count) for task in tasks)
         return
     try:
         passages = narrate(facts, ask, video)
