@@ -42,6 +42,26 @@ class Card:
     quirks: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class VideoForm:
+    """What the delivered videos of a benchmark look like.
+
+    Attributes:
+        size: width and height, pixels.
+        bars: whether black bars fill the picture up to the size; else it is as large as fits.
+        clips: whether a question is about the video up to a second: then a video that ends there is delivered too.
+    """
+
+    size: tuple[int, int] = (640, 480)
+    bars: bool = True
+    clips: bool = False
+
+
+def video_file(scene: str, until_s: float | None = None) -> str:
+    """Path below a build's folder of videos: "flights/one.mp4", and of the part up to a second "flights/one/25.mp4"."""
+    return f"{scene}.mp4" if until_s is None else f"{scene}/{until_s:.10g}.mp4"
+
+
 class Author(Protocol[V_contra]):
     """Writes questions with a model where the facts gave none."""
 
@@ -107,6 +127,7 @@ class Benchmark(Generic[V, R]):
         view: a scene under rules, as its tasks see it.
         columns: its public table.
         card: what it says of itself.
+        video: what its videos look like.
         pictures: file below the release -> bytes, for questions that have pictures.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are answered again.
@@ -122,6 +143,7 @@ class Benchmark(Generic[V, R]):
     view: Callable[[Any, R], V]
     columns: Columns
     card: Card
+    video: VideoForm = VideoForm()
     pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
     author: Author[V] | None = None
     audit: Audit | None = None

@@ -1,4 +1,4 @@
-"""The standardised video of a scene: H.264 MP4, 640 x 480, upright, 24 or 30 frames a second.
+"""The standardised video of a scene: H.264 MP4, upright, 24 or 30 frames a second.
 
 The same frames give the same bytes: one encoding thread, no clock in the file.
 """
@@ -16,10 +16,14 @@ import av.video
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.benchmarks.benchmark import VideoForm
+
 Image = npt.NDArray[np.uint8]
-SIZE: Final = (640, 480)  # width, height (VSI-Bench, appendix B.1)
 _INSTANT_S: Final = 1e-9
-_OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1", "x264-params": "threads=1:sliced-threads=0"}
+_OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1"}
+_ENCODER: Final = "threads=1:sliced-threads=0"
+# No frame depends on a later one, so that a video can be cut behind any of them without encoding it again.
+_CUTTABLE: Final = ":bframes=0"
 
 
 class Encoded(NamedTuple):
@@ -29,18 +33,22 @@ class Encoded(NamedTuple):
     frames: int
 
 
-def encode(frames: Iterable[Image], fps: int, turn_deg: int) -> Encoded:
-    """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg`` and fitted into `SIZE` with black margins."""
+def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoForm) -> Encoded:
+    """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg``, in the form of a benchmark."""
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"  # a file, since putting the index first needs to read it again
         with av.open(path, "w", options={"movflags": "+faststart"}) as container:
-            stream = container.add_stream("libx264", rate=fps, options=dict(_OPTIONS))
-            stream.width, stream.height = SIZE
+            options = _OPTIONS | {"x264-params": _ENCODER + (_CUTTABLE if form.clips else "")}
+            stream = container.add_stream("libx264", rate=fps, options=options)
+            stream.width, stream.height = form.size
             stream.pix_fmt = "yuv420p"
             stream.time_base = Fraction(1, fps)
             for image in frames:
-                frame = av.VideoFrame.from_ndarray(fit(np.rot90(image, -turn_deg // 90 % 4)), format="rgb24")
+                picture = fit(np.rot90(image, -turn_deg // 90 % 4), form)
+                if count == 0:
+                    stream.height, stream.width = picture.shape[:2]
+                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
                 frame.pts, frame.time_base = count, Fraction(1, fps)
                 container.mux(stream.encode(frame))
                 count += 1
@@ -48,14 +56,19 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int) -> Encoded:
         return Encoded(path.read_bytes(), count)
 
 
-def fit(image: Image) -> Image:
-    """An image (h, w, 3) scaled to fit into `SIZE`, aspect kept, centred on black."""
-    width, height = SIZE
+def fit(image: Image, form: VideoForm) -> Image:
+    """An image (h, w, 3) scaled to fit into the form's size, aspect kept to a pixel; with bars, centred on black."""
+    width, height = form.size
     rows, columns = image.shape[:2]
     scale = min(width / columns, height / rows)
-    target = max(2, round(columns * scale)), max(2, round(rows * scale))
+    if form.bars:
+        target = max(2, round(columns * scale)), max(2, round(rows * scale))
+    else:  # the encoder takes even sizes only
+        target = max(2, 2 * round(columns * scale / 2)), max(2, 2 * round(rows * scale / 2))
     source = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
     scaled = source.reformat(width=target[0], height=target[1], interpolation="AREA" if scale < 1 else "BICUBIC")
+    if not form.bars:
+        return scaled.to_ndarray().astype(np.uint8, copy=False)
     canvas = np.zeros((height, width, 3), dtype=np.uint8)
     top, left = (height - target[1]) // 2, (width - target[0]) // 2
     canvas[top : top + target[1], left : left + target[0]] = scaled.to_ndarray()

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.benchmarks.benchmark import VideoForm, video_file
 from pipeline.core.files import write_atomically
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.film.video import at_pace, encode
 from pipeline.worlds.registry import read_scene
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
 
 VIDEOS: Final = "videos"  # folder of a build
 
@@ -23,10 +28,10 @@ def run(given: Given) -> bytes:
     footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
-    fps = raw.reader.video_fps
+    fps, form = raw.reader.video_fps, VideoForm(**given.settings["form"])
     turn = scene.video.turn_deg if scene.video else 0
-    encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn)
-    name = f"{VIDEOS}/{scene.id}.mp4"
+    encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
+    name = f"{VIDEOS}/{video_file(scene.id)}"
     write_atomically(given.folder / name, encoded.raw)
     facts = {"video": name, "fps": fps, "frames": encoded.frames, "bytes": len(encoded.raw)}
     return json.dumps(facts | {"sha256": hashlib.sha256(encoded.raw).hexdigest()}).encode()
@@ -39,6 +44,11 @@ def is_whole(result: bytes, folder: Path) -> bool:
     return facts["video"] is None or (path.exists() and path.stat().st_size == facts["bytes"])
 
 
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """What the benchmark's videos look like."""
+    return {"form": asdict(config.of_benchmark().video)}
+
+
 FILM: Final = Stage(
     name="film",
     suffix=".json",
@@ -46,6 +56,7 @@ FILM: Final = Stage(
     run=run,
     takes=("unify",),
     reads_raw=True,
+    settings=settings,
     is_wanted=lambda config: config.video,
     is_whole=is_whole,
     folders=(VIDEOS,),

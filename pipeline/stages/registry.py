@@ -7,6 +7,7 @@ from typing import Final
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.blind import BLIND
+from pipeline.stages.clip import CLIP
 from pipeline.stages.export import EXPORT
 from pipeline.stages.film import FILM
 from pipeline.stages.filter import FILTER
@@ -23,6 +24,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     GENERATE,
     AUTHOR,
     SELECT,
+    CLIP,
     BLIND,
     FILTER,
     PRUNE,

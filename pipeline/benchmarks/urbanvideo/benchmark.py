@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, VideoForm
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
@@ -23,6 +23,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     view=FlightView,
     columns=COLUMNS,
     card=CARD,
+    video=VideoForm(size=(640, 360), bars=False, clips=True),
     pictures=map_pictures,
     author=Writer(),
     shares=SHARES,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.benchmarks.benchmark import video_file
 from pipeline.questions.published import Columns
 
 _FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
@@ -27,22 +28,18 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
     """The columns of the released UrbanVideo-Bench (`SCHEMA`): the options stand in the question's text.
 
     ``video_id`` is the video's path below the build's folder of videos; where the question ends before the video does,
-    with the part that it is about as a media fragment of the W3C: "flights/one.mp4#t=0,25" is the first 25 seconds.
+    that of a clip that ends there: "flights/one/25.mp4" is the first 25 seconds of "flights/one.mp4".
     """
     films = zip(asked["scene"].to_pylist(), asked["until_s"].to_pylist(), strict=True)
     texts = zip(asked["text"].to_pylist(), asked["options"].to_pylist(), strict=True)
     columns = {
         "Question_id": asked["id"],
-        "video_id": pa.array([f"{scene}.mp4{_part(until_s)}" for scene, until_s in films], pa.string()),
+        "video_id": pa.array([video_file(scene, until_s) for scene, until_s in films], pa.string()),
         "question_category": asked["task"],
         "question": pa.array(["\n".join([text, *(options or ())]) for text, options in texts], pa.string()),
         "answer": asked["ground_truth"],
     }
     return pa.table(columns, schema=SCHEMA)
-
-
-def _part(until_s: float | None) -> str:
-    return "" if until_s is None else f"#t=0,{until_s:g}"
 
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -54,7 +51,7 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     options = [line.strip() for line in lines[first:] if line.strip()]
     return {
         "id": raw["Question_id"],
-        "scene_name": str(raw["video_id"]).partition("#")[0] if raw.get("video_id") else None,
+        "scene_name": raw.get("video_id"),
         "question_type": raw.get("question_category"),
         "question": "\n".join(lines[:first]).removesuffix("Choices:").strip(),
         "options": options or None,

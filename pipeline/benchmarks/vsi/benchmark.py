@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Audit, Benchmark
+from pipeline.benchmarks.benchmark import Audit, Benchmark, VideoForm
 from pipeline.benchmarks.vsi.audit import audit, coverage
 from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
@@ -22,6 +22,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     view=IndoorView,
     columns=COLUMNS,
     card=CARD,
+    video=VideoForm(size=(640, 480)),  # appendix B.1
     audit=Audit(
         reader="vsi_meta",
         answer=audit,

@@ -246,8 +246,8 @@ def test_the_release_has_the_released_columns(built: Built) -> None:
         assert 3 <= len(options) == min(5, 1 + len(question["wrong"]))
         assert options["ABCDE".index(row["answer"])][3:] == question["answer"]
         assert {option[3:] for option in options} <= {question["answer"], *question["wrong"]}
-        end = "" if question["until_s"] is None else f"#t=0,{question['until_s']:g}"
-        assert row["video_id"] == f"{question['scene']}.mp4{end}"
+        end = ".mp4" if question["until_s"] is None else f"/{question['until_s']:g}.mp4"
+        assert row["video_id"] == f"{question['scene']}{end}"
         assert row["question_category"] == question["task"]
 
 
