@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from pipeline.core.video_form import VideoForm
+
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
     import pyarrow as pa
 
@@ -40,26 +42,6 @@ class Card:
     media: str
     parts: Mapping[str, str] = field(default_factory=dict)
     quirks: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class VideoForm:
-    """What the delivered videos of a benchmark look like.
-
-    Attributes:
-        size: width and height, pixels.
-        bars: whether black bars fill the picture up to the size; else it is as large as fits.
-        clips: whether a question is about the video up to a second: then a video that ends there is delivered too.
-    """
-
-    size: tuple[int, int] = (640, 480)
-    bars: bool = True
-    clips: bool = False
-
-
-def video_file(scene: str, until_s: float | None = None) -> str:
-    """Path below a build's folder of videos: "flights/one.mp4", and of the part up to a second "flights/one/25.mp4"."""
-    return f"{scene}.mp4" if until_s is None else f"{scene}/{until_s:.10g}.mp4"
 
 
 class Author(Protocol[V_contra]):
@@ -143,7 +125,7 @@ class Benchmark(Generic[V, R]):
     view: Callable[[Any, R], V]
     columns: Columns
     card: Card
-    video: VideoForm = VideoForm()
+    video: VideoForm = field(default_factory=VideoForm)
     pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
     author: Author[V] | None = None
     audit: Audit | None = None

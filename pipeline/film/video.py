@@ -16,7 +16,7 @@ import av.video
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.benchmark import VideoForm
+from pipeline.core.video_form import VideoForm
 
 Image = npt.NDArray[np.uint8]
 _INSTANT_S: Final = 1e-9

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-from pipeline.benchmarks.benchmark import video_file
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
+from pipeline.core.video_form import video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.film.clip import clip

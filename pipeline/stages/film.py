@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.benchmarks.benchmark import VideoForm, video_file
 from pipeline.core.files import write_atomically
+from pipeline.core.video_form import VideoForm, video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.film.video import at_pace, encode

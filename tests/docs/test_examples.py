@@ -147,7 +147,7 @@ def test_reader(tmp_path: Path) -> None:
     assert distances == {f"{3 - 0.45 - corner_m:.1f}"} == {"1.7"}
     sizes = {truth for question, truth in answers.items() if "longest dimension" in question}
     assert sizes == {"150", "210"}
-    assert {truth for question, truth in answers.items() if "size of this room" in question} == {"12.5"}
+    assert {truth for question, truth in answers.items() if "floor area" in question} == {"12.5"}
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.benchmark import VideoForm
+from pipeline.core.video_form import VideoForm
 from pipeline.film.clip import clip
 from pipeline.film.video import at_pace, encode, fit
 

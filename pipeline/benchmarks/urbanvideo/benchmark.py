@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Benchmark, VideoForm
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
+from pipeline.core.video_form import VideoForm
 from pipeline.worlds.flight.view import FlightView
 from pipeline.worlds.flight.world import FLIGHT
 

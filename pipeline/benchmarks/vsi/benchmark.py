@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Audit, Benchmark, VideoForm
+from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.vsi.audit import audit, coverage
 from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.core.video_form import VideoForm
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
 
