@@ -40,6 +40,9 @@ class UrbanRules(FlightRules):
     second_ratio_min: float = Field(
         default=1.5, le=4.0, description="the second nearest is at least this many times as far"
     )
+    nearest_ratio_min: float = Field(
+        default=1.2, description="start and end: the second nearest is at least this many times as far, if not offered"
+    )
     there_m: float = Field(default=5.0, ge=1, description="nearer than this one is there, and how near is of no matter")
     change_min: float = Field(default=0.2, gt=0, lt=1, description="proximity: share by which a distance changes")
     still_max: float = Field(default=0.05, gt=0, lt=1, description="proximity: share within which it stays the same")
@@ -68,7 +71,7 @@ class UrbanRules(FlightRules):
     related_max_m: float = Field(default=100.0, description="from the goal to what is related to it")
     detour_max: float = Field(default=1.05, description="way by a landmark on the straight way, over that way")
     wrong_detour_min: float = Field(default=1.3, description="the same by a landmark that is offered as wrong")
-    plan_min_m: float = Field(default=15.0, description="of legs: nearer, one is there already")
+    plan_min_m: float = Field(default=15.0, description="of legs, and between two landmarks on the way")
 
 
 UrbanView = FlightView[UrbanRules]  # as the tasks see a flight

@@ -106,8 +106,7 @@ def test_on_the_ground_the_camera_may_be_tilted_first() -> None:
     assert {clauses(option)[0] for option in (found["answer"], *found["wrong"])} == {
         "ascends",
         "tilts the camera down",
-        "tilts the camera up",
-    }
+    }  # and not up: from level nobody tilts it up first
 
 
 def test_a_movement_is_not_split_in_two() -> None:

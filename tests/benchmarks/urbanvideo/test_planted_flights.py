@@ -12,16 +12,19 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
-from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
 from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
+from pipeline.questions.selection import select
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
+from tests.bench.leaks import CAP
 from tests.builds import UNASKED, release_of, results_of, rows_of
 from tests.oracles.flight_answers import JUDGES, Fields, actions, called, filmed, judge, until
 from tests.oracles.sample_flights import (
@@ -46,6 +49,7 @@ class Built:
     truths: dict[str, FlightTruth]
     outcome: Outcome
     scenes: dict[str, FlightScene]
+    capped: Counter[str]  # questions per task under the cap of the build file
     questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
 
 
@@ -67,7 +71,13 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     worded = [row for row in rows["select"] if row["reason"] is None]
     assert {row["id"] for row in worded} == set(accepted)
     questions = [{**accepted[row["id"]], **row} for row in worded]
-    return Built(folder, {name: read_flight_truth(flights, name) for name in IDS}, outcome, scenes, questions)
+    capped: Counter[str] = Counter()
+    for (stage, _), raw in results.items():
+        if stage == "generate":
+            chosen = select(read_table(raw), URBAN_TASKS, CAP, SHARES)
+            capped.update(asked_in(chosen)["task"].to_pylist())
+    truths = {name: read_flight_truth(flights, name) for name in IDS}
+    return Built(folder, truths, outcome, scenes, capped, questions)
 
 
 def uncapped(flights: Path) -> BuildConfig:
@@ -83,6 +93,13 @@ def uncapped(flights: Path) -> BuildConfig:
         }
         | UNASKED
     )
+
+
+def test_the_tasks_have_about_the_shares_of_the_paper(built: Built) -> None:
+    """None is starved and none is three times over."""
+    for task in FACTS:
+        share = built.capped[task] / built.capped.total() / (SHARES[task] / sum(SHARES[name] for name in FACTS))
+        assert 1 / 3 <= share <= 3, (task, built.capped)
 
 
 def motion_of(built: Built, flight: str) -> Motion:

@@ -33,7 +33,6 @@ Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place amo
 Change = Callable[[Actions], Actions]
 
 _AT_REST: Final[Actions] = TILTS | {"hover"}  # what a drone on the ground can do too
-_TILT: Final[dict[Action, Action]] = {"gimbal up": "gimbal down", "gimbal down": "gimbal up"}
 
 
 class TrajectoryCaptioning(UrbanTask):
@@ -163,9 +162,5 @@ def _alike(a: Told, b: Told) -> bool:
     return all(overlap(one.actions, other.actions) for (_, one), (_, other) in zip(a, b, strict=True))
 
 
-def _tilted(actions: Actions) -> Actions:
-    """The camera up for down."""
-    return frozenset(_TILT.get(action, action) for action in actions)
-
-
-_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped, _tilted)
+# Not the camera up for down: from level it is tilted down first, as anybody may guess.
+_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped)

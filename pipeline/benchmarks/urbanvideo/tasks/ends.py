@@ -33,26 +33,28 @@ class StartEndPosition(UrbanTask):
         last = int(np.abs(view.t_s - cut).argmin())
         case.require("start_not_tracked", view.t_s[0], "<=", 2 * rules.cut_off_max_s, "s")
         case.require("end_not_tracked", abs(cut - view.t_s[last]), "<=", 2 * rules.cut_off_max_s, "s")
-        nearest = []
+        nearest, offered = [], []
         for end, point in (("start", view.enu_m[:1]), ("end", view.enu_m[[last]])):
-            place, distance, ratio = view.places.nearest(view.places.approach_m(point))
+            away = view.places.approach_m(point)
+            place, distance, ratio = view.places.nearest(away)
             label = view.places[place].label
+            times = _times(ratio, distance, rules.there_m)
             case.fact(f"{end}_to_nearest", label, distance, "m")
             case.require(f"{end}_not_near", distance, "<=", rules.near_max_m, "m", label)
-            case.require(
-                "second_nearest", _times(ratio, distance, rules.there_m), ">=", rules.second_ratio_min, "ratio", label
-            )
+            case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
             case.shown(view, place, cut)
             nearest.append(label)
-        case.require(
-            "start_is_end", len(set(nearest)), ">=", 2, "landmarks"
-        )  # options of two would tell that they differ
-        pool = [view.places[i].label for i in view.pool if view.seen_by(i, cut)]
-        others = _drawn(view, [label for label in pool if label not in nearest], cut)
-        case.require("too_few_landmarks", len(others), ">=", 2, "landmarks")
+            far = rules.second_ratio_min * max(distance, rules.there_m)
+            offered.append({view.places[i].label for i in view.pool if away[i] >= far and view.seen_by(i, cut)})
+        # Options with one landmark for both would tell that the ends differ.
+        case.require("start_is_end", len(set(nearest)), ">=", 2, "landmarks")
+        others = next(iter(_drawn(view, offered, nearest, cut)), None)
+        if others is None:
+            case.refuse("too_few_landmarks", min(map(len, offered)), 2, "landmarks")
+            return case
         # Both starts with both ends: what most of the options say tells nothing.
-        starts, ends = ((label, *other) for label, other in zip(nearest, (others[:1], others[1:2]), strict=True))
-        return case.ask(_ends(*nearest), (_ends(*pair) for pair in product(starts, ends)))
+        pairs = product(*zip(nearest, others, strict=True))
+        return case.ask(_ends(*nearest), (_ends(*pair) for pair in pairs))
 
 
 class ObjectRecall(UrbanTask):
@@ -94,9 +96,11 @@ class ObjectRecall(UrbanTask):
             yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
 
 
-def _drawn(view: UrbanView, labels: list[str], cut: int) -> list[str]:
-    """Labels in an order that is drawn."""
-    return sorted(labels, key=lambda label: digest(view.scene.id, "ends", clock(cut), label))
+def _drawn(view: UrbanView, offered: list[set[str]], nearest: list[str], cut: int) -> Iterator[tuple[str, str]]:
+    """Another landmark for the start and one for the end, neither of them at an end, in an order that is drawn."""
+    starts, ends = (sorted(labels - {*nearest}) for labels in offered)
+    found = [(a, b) for a, b in product(starts, ends) if a != b]
+    yield from sorted(found, key=lambda pair: digest(view.scene.id, "ends", clock(cut), *pair))
 
 
 def _times(ratio: float, distance_m: float, there_m: float) -> float:

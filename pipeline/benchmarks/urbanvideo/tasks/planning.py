@@ -63,6 +63,6 @@ class HighLevelPlanning(UrbanTask):
         case.require("detour", detour[first], "<=", rules.detour_max, "ratio", label)
         case.require("already_there", leg[first], ">=", rules.plan_min_m, "m", label)
         case.require("nearly_the_goal", rest[first], ">=", rules.plan_min_m, "m", label)
-        case.require("second_nearest", following / max(leg[first], 1e-9), ">=", rules.second_ratio_min, "ratio", label)
+        case.require("next_one_too_near", following - leg[first], ">=", rules.plan_min_m, "m", label)
         wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
         return case.ask(label, (view.places[i].label for i in wrong))

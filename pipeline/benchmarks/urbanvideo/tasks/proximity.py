@@ -33,6 +33,7 @@ COURSES: Final = (
 )
 _STILL: Final = 4
 _RUNS: Final = (1, 3)  # movements in a stretch
+_SAMPLES: Final = 150  # of a stretch: half a minute at 5 Hz
 _STILL_RATE: Final = 0.1  # of the mean rate at which a distance changes: below it the distance counts as constant
 
 
@@ -94,7 +95,7 @@ class Proximity(EvenTask):
                     yield case
                 continue
             interruptions = int(view.part[at[-1]] - view.part[at[0]])
-            every = max(1, min(round(view.motion.rate_hz), len(at) // 8))
+            every = max(1, len(at) // _SAMPLES)
             chosen = np.union1d(at[::every], at[-1:])
             series = measured[:, :, chosen]
             ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
