@@ -14,6 +14,7 @@ from pipeline.core.video_form import VideoForm
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
     import pyarrow as pa
 
+    from pipeline.core.schema import Finding
     from pipeline.llm.base import Reply, Request
     from pipeline.questions.audited import Audited, Coverage, Miss
     from pipeline.questions.published import Columns, Published
@@ -87,12 +88,14 @@ class Audit:
         reader: of the metadata that it was made from.
         answer: per question, scene and rules: what was published, what comes out now, and why they differ.
         cover: per question type how many the candidates contain, and every miss.
+        doubts: what the published questions about a scene say otherwise than its data.
         tolerances: question type -> by how much a number may differ to be as good as equal, and its unit.
     """
 
     reader: str
     answer: Callable[[Sequence[Published], Sequence[Any], Any], list[Audited]]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
+    doubts: Callable[[Sequence[Published], Any], tuple[Finding, ...]]
     tolerances: Mapping[str, tuple[float, str]] = field(default_factory=dict)
 
 

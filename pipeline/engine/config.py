@@ -102,6 +102,9 @@ class BuildConfig(Model):
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
+    known: Path | None = Field(
+        default=None, description="published questions; answers that differ from the data: doubts"
+    )
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
     generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()

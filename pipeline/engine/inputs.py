@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.raw import RawInput
+from pipeline.questions.published import Published, read_published
 from pipeline.worlds.registry import READERS, configured
 
 
@@ -43,6 +45,7 @@ def list_inputs(config: BuildConfig) -> Listed:
     check_roots(config)
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
+    known = _known(config)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = configured(name, config.readers.get(name, {}))
@@ -51,7 +54,9 @@ def list_inputs(config: BuildConfig) -> Listed:
         for ref in listing.scenes:
             if ref.id in inputs:
                 raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
-            inputs[ref.id] = RawInput(reader, root, ref, written.pop(ref.id, {}))
+            dataset, _, scene = ref.id.partition("/")
+            asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
+            inputs[ref.id] = RawInput(reader, root, ref, written.pop(ref.id, {}), asked)
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
@@ -71,6 +76,19 @@ def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDa
         facts |= found
         broken += faults
     return facts, broken
+
+
+def _known(config: BuildConfig) -> dict[str, list[Published]]:
+    """Published questions by the name of their scene. A build need not have all the scenes that they are about."""
+    if config.known is None:
+        return {}
+    benchmark = config.of_benchmark()
+    if benchmark.audit is None:
+        raise ConfigError(f"configuration known: published questions of {benchmark.name} cannot be answered again")
+    questions: dict[str, list[Published]] = defaultdict(list)
+    for question in read_published(config.known, [benchmark.columns]):
+        questions[question.scene_name].append(question)
+    return questions
 
 
 def _unit_of(error: RawDataError) -> str:

@@ -63,7 +63,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.prices import load_prices, price_of
 
-    settings = config.model_dump(exclude={"roots", "written", "video", "max_usd"}, mode="json")
+    settings = config.model_dump(exclude={"roots", "written", "known", "video", "max_usd"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["author"]["model"] = config.author.model.identity() if config.author.model else None
     table = load_prices()

@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.vsi.audit import audit, coverage
 from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
+from pipeline.benchmarks.vsi.known import contradictions
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.video_form import VideoForm
@@ -28,6 +29,7 @@ VSI: Final = Benchmark[ScanView, Rules](
         reader="vsi_meta",
         answer=audit,
         cover=coverage,
+        doubts=contradictions,
         tolerances={"object_abs_distance": (0.1, "m")},
     ),
     released="official",
