@@ -34,9 +34,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None}
 
 
-# The stages of scenes in a build in which no model writes.
+# The stages of scenes in a build of scans in which no model writes.
 RUN_STAGES: dict[str, Stage] = {
-    name: stage for name, stage in STAGES.items() if stage.unit == "scene" and name != "author"
+    name: stage for name, stage in STAGES.items() if stage.unit == "scene" and name not in {"author", "clip"}
 }
 
 
