@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, Literal
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import rng_for
@@ -74,6 +74,7 @@ class UrbanTask(CaseTask[UrbanView]):
     Attributes:
         needs: what facts of the flight it rests on; a doubt about one of them refuses it.
         model_assisted: whether a model may write its questions too.
+        asks: the form of its questions, where a model writes them: for a reason, for what might be, or for neither.
         slots: the field of the template for each operand; that of `TIME` is in none, since a question is of "the
             current position", which is where its part of the video ends.
         definition: what the task is (table 1 of the paper).
@@ -83,6 +84,7 @@ class UrbanTask(CaseTask[UrbanView]):
     form: Form = Choice(most=5)  # A to E
     needs: frozenset[Need] = frozenset()
     model_assisted: bool = False
+    asks: Literal["what", "why", "if"] = "what"
     definition: str
     example: str
 

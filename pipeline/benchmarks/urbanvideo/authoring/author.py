@@ -101,18 +101,20 @@ def _drafts(
             continue
         drafts: list[_Draft] = []
         for item in items:
-            drafts.append(_examined(item, facts, known, [d.item for d in drafts if d.item]))
+            drafts.append(_examined(item, task, facts, known, [d.item for d in drafts if d.item]))
         missing = Rejection(reason="compose_missing", measured=len(items), limit=count, unit="questions")
         yield task, drafts + [_Draft(None, missing)] * (count - len(items))
 
 
-def _examined(item: WrittenItem, facts: Observed, known: Extract, before: Sequence[WrittenItem]) -> _Draft:
+def _examined(
+    item: WrittenItem, task: UrbanTask, facts: Observed, known: Extract, before: Sequence[WrittenItem]
+) -> _Draft:
     """The question with its directions mended, and the first rule that it breaks."""
     mended = relative(item, facts)
     passed: list[Measure] = []
     again = sum(tokens(other.question) == tokens(mended.question) for other in before)
     repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
-    for measure in chain(measures(mended, facts, known), [repeated]):
+    for measure in chain(measures(mended, facts, known, task.asks), [repeated]):
         if not measure.holds:
             return _Draft(mended, measure.rejection(), rewritten=mended != item)
         passed.append(measure)

@@ -12,18 +12,31 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
+from pipeline.benchmarks.urbanvideo.authoring.claims import (
+    claims,
+    described,
+    not_made,
+    observable,
+    side_off_deg,
+    supposed_instead,
+)
 from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
+from pipeline.benchmarks.urbanvideo.authoring.meaning import content, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form, reads
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
+    BUILDINGS,
+    COLOURS,
     COMPASS,
     FACING,
     FLOWN,
     FLOWN_AS,
-    MEANT,
+    PARTS,
     PLACED,
     PLACED_AS,
     SEEN,
+    SIDES,
     SUPPOSING,
     UNREAL,
 )
@@ -34,6 +47,8 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     movements,
     plain,
     sides,
+    singular,
+    stories,
     things,
     tokens,
     without,
@@ -47,20 +62,33 @@ _LETTER: Final = re.compile(
     r"(?:(?:option|choice|answer) )?\(?[A-J]\)?[.:)]?|\(?[A-J][.):]\s.*", re.IGNORECASE | re.DOTALL
 )
 _LETTERED: Final = re.compile(r"(?:^|\s)\(?A[.):]\s.*\s\(?B[.):]\s", re.DOTALL)
+# Before a general word these say which one is meant: nobody has seen that.
+_LOOKS: Final = COLOURS | frozenset(
+    """brick glass stone wooden concrete steel metal marble round square oval cylindrical triangular domed curved old
+    new modern ancient ruined abandoned burning colourful colorful striped painted""".split()  # noqa: SIM905
+)
+_TURNING: Final = frozenset(
+    {*SIDES, "front", "turn", "fly", "forward", "backward", "hover", "ascend", "descend", "gimbal", "up", "down"}
+)
 _SEVERAL: Final = re.compile(
     r"\b(?:all|none|both|any|some) of (?:the )?(?:above|these|those|them|options)\b|\ball above\b"
 )
 
 
-def measures(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
-    """Every rule, in the order in which they are reported; those after one that is broken may make no sense."""
+def measures(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
+    """Every rule, in the order in which they are reported; those after one that is broken may make no sense.
+
+    ``asks`` is the form of the task's questions.
+    """
     yield from options(item)
+    yield from letters(item)
+    yield from lengths(item)
+    yield from reads(item, asks, (*known.objects, *facts.names))
     yield hallucination(item, facts, known)
     yield direction(item, facts)
-    yield from agreement(item, facts, known)
-    yield from letters(item)
+    yield from agreement(item, facts, known, asks)
+    yield from only_right(item, facts, known)
     yield from leaks(item)
-    yield from lengths(item)
 
 
 def options(item: WrittenItem) -> Iterator[Measure]:
@@ -72,16 +100,34 @@ def options(item: WrittenItem) -> Iterator[Measure]:
     yield rule("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
     yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(plain(o))) for o in offered), "<=", 0, "options")
     yield rule("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
-    same = sum(a == b for a, b in combinations(said[1:], 2))
+    same = sum(a == b or (says_all_of(x, y) and says_all_of(y, x)) for (a, x), (b, y) in _pairs(said, offered))
     yield rule("choices_same_meaning", same, "<=", 0, "pairs of options")
+    right = item.answer
+    part = sum(says_all_of(right, wrong) or says_all_of(wrong, right) for wrong in item.wrong)
+    yield rule("choices_include_right", part, "<=", 0, "options")
+
+
+def _pairs(
+    said: Sequence[tuple[str, ...]], offered: Sequence[str]
+) -> Iterator[tuple[tuple[tuple[str, ...], str], tuple[tuple[str, ...], str]]]:
+    return combinations(zip(said, offered, strict=True), 2)
 
 
 def hallucination(item: WrittenItem, facts: Observed, known: Extract) -> Measure:
     """Things that the question or its right option names, and that nobody has seen."""
     names = (*known.objects, *facts.kinds)
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
-    unknown = {thing for thing in named if not covered(thing, names)}
+    unknown = {thing for thing in named if not covered(thing, names) and not _general(thing, item, names)}
     return rule("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
+
+
+def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
+    """Whether a thing is a part, or the general word, of something known: the roof, or the building, of a tower."""
+    if not {word for name in names for word in tokens(name)} & BUILDINGS:
+        return False
+    head = singular(thing)
+    described_as = re.findall(rf"([\w-]+)\s+{re.escape(thing)}\b", plain(f"{item.question} {item.answer}"))
+    return head in PARTS or (head in {"building", "structure"} and not set(described_as) & _LOOKS)
 
 
 def direction(item: WrittenItem, facts: Observed) -> Measure:
@@ -90,29 +136,66 @@ def direction(item: WrittenItem, facts: Observed) -> Measure:
     return rule("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
 
 
-def agreement(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
+def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
     """Question and right option against movements, places and views, as far as these were observed.
 
-    A question that supposes ("if the drone flew lower") asks for what was not, and is left alone.
+    A question that supposes ("if the drone flew lower") asks for what was not; of it only what it sets this against
+    ("instead of ascending") must have been.
     """
-    if SUPPOSING.search(plain(item.question)):
+    supposes = asks == "if" or bool(SUPPOSING.search(plain(item.question)) and not of_form(item.question, "why"))
+    premises = supposed_instead(item.question) if supposes else [item.question]
+    if known.movements:
+        asked = [m for text in premises for m in movements(without(text, known.objects)) if observable(m, facts)]
+        never = sum(not_made([m], known.movements) for m in asked)
+        yield rule("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
+    if supposes:
+        yield from claims(premises, facts, known)
         return
     if known.movements:
-        asked = [m for m in movements(without(item.question, known.objects)) if _observable(m, facts)]
-        never = sum(_not_made([m], known.movements) for m in asked)
-        yield rule("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
-        said = [m for m in movements(without(item.answer, known.objects)) if _observable(m, facts)]
-        yield rule("choices_contradict_movements", _not_made(said, known.movements), "<=", 0, "movements")
-    found = sides(item.answer)
-    both = _named(f"{item.question} {item.answer}", facts)
-    if len(both) == 1 and len(found) == 1:
-        off_deg = facts.off_side_deg(both[0], found[0], item.time_s)
-        if off_deg is not None:
-            yield rule("direction_contradicts_pose", off_deg, "<=", facts.margin_deg, "deg")
-    answer = plain(item.answer)
-    if facts.views is not None and SEEN.search(answer) and not UNREAL.search(answer):
-        unseen = [n for n in _named(item.answer, facts) if not facts.views.get(n)]
+        told = stories(without(item.answer, known.objects))
+        said = [[m for m in story if observable(m, facts)] for story in told]
+        against = sum(not_made(story, known.movements) for story in said)
+        yield rule("choices_contradict_movements", against, "<=", 0, "movements")
+    off_deg = [
+        off
+        for text, about in ((item.question, item.answer), (item.answer, item.question))
+        if (off := side_off_deg(text, about, facts, item.time_s)) is not None
+    ]
+    if off_deg:
+        yield rule("direction_contradicts_pose", max(off_deg), "<=", facts.margin_deg, "deg")
+    if facts.views is not None:
+        unseen = {n for text in (item.question, item.answer) for n in _unseen(text, facts)}
         yield rule("hallucination_never_in_view", len(unseen), "<=", 0, "landmarks")
+    yield from claims((item.question, item.answer), facts, known)
+
+
+def _unseen(text: str, facts: Observed) -> set[int]:
+    """Landmarks that a text speaks of as being there, and that no picture shows; the goal may be spoken of unseen."""
+    plainly = plain(text)
+    if UNREAL.search(plainly) or facts.views is None:
+        return set()
+    goal = not SEEN.search(plainly)
+    return {
+        n
+        for n in described(text, facts)
+        if not facts.views.get(n) and not (goal and facts.flight.landmarks[n].label == facts.flight.goal)
+    }
+
+
+def only_right(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
+    """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
+    true = 0
+    for wrong in item.wrong:
+        if content(wrong) - _TURNING != content(item.answer) - _TURNING:
+            continue
+        here, there = sides(wrong), sides(item.answer)
+        if here and there and here != there:
+            off = side_off_deg(wrong, item.question, facts, item.time_s)
+            true += off is not None and off <= 0
+        told = [m for story in stories(without(wrong, known.objects)) for m in story if observable(m, facts)]
+        if told and known.movements and not here:
+            true += not not_made(told, known.movements)
+    yield rule("choices_wrong_is_true", true, "<=", 0, "options")
 
 
 def letters(item: WrittenItem) -> Iterator[Measure]:
@@ -124,7 +207,8 @@ def letters(item: WrittenItem) -> Iterator[Measure]:
 def leaks(item: WrittenItem) -> Iterator[Measure]:
     """The question holds its right option and no other, or brings options of its own."""
     question = tokens(item.question)
-    told = contains(question, tokens(item.answer)) and not any(contains(question, tokens(w)) for w in item.wrong)
+    told = contains(question, tokens(item.answer)) or content(item.answer) <= content(item.question)
+    told = told and not any(content(wrong) <= content(item.question) for wrong in item.wrong)
     yield rule("invalid_or_ambiguous_answer_in_question", float(told), "<=", 0, "answers")
     listed = bool(_LETTERED.search(item.question))
     yield rule("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
@@ -170,31 +254,3 @@ def relative(item: WrittenItem, facts: Observed) -> WrittenItem:
         answer=rewritten(item.answer),
         wrong=tuple(rewritten(option) for option in item.wrong),
     )
-
-
-def _observable(movement: str, facts: Observed) -> bool:
-    """Whether the log could have shown it: without a gimbal or a heading in it, nothing speaks against one."""
-    if movement.startswith("gimbal") and facts.segments:
-        return any(segment.gimbal_deg is not None for segment in facts.segments)
-    if movement.startswith("turn") and facts.segments:
-        return any(segment.turn_deg is not None for segment in facts.segments)
-    return True
-
-
-def _not_made(said: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:
-    """How many movements find no place in the flight after those said before; one stretch may make several at once."""
-    missing, at, here = 0, 0, set[str]()
-    for movement in said:
-        for n in range(at, len(made)):
-            does = set(MEANT[movement]) & set(made[n]) - (here if n == at else set())
-            if does:
-                at, here = n, (here if n == at else set()) | does
-                break
-        else:
-            missing += 1
-    return missing
-
-
-def _named(text: str, facts: Observed) -> list[int]:
-    """Landmarks that a text names."""
-    return [n for n in facts.landmarks if without(text, [str(facts.flight.landmarks[n].label)]) != text]

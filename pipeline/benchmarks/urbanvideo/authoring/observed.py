@@ -12,7 +12,8 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import SIDES
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.geometry.bearings import distance_m, relative_bearing_deg, turn_between_deg
+from pipeline.geometry import bearings
+from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Flight, Landmark, Segment
 
 MAX_LANDMARKS: Final = 40  # told to a model: those in view, then the nearest
@@ -46,7 +47,7 @@ class Observed:
     def landmarks(self) -> tuple[int, ...]:
         """Indices of the nameable landmarks near the path: those in view first, then by distance."""
         named = [n for n, landmark in enumerate(self.flight.landmarks) if landmark.label]
-        near_m = {n: float(self._distance_m(n).min(initial=np.inf)) for n in named}
+        near_m = {n: float(self.distance_m(n).min(initial=np.inf)) for n in named}
         seen = self.views or {}
         return tuple(sorted(named, key=lambda n: (not seen.get(n), near_m[n], n))[:MAX_LANDMARKS])
 
@@ -121,7 +122,7 @@ class Observed:
         if self.views is not None:
             shown = [f"{start:.0f} to {end:.0f} s" for start, end in self.views.get(n, ())]
             words.append("in the picture at " + ", ".join(shown) if shown else "never in the picture")
-        distance_m, bearing = self._distance_m(n), self._bearing_deg(n)
+        distance_m, bearing = self.distance_m(n), self._bearing_deg(n)
         if len(distance_m):
             nearest = int(distance_m.argmin())
             side = self.side_of(float(bearing[nearest]))
@@ -146,9 +147,9 @@ class Observed:
     def _moments(self, time_s: float) -> BoolArray:
         return np.abs(self.view.t_s - time_s) <= NOW_S
 
-    def _distance_m(self, n: int) -> FloatArray:
+    def distance_m(self, n: int) -> FloatArray:
         """Distance of the path to a landmark's centre (T,), over ground."""
-        return distance_m(self.view.enu_m, np.array(self.flight.landmarks[n].center))
+        return bearings.distance_m(self.view.enu_m, np.array(self.flight.landmarks[n].center))
 
     def _bearing_deg(self, n: int) -> FloatArray:
         """Bearing of a landmark from the nose (T,), clockwise; NaN without a heading."""

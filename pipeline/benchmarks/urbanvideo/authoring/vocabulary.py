@@ -21,7 +21,29 @@ THINGS: Final = frozenset(
     mountain museum office overpass pagoda palace panel park path pavilion pedestrian person pier plaza
     playground pole pond pool railway restaurant river road roof rooftop roundabout ruin school sculpture sea
     shed ship shop sidewalk silo stadium station statue store supermarket temple tent terrace theater theatre
-    tower train tram tree truck tunnel turbine university van viaduct villa warehouse waterfall windmill yard""".split()  # noqa: SIM905
+    tower train tram tree truck tunnel turbine university van viaduct villa warehouse waterfall windmill yard
+    abbey aqueduct aquarium arena bakery balloon barge barn barrier bird blimp bollard bonfire bookshop bookstore bush
+    camel campus canopy carousel carriage castle cat cattle caravan cliff clinic cloister coach column container convoy
+    cornfield cow crop cyclist deer ditch dog donkey dragon dumpster elephant elevator embankment escalator
+    excavator ferris fire firework flag flagpole flock flowerbed forest fort fortress forklift gallery gate gazebo
+    glacier graveyard greenery grove hangar haystack headquarters hedge helicopter horse hotdog hut igloo jetty kite
+    lagoon lamppost laundry locomotive lorry mansion marina marketplace meadow mill minaret monastery moat motorway
+    obelisk observatory orchard parade parliament pasture pavement pigeon planetarium plane playhouse pylon quarry raft
+    railroad ramp refinery reservoir rickshaw river rollercoaster runway sailboat sandpit scaffold scaffolding
+    scooter seagull sheep shrine sign silo skatepark ski skyscraper slide smokestack snowman spire stable staircase
+    stall station submarine swan swing synagogue taxi tank telescope tollbooth tractor trailer tramway tricycle trolley
+    ufo vineyard volcano wall watchtower well wharf wheel woodland yacht zebra zoo""".split()  # noqa: SIM905
+)
+# Every building has them; who knows the building knows them.
+PARTS: Final = frozenset(
+    """roof rooftop facade window door entrance balcony wall floor storey story terrace corner antenna spire
+    column""".split()  # noqa: SIM905
+)
+BUILDINGS: Final = frozenset(
+    """airport apartment building castle cathedral church cinema court factory farm garage greenhouse gym hall
+    hospital hotel house
+    library lighthouse mall mill monastery mosque museum office pagoda palace pavilion restaurant school shop
+    silo stadium station store supermarket synagogue temple theater theatre tower university villa warehouse""".split()  # noqa: SIM905
 )
 SAME_NOUN: Final[dict[str, str]] = {
     "street": "road",
@@ -68,7 +90,7 @@ PHRASES: Final[dict[str, str]] = {
     rf"(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down",
     "fly backward": rf"{_GO} back(?:wards?)?|back(?:s|ed|ing) (?:up|away)",
     "fly left": rf"{_GO}(?: sideways)?{_TO} left",
-    "fly right": rf"{_GO}(?: sideways)?{_TO} right",
+    "fly right": rf"{_GO}(?: sideways)?{_TO} right(?! (?:over|past|through|up|along|by|above|into|behind|next))",
     "fly forward": rf"{_GO}(?: straight)? (?:forwards?|ahead|straight|on)",
     "hover": r"hover(?:s|ed|ing)?|(?:stays?|remains?|holds?) (?:in place|still|stationary|position)",
 }
@@ -82,7 +104,7 @@ MEANT: Final[dict[str, tuple[str, ...]]] = {name: (name,) for name in PHRASES} |
 # Said of what did not happen, has not yet, or need not have: "would turn left", "never ascends", "ready to descend".
 UNREAL: Final = re.compile(
     r"\b(?:would|could|can|cannot|may|might|should|must|will|if|instead|unless|rather than|not|never|without|"
-    r"avoid(?:s|ed|ing)?|no|ready|before|until|next|prepar(?:e|es|ed|ing))\b|n't\b"
+    r"avoid(?:s|ed|ing)?|no|ready|until|next|prepar(?:e|es|ed|ing))\b|n't\b"
 )
 # In a question that asks for what might be.
 SUPPOSING: Final = re.compile(r"\b(?:if|instead|rather than|suppos(?:e|ed|ing)|imagine|would|could|should|might)\b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     ABSOLUTE,
@@ -19,6 +20,11 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     THINGS,
     UNREAL,
 )
+
+_AFTER: Final = re.compile(r"(?<=\w),? (?<!then )(?<!and )(?:after|once|preceded by)\b")
+_PURPOSE: Final = re.compile(r"\bto(?: \w+ly)? *$")  # "in order to ascend"
+_EARLIER: Final = re.compile(r"\b(?:had|having)\b")
+_ORDERED: Final = re.compile(r"\b(?:after|before|then|once)\b")
 
 
 def plain(text: str) -> str:
@@ -48,15 +54,38 @@ def singular(word: str) -> str:
 
 def movements(text: str) -> list[str]:
     """Movements that a text says were made, first things first ("B after A" is A, B); supposed ones are left out."""
+    return [movement for sentence in re.split(r"[.;]\s", plain(text)) for movement in _made(sentence)]
+
+
+def stories(text: str) -> list[list[str]]:
+    """Movements that a text puts in an order, in that order. Reasons tell none ("it turned, since it had climbed")."""
     found = []
-    for sentence in re.split(r"[.;]\s", plain(text)):
-        parts = re.split(r"(?<=\w) (?<!then )(?<!and )after\b", sentence)
-        for part in reversed(parts):
-            for match in MOVEMENT.finditer(part):
-                clause = CLAUSE.split(part[: match.start()])[-1]
-                if not UNREAL.search(clause) and not re.search(r"\bto(?: \w+ly)? *$", clause):  # "in order to ascend"
-                    found.append(str(match.lastgroup).replace("_", " "))
+    for sentence in re.split(r"[.;?]\s*|\b(?:because|since|so|which|that|where|in order)\b", plain(text)):
+        if _EARLIER.search(sentence) and not _ORDERED.search(sentence):
+            found += [[movement] for movement in _made(sentence)]
+        else:
+            found.append(_made(sentence))
     return found
+
+
+def _made(sentence: str) -> list[str]:
+    found = []
+    for part in reversed(_AFTER.split(sentence)):
+        for match in MOVEMENT.finditer(part):
+            before = part[: match.start()]
+            clause = CLAUSE.split(before)[-1]
+            if UNREAL.search(clause) or _PURPOSE.search(clause) or _of_a_thing(clause):
+                continue
+            found.append(str(match.lastgroup).replace("_", " "))
+    return found
+
+
+def _of_a_thing(clause: str) -> bool:
+    """Whether something other than the drone does what follows ("the tower rises")."""
+    words = [
+        word for word in re.findall(r"[\w-]+", clause) if word not in {"that", "which", "is", "was", "were", "are"}
+    ]
+    return bool(words) and singular(words[-1]) in THINGS | {"ground", "terrain", "sun", "traffic"}
 
 
 def sides(text: str) -> list[str]:

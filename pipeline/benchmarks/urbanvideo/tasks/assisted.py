@@ -33,6 +33,7 @@ class Causal(Assisted):
     """Operands: what the drone does, in words ("tilt the camera down when it nears the red building")."""
 
     name = "Causal"
+    asks = "why"
     template = "urbanvideo/causal"
     slots = ("action",)
     definition = "Tell why the agent performed a given action."
@@ -43,6 +44,7 @@ class Counterfactual(Assisted):
     """Operands: what the drone does ("ascending at first"), and what it might do ("flies at a lower altitude")."""
 
     name = "Counterfactual"
+    asks = "if"
     template = "urbanvideo/counterfactual"
     slots = ("actual", "alternative")
     definition = "Tell whether an alternative movement would also complete the task, and how its route would be."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,6 +100,7 @@ class MadeTask(UrbanTask):
 
     name: str = "Causal"
     template: str = "vsi/object_counting"
+    asks: Literal["what", "why", "if"] = "why"
     definition: str = "Why the drone made a movement."
     example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."
 

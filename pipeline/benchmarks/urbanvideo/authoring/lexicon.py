@@ -1,0 +1,108 @@
+"""Words for the checks of texts: those that carry no meaning, that mean the same, that are of other tongues."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS: Final = _words(
+    """the is are was were be been being has have had having does did and but that this these those it its of to with
+    at by for from into onto over under after before while when where which who what why how because since then than
+    there their they them he she his her you we our not if can could would will should may might must about as or
+    during until through between near next some any all both each other another same so such only"""
+)
+# Function words of other tongues that are no English ones, by the tongue.
+FOREIGN_WORDS: Final[dict[str, frozenset[str]]] = {
+    "Dutch": _words("het een van voor naar niet werd omdat waarom welke wat zijn haar aan bij ook maar wordt naast"),
+    "French": _words(
+        "le les des une est dans pour pourquoi parce qu'il que qui vers avec sur aux du pas était elle et"
+    ),
+    "German": _words(
+        "der das und ist weil um zu nach nicht warum wird wurde ein eine dem den auf mit sich es vor hinter"
+    ),
+    "Italian": _words("il lo gli una perché per che è nel della di sopra verso con non stato sul dopo alla"),
+    "Portuguese": _words("o os uma por que não é para da em com ele ela foi depois porque ao"),
+    "Spanish": _words("el los las una por qué que para del es en con no porque está hacia después el dron se al"),
+    "Polish": _words("nie jest się dlaczego ponieważ przed aby na był który gdzie nad obok"),
+    "Indonesian": _words("yang dan di ke dari untuk karena tidak dengan mengapa itu ini adalah ada"),
+}
+# Words without which a text says as much.
+EMPTY: Final = _words(
+    """a an the this that these those its it their his her there is are was were be been being has have had having do
+    does did will would can could of to in on at by for from with as and or but so then because since while when where
+    which who whom whose what why how drone drones uav agent quadcopter aircraft camera's order therefore thus just
+    simply merely only really very quite rather clearly directly currently actually hand side
+    itself himself own some any such thing one here also too even still course"""
+)
+NEGATIONS: Final = _words("not never no without cannot nothing none neither nor n't fail lack")
+# Each line is one meaning.
+_SAME: Final = """
+    block obstruct bar close impede hinder obscure shut barricade
+    avoid evade dodge bypass sidestep circumvent skirt
+    see view observe spot notice watch look sight visible glimpse
+    building structure edifice block-of-flats
+    tall high towering lofty
+    near nearby close-to adjacent beside alongside next neighbouring neighboring adjoining
+    reach arrive attain get
+    approach nearing
+    start begin commence initial outset beginning
+    end finish conclude final last destination
+    large big huge sizeable massive
+    small little tiny
+    fast quick quickly rapid rapidly speedy
+    slow slowly gradual gradually
+    pass traverse cross overfly
+    land touchdown alight
+    mall shopping-center shopping-centre shopping-mall
+    lot carpark car-park parking-lot parking
+    road street avenue
+    river stream waterway
+    way path route track trail footpath
+    find locate discover search seek
+    collide crash hit collision strike
+    keep maintain retain hold
+    lose lost
+    area region zone
+    goal target objective
+    inspect examine survey check
+    ground floor earth
+    open empty free unobstructed
+    center centre middle
+    follow trace
+    people person pedestrian man woman
+    car automobile vehicle
+    show display reveal
+    altitude height elevation
+    direction heading bearing
+    front ahead before-it
+    behind back rear
+"""
+SAME_AS: Final[dict[str, str]] = {
+    word: line.split()[0] for line in _SAME.strip().splitlines() for word in line.split()[1:]
+}
+# A right option of these words alone says what is so in any flight.
+EVERYWHERE: Final = _words(
+    """sky air ground earth world fly flight move movement moving go going travel continue change position place
+    somewhere direction video picture image camera rotor propeller battery pilot fuel yes something thing city town
+    forward on film record footage controller remote wing engine motor"""
+)
+PLACEHOLDERS: Final = _words(
+    """lorem ipsum foo bar baz qux asdf asdfgh qwerty qwertz placeholder todo tbd null undefined nan xxx yyy zzz dummy
+    blah distractor n/a string text option answer choice wrong incorrect example test unknown idk"""
+)
+# What options about a flight over a town may speak of, beside its things and movements.
+TOPICS: Final = _words(
+    """view sight camera route path way goal target height altitude ground obstacle land sky wind signal area space
+    destination direction side left right ahead behind above below start end distance time late early dark rain storm
+    traffic collision crash landmark scene landscape neighborhood neighbourhood district block corner edge facade
+    entrance surface water shore horizon line row line gap corridor open top shot survey search flight course turn
+    detour longer shorter lower higher faster slower blocked yes no impossible possible complete task mission find
+    reach overview vegetation flat sunlight shadow glare fog battery pilot nothing residential commercial industrial
+    urban rural green built-up construction site lot parking city town waterfront sign lane junction
+    zone market crowd cloud sun moon star smoke dust weather snow ice water parcel speed flock people tour circle loop
+    red blue green yellow white black gray brown orange purple"""
+)

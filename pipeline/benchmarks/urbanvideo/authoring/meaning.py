@@ -1,0 +1,96 @@
+"""What options mean, as far as words tell: whether two say the same, or one says all that the other says."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from pipeline.benchmarks.urbanvideo.authoring.lexicon import EMPTY, NEGATIONS, SAME_AS
+from pipeline.benchmarks.urbanvideo.authoring.vocabulary import MOVEMENT, NUMBERS
+from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, singular
+
+# What follows tells where something is, or when: it is not what is spoken of.
+_RELATION: Final = re.compile(
+    r"\b(?:beside|next to|near|behind|in front of|opposite|above|below|under|between|across from|on top of|"
+    r"to the (?:left|right) of|surrounded by|along|around|by|with|before|after|from|at|in|on)\b"
+)
+_ORDER: Final = re.compile(
+    r"\b(?:then|before|after|first|followed|from|beside|behind|above|below|between|towards?|next to|of)\b"
+)
+_ENDINGS: Final = ("ingly", "edly", "ing", "ied", "ies", "ed", "ly", "es", "s", "e")
+_PHRASES: Final = (
+    (re.compile(r"-hand\b"), ""),
+    (re.compile(r"\b(?:look|looks|looked|looking) for\b"), "find"),
+    (re.compile(r"\bshopping (?:cent(?:er|re)|mall)\b"), "mall"),
+    (re.compile(r"\b(?:car park|parking (?:lot|area))\b"), "lot"),
+    (re.compile(r"\bblock of flats\b"), "building"),
+    (re.compile(r"\b(?:steers?|steering|keep|keeps|kept|keeping|stay|stays|stayed|staying) clear of\b"), "avoid"),
+    (re.compile(r"\b(?:goes|go|going|went) (?:a)?round\b"), "avoid"),
+    (re.compile(r"\b(?:in|stood in|stands in|standing in) the way\b"), "block"),
+    (re.compile(r"\b(?:can|could)(?: not|n't)\b|\bunable to\b"), "cannot"),
+    (re.compile(r"\bout of (?:view|sight)\b"), "not view"),
+    (re.compile(r"\b(?:come|comes|came|get|gets|got|getting|coming) (?:near|close|closer) to\b"), "approach"),
+)
+
+
+@cache
+def content(text: str) -> frozenset[str]:
+    """The words of a text that carry its meaning, in one form each; words of one meaning are one."""
+    return frozenset(_carrying(text))
+
+
+def _carrying(text: str) -> list[str]:
+    flat = MOVEMENT.sub(lambda match: f" {str(match.lastgroup).replace('_', ' ')} ", plain(text))
+    for pattern, word in _PHRASES:
+        flat = pattern.sub(f" {word} ", flat)
+    words = re.findall(r"\w+(?:[-/]\w+)*", flat.replace("'s", ""))
+    return [_base(word) for word in words if word not in EMPTY and singular(word) not in EMPTY]
+
+
+def says_all_of(text: str, other: str) -> bool:
+    """Whether a text says what another says, and maybe more, of the same thing.
+
+    Not where it denies, counts, or speaks of another thing by its place ("the park beside the tower" and "the tower").
+    """
+    mine, others = content(text), content(other)
+    if not others or not others <= mine:
+        return False
+    more = mine - others
+    if more & NEGATIONS or any(word.isdigit() or word in NUMBERS for word in more):
+        return False
+    if not more:
+        return not _ORDER.search(plain(text)) or _in_order(text) == _in_order(other)
+    return content(_head(other)) <= content(_head(text)) and _sequence_kept(text, other)
+
+
+def _in_order(text: str) -> list[str]:
+    made = movements(text)
+    return made if len(made) > 1 else _carrying(text)
+
+
+def _sequence_kept(text: str, other: str) -> bool:
+    """Movements beyond those of the other make it another story."""
+    return movements(text) == movements(other)
+
+
+def _head(text: str) -> str:
+    found = _RELATION.search(plain(text))
+    return plain(text)[: found.start()] if found and found.start() else plain(text)
+
+
+def _base(word: str) -> str:
+    """A word without its ending, and one word for all of its meaning."""
+    for form in (word, singular(word)):
+        if form in SAME_AS or form in SAME_AS.values():
+            return SAME_AS.get(form, form)
+    word = singular(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            stem = word[: -len(ending)]
+            doubled = stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lse" else stem
+            for form in (stem, f"{stem}e", doubled, f"{stem}y"):
+                if form in SAME_AS or form in SAME_AS.values():
+                    return SAME_AS.get(form, form)
+            return doubled.rstrip("e") or doubled
+    return word
