@@ -49,10 +49,11 @@ class Spread:
 def spread(offered: Offered, caps: Sequence[int]) -> Spread:
     """Chooses at most ``caps[t]`` candidates of task t, one after the other.
 
-    The task with the fewest goes first. Of its candidates that share at most `SHARED_MAX` things with each question
-    chosen before, the first by these is taken: it names the fewest things that were named before, so that everything
-    is asked about before anything twice; its answer was right least often in this task; its pairs of things were named
-    together least often; its things were named least often; its id is the lowest.
+    The task with the fewest chosen goes first, of equals that with the fewest candidates left. Of its candidates that
+    share at most `SHARED_MAX` things with each question chosen before, the first by these is taken: it names the
+    fewest things that were named before, so that everything is asked about before anything twice; its answer was right
+    least often in this task; its pairs of things were named together least often; its things were named least often;
+    its id is the lowest.
     """
     state = _State(offered)
     free, shared = np.ones(len(offered.task), dtype=bool), np.zeros(len(offered.task), dtype=np.intp)
@@ -60,7 +61,7 @@ def spread(offered: Offered, caps: Sequence[int]) -> Spread:
     asked = dict.fromkeys(tasks.tolist(), 0)
     chosen: list[int] = []
     while rows := {t: found for t in asked if asked[t] < caps[t] and len(found := _rows(free, offered.task, t))}:
-        task = min(rows, key=lambda t: (asked[t], t))
+        task = min(rows, key=lambda t: (asked[t], len(rows[t]), t))
         best = state.best(rows[task])
         state.ask(best)
         chosen.append(best)
