@@ -41,7 +41,10 @@ class UrbanRules(FlightRules):
         default=1.5, le=4.0, description="the second nearest is at least this many times as far"
     )
     nearest_ratio_min: float = Field(
-        default=1.2, description="start and end: the second nearest is at least this many times as far, if not offered"
+        default=1.2, description="the second nearest is at least this many times as far, where it is not offered"
+    )
+    inside_max: float = Field(
+        default=0.75, description="from a landmark's middle to one that lies in it, in radii: farther out, is it in it?"
     )
     there_m: float = Field(default=5.0, ge=1, description="nearer than this one is there, and how near is of no matter")
     change_min: float = Field(default=0.2, gt=0, lt=1, description="proximity: share by which a distance changes")

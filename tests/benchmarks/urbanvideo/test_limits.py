@@ -235,20 +235,23 @@ def test_views(interval: tuple[float, float], radius: float, reason: str | None,
     ("nearest", "second", "reason"),
     [
         (10, 15.1, None),
-        (10, 14.9, "second_nearest"),
-        (2, 7.6, None),  # as from 5 m
-        (2, 7.4, "second_nearest"),
+        (10, 14.9, None),  # but not offered
+        (10, 12.1, None),
+        (10, 11.9, "second_nearest"),
+        (2, 6.1, None),  # as from 5 m
+        (2, 5.9, "second_nearest"),
         (29, 200, None),
         (31, 200, "nothing_beside"),
     ],
 )
 def test_what_is_next_to_a_landmark(nearest: float, second: float, reason: str | None) -> None:
     places = [mark(n, 0, y, radius=0) for n, y in (("the mill", 0), ("the inn", nearest), ("the barn", -second))]
-    scene = flight(motion(HOVER), [*places, mark("the lake", 0, 500, radius=0)])
-    found = row(scene, "Object Recall", "the mill", reach_m=1000)
+    places += [mark("the lake", 0, 500, radius=0), mark("the fort", 0, 700, radius=0)]
+    found = row(flight(motion(HOVER), places), "Object Recall", "the mill", reach_m=1000)
     assert found["reason"] == reason
     if reason is None:
-        assert (found["answer"], set(found["wrong"])) == ("the inn", {"the barn", "the lake"})
+        clearly_farther = {"the barn"} if second >= 1.5 * max(nearest, 5) else set()
+        assert (found["answer"], set(found["wrong"])) == ("the inn", {"the lake", "the fort", *clearly_farther})
 
 
 @pytest.mark.parametrize(

@@ -81,15 +81,16 @@ class ObjectRecall(UrbanTask):
             within = [i for i in held if places.radius_m[i] < places.radius_m[landmark]]
             around = [places[i].distance_m(places.center[[landmark]])[0] for i in touching if i not in within]
             case.require("one_inside_the_other", min(around, default=np.inf), ">", 0.0, "m")
+            edge = max((between[i] / places.radius_m[landmark] for i in within), default=0.0)
+            case.require("on_its_edge", edge, "<=", rules.inside_max, "ratio")
             gap[within] = np.inf
             between[[landmark, *within]] = np.inf
             place, distance, ratio = places.nearest(gap)
             label = places[place].label
             case.fact("gap_to_nearest", label, distance, "m")
             case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
-            case.require(
-                "second_nearest", _times(ratio, distance, rules.there_m), ">=", rules.second_ratio_min, "ratio", label
-            )
+            times = _times(ratio, distance, rules.there_m)
+            case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
             case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
             case.shown(view, place, view.end_s)
             wrong = [i for i in view.pool if gap[i] >= rules.second_ratio_min * max(distance, rules.there_m)]

@@ -54,7 +54,7 @@ def may_bring_nearer(view: UrbanView, actions: Actions, t_s: float, goal: int) -
     if any(abs((bearing - way + 180.0) % 360.0 - 180.0) < 90.0 + margin for way in ways):
         return True
     turns = [_TURNS[action] for action in actions if action in _TURNS]
-    if any(abs(bearing) > 180.0 - margin or sign * bearing > margin for sign in turns):
+    if any(abs(bearing) > 180.0 - margin or sign * bearing > 0 for sign in turns):
         return True
     away_m = float(distance_m(view.enu_m[[at]], view.places[goal].center)[0])
     return "descend" in actions and away_m <= view.places[goal].radius_m + view.rules.there_m
