@@ -29,7 +29,10 @@ class UrbanRules(FlightRules):
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")
     toward_max_deg: float = Field(default=15.0, description="between a movement and the landmark that it goes towards")
-    duration_ratio_min: float = Field(default=1.3, description="the longer movement over the shorter: 30%")
+    duration_ratio_min: float = Field(
+        default=1.4,
+        description="longer movement over shorter; from 1.3 on, two in three are below twice as long",
+    )
     duration_gap_min_s: float = Field(default=2.0, description="the longer movement less the shorter")
     duration_twice_margin: float = Field(default=1.15, description="factor between the ratio and 2, on either side")
     # A movement's ends are known within 0.4 s: its length within 0.8 s, twice the shorter within 1.6 s.

@@ -25,8 +25,8 @@ def at(bearing: float, distance: float, label: str = "the tower", **more: Any) -
 @pytest.mark.parametrize(
     ("first", "second", "reason", "answer"),
     [
-        (10, 12.8, "durations_alike", None),
-        (10, 13.2, None, "Turning left, but less than twice as long"),
+        (10, 13.8, "durations_alike", None),
+        (10, 14.2, None, "Turning left, but less than twice as long"),
         (4.4, 6.2, "durations_alike", None),  # 41% longer, but 1.8 s
         (5, 7.2, None, "Turning left, but less than twice as long"),
         (7.2, 5, None, "Turning right, but less than twice as long"),
