@@ -158,7 +158,7 @@ def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "
         yield rule("choices_contradict_movements", against, "<=", 0, "movements")
     off_deg = [
         off
-        for text, about in ((item.question, item.answer), (item.answer, item.question))
+        for text, about in ((item.question, item.answer if asks == "what" else ""), (item.answer, item.question))
         if (off := side_off_deg(text, about, facts, item.time_s)) is not None
     ]
     if off_deg:

@@ -65,6 +65,9 @@ _OVER: Final = re.compile(
 )
 _HIGHER: Final = re.compile(r"\b(?:above|higher than|clear(?:s|ed|ing)?)(?: the (?:top|roof) of)? (?:the )?_")
 _LOWER: Final = re.compile(r"\b(?:below|lower than|beneath)(?: the (?:top|roof) of)? (?:the )?_")
+_DOES: Final = re.compile(
+    r"\b(?:what|which)\b.*?\b(?:(?:does|did) .*\bdo|movements?|steps?|actions?)\b.*\b(?P<order>after|before|once)\b"
+)
 _INSTEAD: Final = re.compile(r"\b(?:instead of|rather than) (?P<what>[^,?;]*)")
 
 
@@ -77,7 +80,8 @@ def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Mea
         known: movements and objects.
     """
     if known.movements:
-        told = (story for text in said for story in stories(without(text, known.objects)))
+        told = [story for text in said for story in stories(without(text, known.objects))]
+        told += [story for text in said[:1] for story in _asked_for(text, said[1:], known)]
         order = sum(not_made([m for m in story if observable(m, facts)], known.movements) for story in told)
         yield rule("invalid_or_ambiguous_order", order, "<=", 0, "movements")
     if facts.segments:
@@ -88,6 +92,16 @@ def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Mea
     counted = sum(_too_many(text, facts, known) for text in said)
     yield rule("hallucination_count", counted, "<=", 0, "things")
     yield from _places(said, facts)
+
+
+def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterator[list[str]]:
+    """Movements of question and answer in one, where it asks what is done after or before others."""
+    found = _DOES.search(plain(question))
+    if found:
+        named = movements(without(question, known.objects))
+        for answer in answers:
+            done = movements(without(answer, known.objects))
+            yield [*done, *named] if found["order"] == "before" else [*named, *done]
 
 
 def supposed_instead(question: str) -> list[str]:
@@ -205,7 +219,7 @@ def _size_off(text: str, facts: Observed, known: Extract) -> float:
             measured = [*measured, *_lengths(described(text, facts), facts)]
         if kind == "s" and value <= end_s and re.search(r"\b(?:at|second) (?:about )?$", before):
             continue  # any moment of the flight
-        worst = max(worst, min((abs(value - one) / max(one, 1e-9) for one in measured), default=float("inf")))
+        worst = max(worst, min((abs(value - one) / max(one, 1e-9) for one in measured), default=1.0))
     return worst
 
 

@@ -42,7 +42,7 @@ NEGATIONS: Final = _words("not never no without cannot nothing none neither nor 
 # Each line is one meaning.
 _SAME: Final = """
     block obstruct bar close impede hinder obscure shut barricade
-    avoid evade dodge bypass sidestep circumvent skirt
+    avoid evade dodge bypass sidestep circumvent skirt prevent
     see view observe spot notice watch look sight visible glimpse
     building structure edifice block-of-flats
     tall high towering lofty

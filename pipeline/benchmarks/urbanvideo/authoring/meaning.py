@@ -30,7 +30,14 @@ _PHRASES: Final = (
     (re.compile(r"\b(?:in|stood in|stands in|standing in) the way\b"), "block"),
     (re.compile(r"\b(?:can|could)(?: not|n't)\b|\bunable to\b"), "cannot"),
     (re.compile(r"\bout of (?:view|sight)\b"), "not view"),
-    (re.compile(r"\b(?:come|comes|came|get|gets|got|getting|coming) (?:near|close|closer) to\b"), "approach"),
+    (
+        re.compile(
+            r"\b(?:head|mov|go|fly|fli|travel|proceed|steer|mak|set|sett)(?:e|es|s|ed|ing)? (?:course |out )?"
+            r"(?:for|to|towards?|in the direction of)\b"
+        ),
+        "reach",
+    ),
+    (re.compile(r"\b(?:come|comes|came|get|gets|got|getting|coming) (?:near(?:er)?|close|closer) to\b"), "approach"),
 )
 
 

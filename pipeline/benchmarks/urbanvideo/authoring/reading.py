@@ -22,7 +22,7 @@ from pipeline.questions.rules import Measure, rule
 
 Asks = Literal["what", "why", "if"]
 
-OFF_TOPIC_MAX: Final = 1  # options of none of the known subjects: no list of words is whole
+OFF_TOPIC_MAX: Final = 2  # options of none of the known subjects, fewer than half: no list of words is whole
 _MARKUP: Final = re.compile(
     r"</?[a-zA-Z][^<>]*>|\*\*|(?<!\w)\*\w|`|^\s*#+\s|^\s*[-*•]\s|\]\(|https?:|www\.|\\[a-zA-Z(\[]|[{}|]|\[|\]|&[a-z]+;|\$"
 )

@@ -87,7 +87,7 @@ PHRASES: Final[dict[str, str]] = {
     "ascend": rf"ascend(?:s|ed|ing)?|ascents?|climb(?:s|ed|ing)?(?: up)?|ris(?:e|es|en|ing)|rose|{_GO} up(?:wards?)?|"
     rf"(?:gain|increas|rais)(?:e|s|es|ed|ing)? {_HEIGHT}|tak(?:e|es|ing) off|took off|lift(?:s|ed|ing)? off",
     "descend": rf"descend(?:s|ed|ing)?|descents?|{_GO} down(?:wards?)?|touch(?:es|ed|ing)? down|"
-    rf"(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down",
+    rf"(?<!a )(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down",
     "fly backward": rf"{_GO} back(?:wards?)?|back(?:s|ed|ing) (?:up|away)",
     "fly left": rf"{_GO}(?: sideways)?{_TO} left",
     "fly right": rf"{_GO}(?: sideways)?{_TO} right(?! (?:over|past|through|up|along|by|above|into|behind|next))",

@@ -23,6 +23,10 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
 
 _AFTER: Final = re.compile(r"(?<=\w),? (?<!then )(?<!and )(?:after|once|preceded by)\b")
 _PURPOSE: Final = re.compile(r"\bto(?: \w+ly)? *$")  # "in order to ascend"
+_MOVE_TO: Final = re.compile(
+    r"\b(?:movement|motion|moves?|turns?|shifts?|flight|drift|swings?|steps?|bend)(?: sideways)? "
+    r"to (?:the|its) (?:left|right)"
+)
 _EARLIER: Final = re.compile(r"\b(?:had|having)\b")
 _ORDERED: Final = re.compile(r"\b(?:after|before|then|once)\b")
 
@@ -90,7 +94,7 @@ def _of_a_thing(clause: str) -> bool:
 
 def sides(text: str) -> list[str]:
     """Where about the drone a text puts something, not where the drone moves: names of `SIDES`."""
-    still = MOVEMENT.sub("", plain(text))
+    still = _MOVE_TO.sub("", MOVEMENT.sub("", plain(text)))
     return [str(match.lastgroup) for match in SIDE.finditer(still)]
 
 

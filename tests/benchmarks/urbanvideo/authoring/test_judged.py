@@ -1,4 +1,4 @@
-"""Eighty items as a person and a model write them, half of them bad: the bad are refused, the good are not.
+"""Items as a person and a model write them, half of them bad: of these nearly all are refused, of the good hardly any.
 
 ``items_judged.jsonl`` was written and judged by a person over the flights of `flights`; nothing in the checks
 knows of it. ``bad`` says what is wrong with an item.
@@ -17,7 +17,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 
 ITEMS = [json.loads(line) for line in Path(__file__).with_name("items_judged.jsonl").read_text().splitlines()]
-MISTAKES_MAX = 4  # of forty, either way
+MISTAKES_MAX = 0.1  # either way: 4 of 40
 
 
 def refusal(raw: dict[str, Any]) -> str | None:
@@ -32,9 +32,10 @@ def judged(good: bool) -> Iterator[tuple[dict[str, Any], str | None]]:
     return ((raw, refusal(raw)) for raw in ITEMS if raw["good"] is good)
 
 
-def test_forty_bad_and_forty_good_items() -> None:
-    passed = [f"{raw['bad']}: {raw['question']}" for raw, why in judged(good=False) if why is None]
-    failed = [f"{why}: {raw['question']}" for raw, why in judged(good=True) if why is not None]
-    assert [raw["good"] for raw in ITEMS].count(True) == len(ITEMS) - 40 == 40
-    assert len(passed) <= MISTAKES_MAX, passed
-    assert len(failed) <= MISTAKES_MAX, failed
+def test_bad_items_are_refused_and_good_ones_are_not() -> None:
+    bad, good = list(judged(good=False)), list(judged(good=True))
+    passed = [f"{raw['bad']}: {raw['question']}" for raw, why in bad if why is None]
+    failed = [f"{why}: {raw['question']}" for raw, why in good if why is not None]
+    assert min(len(bad), len(good)) >= 40
+    assert len(passed) <= MISTAKES_MAX * len(bad), passed
+    assert len(failed) <= MISTAKES_MAX * len(good), failed
