@@ -88,11 +88,11 @@ def _spread(
     for _, members in asked[kins.notna()].groupby(kins):
         rows = members.sort_values("id")
         named = candidates["operands"].combine_chunks().take(pa.array(rows.index))
-        things = np.unique(named.flatten().to_numpy(zero_copy_only=False), return_inverse=True)[1]
-        names, task = np.unique(rows["task"].to_numpy(str), return_inverse=True)
-        answer = np.unique(rows["answer"].to_numpy(str), return_inverse=True)[1]
+        things = named.flatten().dictionary_encode().indices.to_numpy().astype(np.intp)
+        task, names = pd.factorize(rows["task"], sort=True)
+        answer = pd.factorize(rows["answer"])[0]
         offered = Offered(task, answer, things.reshape(len(rows), -1))
-        found = spread(offered, [caps[name] for name in names.tolist()])
+        found = spread(offered, [caps[name] for name in names])
         turn[rows.index] = len(rows)
         turn[rows.index[found.chosen]] = range(len(found.chosen))
         shared[rows.index] = found.shared
