@@ -12,7 +12,7 @@ from pipeline.llm.base import JsonSchema, Reply
 from pipeline.llm.failures import ModelError
 from pipeline.metrics.thoughts import without_thoughts
 
-_FENCED: Final = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
+_FENCED: Final = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
 
 def structured(reply: Reply) -> Any:
@@ -28,7 +28,8 @@ def json_value(text: str) -> Any:
 def json_text(text: str) -> str:
     """A reply without the thoughts before it and the fence around it; with words around a fence only what is in it.
 
-    A reply with several fences, or with none, is given as it is.
+    A fence need not be closed: some models end with their last brace. A reply with several fences, or with none, is
+    given as it is.
     """
     bare = without_thoughts(text).strip()
     fenced = _FENCED.findall(bare) if not bare.startswith(("{", "[", '"')) else []

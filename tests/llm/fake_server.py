@@ -3,7 +3,8 @@
 ``python -m tests.llm.fake_server '{"latency_s": 0.05, …}'`` prints its address and serves until its input is closed.
 A prompt names its question as ``Q123``; what goes wrong is drawn from the question and the number of its attempt, so
 that every run meets the same faults. The model's name chooses other behaviour (`_BEHAVIOURS`), with the error bodies of
-the real APIs (`tests.llm.bodies`). ``quota`` allows so many requests in each window of so many seconds. ``GET
+the real APIs (`tests.llm.bodies`). ``replies`` are texts by
+what a prompt holds. ``quota`` allows so many requests in each window of so many seconds. ``GET
 /records`` tells what came in, what became of it and which tokens were billed: those of every body that was sent whole.
 """
 
@@ -38,6 +39,7 @@ class Settings:
     hang_s: float = 30.0
     faults: dict[str, float] = field(default_factory=dict)
     quota: tuple[int, float] | None = None
+    replies: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -106,7 +108,9 @@ class FakeServer:
         await asyncio.sleep(self.settings.latency_s)
         key = record.headers.get("authorization", "").removeprefix("Bearer ")
         key = key or record.headers.get("x-goog-api-key", "")
-        said = _BEHAVIOURS.get(model, _plain)(Asked(self.attempts[question], key, gemini, record.body))
+        told = [text for part, text in self.settings.replies.items() if part in _text(record.body)]
+        behaviour = _says(told[0]) if told else _BEHAVIOURS.get(model, _plain)
+        said = behaviour(Asked(self.attempts[question], key, gemini, record.body))
         if said.body is not None:
             await send(writer, said.status, said.body, said.headers)
             return "status"
