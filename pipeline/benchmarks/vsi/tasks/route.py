@@ -173,7 +173,7 @@ class RoutePlanning(ArrayTask[ScanView]):
             position = position + direction * step[:, None]
             heading = np.where(there[:, None], direction, heading)
             at = np.where(there, target, at)
-        table = np.stack(columns, axis=1).reshape(len(operands), -1, 4)
+        table = np.stack(columns, axis=1).reshape(len(operands), len(columns) // 4, 4)
         return Walk(*np.moveaxis(table, 2, 0))
 
     def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:

@@ -32,8 +32,13 @@ class ObserveConfig(Limits):
 
 
 def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) -> IndoorScene:
-    """The scene with the visibility of every object, and what was examined to find it."""
+    """The scene with the visibility of every object, and what was examined to find it.
+
+    A scan that was not filmed stays as it is: of what no camera looked at, nothing is unseen.
+    """
     frames, items = geometry.frames, scene.facts.objects
+    if not len(frames.number):
+        return scene
     n_video = (scene.video.frames if scene.video else None) or int(frames.number.max(initial=-1)) + 1
     regular, budgets = examined_frames(frames, n_video, config)
     chosen = np.unique(np.concatenate([regular, *budgets.values()]).astype(np.intp))
