@@ -48,7 +48,7 @@ _SINCE: Final = re.compile(r"\b(?:at|after|by|until|from|around|second) (?:about
 _CLOCK: Final = re.compile(r"\b(?P<m>\d{1,2}):(?P<s>\d\d)\b")
 _TIMES: Final = re.compile(rf"\b(?:(?P<word>once|twice|thrice)|{_NUMBER} times)\b")
 _TIMES_WORDS: Final = {"once": 1, "twice": 2, "thrice": 3}
-_COUNTED: Final = re.compile(rf"\b{_NUMBER} (?P<things>(?:[\w-]+ ){{0,2}}?[\w-]+)")
+_COUNTED: Final = re.compile(rf"\b{_NUMBER} (?P<things>(?:[\w-]+ ){{0,2}}[\w-]+)")
 _EARLY: Final = re.compile(
     r"\b(?:at|in|from|near) the (?:very )?(?:beginning|start|outset|initial|early)\b|\binitial(?:ly)?\b|\bat first\b"
 )
@@ -135,7 +135,8 @@ def described(text: str, facts: Observed) -> list[int]:
     """Landmarks that a text speaks of, by their label or by a description that fits one alone."""
     labels = [str(facts.flight.landmarks[n].label) for n in facts.landmarks]
     named = [n for n, label in zip(facts.landmarks, labels, strict=True) if without(text, [label]) != text]
-    for thing in things(without(text, labels), ()):
+    nouns = frozenset(singular(word) for n in facts.landmarks for word in _words_of(n, facts).lower().split()[-1:])
+    for thing in things(without(text, labels), (), nouns):
         fits = [n for n in facts.landmarks if covered(thing, [_words_of(n, facts)])]
         named += [fits[0]] if len(fits) == 1 and fits[0] not in named else []
     return named
@@ -149,7 +150,8 @@ def side_off_deg(text: str, about: str, facts: Observed, time_s: float | None) -
     worst: float | None = None
     for clause in _clauses(text):
         found, here = sides(clause), described(clause, facts)
-        here = here or described(f"{about} {text}", facts)
+        if not here and not things(clause, ()):
+            here = described(f"{about} {text}", facts)
         if len(found) != 1 or len(here) != 1:
             continue
         off = facts.off_side_deg(here[0], found[0], time_s)
@@ -263,10 +265,14 @@ def _too_many(text: str, facts: Observed, known: Extract) -> int:
         if not heads or (count := _number(match["n"])) < 2:
             continue
         thing = " ".join(words[: heads[0] + 1])
-        if not any(covered(f"{match['n']} {thing}", [name]) for name in others):
-            have = sum(covered(thing, [name]) for name in (*marks, *others))
-            over += max(0, int(count) - have)
+        have = sum(_stated(name) for name in (*marks, *others) if covered(thing, [name]))
+        over += max(0, int(count) - have)
     return over
+
+
+def _stated(name: str) -> int:
+    """How many things a name stands for: three for "three sailing boats"."""
+    return max([1, *(int(word) for word in tokens(name) if word.isdigit() and len(word) < 4)])
 
 
 def _number(word: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
@@ -110,12 +110,12 @@ def without(text: str, names: Iterable[str]) -> str:
     return text
 
 
-def things(text: str, names: Iterable[str]) -> list[str]:
-    """Things that a text names: nouns of `THINGS` with the colour before them, and proper names within a sentence."""
+def things(text: str, names: Iterable[str], nouns: Collection[str] = ()) -> list[str]:
+    """Things that a text names: nouns of `THINGS`, or others, with their colour, and proper names within a sentence."""
     words = re.findall(r"[^\W\d_][\w'-]*|[.?!:\"]", MOVEMENT.sub(" ", without(text, [*names, "field of view"])))
     found = []
     for before, word in zip([".", *words], words, strict=False):
-        if singular(word.lower()) in THINGS:
+        if singular(word.lower()) in THINGS or singular(word.lower()) in nouns:
             colour = f"{before} " if before.lower() in COLOURS else ""
             found.append(f"{colour}{word}".lower())
         elif (

@@ -1,0 +1,118 @@
+"""What texts claim of a flight, on both sides of each limit; the numbers follow from `flights` and `made`."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.benchmarks.urbanvideo.authoring.claims import claims, described, side_off_deg, supposed_instead
+from pipeline.benchmarks.urbanvideo.authoring.meaning import content, says_all_of
+from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form
+from pipeline.benchmarks.urbanvideo.authoring.words import sides, stories
+from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
+
+KEPT = None
+
+
+@pytest.mark.parametrize(
+    ("flight", "text", "broken"),
+    [
+        # East: up 20 m, 100 m forward, left by 90 degrees, forward and down by 10 m.
+        ("east", "It ascended before it turned left", KEPT),
+        ("east", "It turned left before it ascended", ("invalid_or_ambiguous_order", 1)),
+        ("east", "It turned left after it had ascended", KEPT),
+        ("east", "It turned left, since it had ascended", KEPT),  # a reason says nothing of the order
+        ("east", "It climbed by 22 metres", KEPT),
+        ("east", "It climbed by 26 metres", ("hallucination_number", 0.3)),
+        ("east", "It climbed by sixty metres", ("hallucination_number", 2.0)),
+        ("east", "It climbed by 66 feet", KEPT),
+        ("east", "It turned left by 75 degrees", KEPT),
+        ("east", "It turned left by 60 degrees", ("hallucination_number", 1 / 3)),
+        ("east", "It is there at 0:50", KEPT),  # 50 s of 44 s: 14% over
+        ("east", "It is there at 1:50", ("hallucination_number", 1.5)),
+        ("east", "It turned left once", KEPT),
+        ("east", "It turned left twice", ("invalid_or_ambiguous_times", 1)),
+        ("river", "It turned right twice", KEPT),
+        ("river", "At the end it hovers", KEPT),
+        ("river", "At the beginning it hovers", ("invalid_or_ambiguous_when", 69 - 75 / 3)),
+        ("east", "It passed two towers", ("hallucination_count", 1)),
+        ("harbour", "It passed three sailing boats", KEPT),
+        ("harbour", "It passed four sailing boats", ("hallucination_count", 1)),
+        ("east", "It flew towards the Blue Tower", KEPT),
+        ("east", "It flew away from the Old Mill", KEPT),
+        ("east", "It flew towards the Old Mill", ("invalid_or_ambiguous_not_approached", 0)),
+        ("east", "It did not fly towards the Old Mill", KEPT),
+        ("east", "It flew over the Blue Tower", ("invalid_or_ambiguous_not_over", 90)),  # 200 - 100 - 10 m
+        ("river", "It rose above the Saint Anna Church", KEPT),  # 40 m and 35 m
+        ("harbour", "It rose above the lighthouse", ("invalid_or_ambiguous_not_above", 10)),  # 50 m and 60 m
+        ("river", "It sank below the church", KEPT),  # 0 m at first
+        ("river", "It flew below the bridge", KEPT),
+        ("harbour", "It flew below the ferry terminal", ("invalid_or_ambiguous_not_below", 5)),  # 20 m and 15 m
+    ],
+)
+def test_a_claim_is_measured(flight: str, text: str, broken: tuple[str, float] | None) -> None:
+    facts, known = FLIGHTS[flight]
+    found = next((rule for rule in claims([text], facts, known) if not rule.holds), None)
+    assert (found and found.name) == (broken and broken[0])
+    if found and broken:
+        assert found.value == pytest.approx(broken[1], abs=0.01)
+
+
+def test_a_landmark_is_known_by_what_it_is_where_one_alone_is_that() -> None:
+    facts, _ = FLIGHTS["river"]
+    assert described("the church and the park", facts) == [0, 1]
+    assert described("the stadium", facts) == []
+
+
+def test_a_side_is_that_of_the_landmark_in_its_clause() -> None:
+    facts, _ = FLIGHTS["harbour"]
+    assert side_off_deg("The lighthouse is ahead and the terminal to the left of the drone", "", facts, 4.0) == 0
+    off = side_off_deg("The lighthouse is to the left and the terminal to the right of the drone", "", facts, 4.0)
+    assert off is not None
+    assert off > 90
+    assert side_off_deg("It moves on with a movement to the left", "the lighthouse", facts, 4.0) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "all_of_it"),
+    [
+        ("The tower blocked its way", "Its path was obstructed by the tower", True),
+        ("To get above the roofs around it", "To get above the roofs", True),
+        ("To get above the roofs", "To get above the roofs around it", False),
+        ("The red tower", "The tower", True),
+        ("The tower", "The red tower", False),
+        ("The park beside the tower", "The tower", False),
+        ("The park beside the tower", "The tower beside the park", False),
+        ("It turned left twice", "It turned left", True),
+        ("It cannot reach the park", "It can reach the park", False),
+        ("It did not land on the roof", "It landed on the roof", False),
+        ("It ascends and then turns left", "It ascends", False),
+        ("To search for the shopping mall", "To look for the shopping centre", True),
+        ("On the left-hand side", "To the left of the drone", True),
+        ("To the left", "To the right", False),
+    ],
+)
+def test_a_text_that_says_all_of_another(one: str, other: str, all_of_it: bool) -> None:
+    assert says_all_of(one, other) is all_of_it
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("Why did the drone turn left instead of right?", "why"),
+        ("What made the drone hover?", "why"),
+        ("If the drone had turned right, would it arrive?", "if"),
+        ("Instead of climbing, could it fly around the tower?", "if"),
+        ("What does the drone see during the descent?", "what"),
+    ],
+)
+def test_the_form_of_a_question(question: str, form: Asks) -> None:
+    forms: tuple[Asks, ...] = ("what", "why", "if")
+    assert [asks for asks in forms if of_form(question, asks)] == [form]
+
+
+def test_what_texts_say() -> None:
+    assert stories("It turned left because it had ascended") == [["turn left"], ["ascend"]]
+    assert stories("The tower rises ahead, and the drone ascends") == [["ascend"]]
+    assert supposed_instead("Instead of ascending, could it turn left?") == ["ascending"]
+    assert content("The drone avoids collisions") == content("To evade the crash")
+    assert sides("a shift to the left") == []
