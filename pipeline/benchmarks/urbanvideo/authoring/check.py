@@ -19,6 +19,7 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
     observable,
     side_off_deg,
     supposed_instead,
+    words_of,
 )
 from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
@@ -184,7 +185,7 @@ def _unseen(text: str, facts: Observed) -> set[int]:
 
 def only_right(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
     """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
-    true = 0
+    true = _also_there(item, facts)
     for wrong in item.wrong:
         if content(wrong) - _TURNING != content(item.answer) - _TURNING:
             continue
@@ -202,6 +203,22 @@ def letters(item: WrittenItem) -> Iterator[Measure]:
     """The model gives texts; the letter is drawn later."""
     lettered = sum(bool(_LETTER.fullmatch(option)) for option in (item.answer, *item.wrong))
     yield rule("choices_letter", lettered, "<=", 0, "options")
+
+
+def _also_there(item: WrittenItem, facts: Observed) -> int:
+    """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
+    if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
+        return 0
+    where, seen = sides(item.question), SEEN.search(plain(item.question))
+    named = [
+        mark
+        for wrong in item.wrong
+        for mark in described(wrong, facts)
+        if content(wrong) <= content(words_of(mark, facts))
+    ]
+    if len(where) == 1:
+        return sum(facts.off_side_deg(mark, where[0], item.time_s) == 0 for mark in named)
+    return sum(facts.is_shown(mark, item.time_s) for mark in named) if seen else 0
 
 
 def leaks(item: WrittenItem) -> Iterator[Measure]:

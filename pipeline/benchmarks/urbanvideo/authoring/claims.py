@@ -68,6 +68,7 @@ _LOWER: Final = re.compile(r"\b(?:below|lower than|beneath)(?: the (?:top|roof) 
 _DOES: Final = re.compile(
     r"\b(?:what|which)\b.*?\b(?:(?:does|did) .*\bdo|movements?|steps?|actions?)\b.*\b(?P<order>after|before|once)\b"
 )
+_ASKED: Final = re.compile(r"\b(?:what|which)\b")
 _INSTEAD: Final = re.compile(r"\b(?:instead of|rather than) (?P<what>[^,?;]*)")
 
 
@@ -135,9 +136,9 @@ def described(text: str, facts: Observed) -> list[int]:
     """Landmarks that a text speaks of, by their label or by a description that fits one alone."""
     labels = [str(facts.flight.landmarks[n].label) for n in facts.landmarks]
     named = [n for n, label in zip(facts.landmarks, labels, strict=True) if without(text, [label]) != text]
-    nouns = frozenset(singular(word) for n in facts.landmarks for word in _words_of(n, facts).lower().split()[-1:])
+    nouns = frozenset(singular(word) for n in facts.landmarks for word in words_of(n, facts).lower().split()[-1:])
     for thing in things(without(text, labels), (), nouns):
-        fits = [n for n in facts.landmarks if covered(thing, [_words_of(n, facts)])]
+        fits = [n for n in facts.landmarks if covered(thing, [words_of(n, facts)])]
         named += [fits[0]] if len(fits) == 1 and fits[0] not in named else []
     return named
 
@@ -150,7 +151,7 @@ def side_off_deg(text: str, about: str, facts: Observed, time_s: float | None) -
     worst: float | None = None
     for clause in _clauses(text):
         found, here = sides(clause), described(clause, facts)
-        if not here and not things(clause, ()):
+        if not here and (_ASKED.search(plain(clause)) or not things(clause, ())):
             here = described(f"{about} {text}", facts)
         if len(found) != 1 or len(here) != 1:
             continue
@@ -164,7 +165,8 @@ def _clauses(text: str) -> list[str]:
     return [part for part in re.split(r"[,;.]\s|\b(?:and|while|but|as|because|since|when)\b", text) if part.strip()]
 
 
-def _words_of(n: int, facts: Observed) -> str:
+def words_of(n: int, facts: Observed) -> str:
+    """What a landmark is called, and what it is."""
     landmark = facts.flight.landmarks[n]
     return f"{landmark.label} {landmark.kind or ''}"
 
@@ -256,7 +258,7 @@ def _lengths(landmarks: Sequence[int], facts: Observed) -> list[float]:
 
 def _too_many(text: str, facts: Observed, known: Extract) -> int:
     """Things beyond those that are known, of those that a text counts."""
-    marks = [_words_of(n, facts) for n in facts.landmarks]
+    marks = [words_of(n, facts) for n in facts.landmarks]
     others = [name for name in known.objects if name not in facts.names]
     over = 0
     for match in _COUNTED.finditer(plain(without(text, facts.names))):
@@ -318,7 +320,7 @@ def _blotted(clause: str, n: int, facts: Observed) -> str:
     hidden = without(clause, [label])
     if hidden != clause:
         return hidden
-    its = set(tokens(_words_of(n, facts)))
+    its = set(tokens(words_of(n, facts)))
     words = {word for word in re.findall(r"[\w-]+", clause) if set(tokens(word)) & its}
     return re.sub(r"_(?: _+)+", "_", without(clause, words))
 

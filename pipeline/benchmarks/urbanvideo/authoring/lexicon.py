@@ -77,9 +77,28 @@ _SAME: Final = """
     car automobile vehicle
     show display reveal
     altitude height elevation
+    boat ship vessel
+    shop store
+    forest wood woods woodland
+    lake pond
+    house home
+    truck lorry
+    bike bicycle
+    plane aircraft airplane aeroplane
+    fog mist
+    sea ocean
+    beach shore
+    wait pause
+    stop halt
+    return back
+    hide conceal
+    film photograph record shoot
+    danger hazard risk
+    storm gale
+    wind gust
     direction heading bearing
     front ahead before-it
-    behind back rear
+    behind rear
 """
 SAME_AS: Final[dict[str, str]] = {
     word: line.split()[0] for line in _SAME.strip().splitlines() for word in line.split()[1:]

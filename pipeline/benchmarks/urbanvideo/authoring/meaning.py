@@ -21,6 +21,8 @@ _ORDER: Final = re.compile(
 _ENDINGS: Final = ("ingly", "edly", "ing", "ied", "ies", "ed", "ly", "es", "s", "e")
 _PHRASES: Final = (
     (re.compile(r"-hand\b"), ""),
+    (re.compile(r"\b(?:give|gives|gave|giving|make|makes|made|making) (?:way|room) (?:to|for)\b"), "yield"),
+    (re.compile(r"\b(?:let|lets|letting) (?P<who>[\w ]+?) (?:pass|by|through|go first)\b"), r"yield \g<who>"),
     (re.compile(r"\b(?:look|looks|looked|looking) for\b"), "find"),
     (re.compile(r"\bshopping (?:cent(?:er|re)|mall)\b"), "mall"),
     (re.compile(r"\b(?:car park|parking (?:lot|area))\b"), "lot"),

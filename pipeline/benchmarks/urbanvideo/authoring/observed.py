@@ -95,6 +95,11 @@ class Observed:
         off = off[np.isfinite(off)]
         return float(np.maximum(off, 0.0).min()) if len(off) else None
 
+    def is_shown(self, landmark: int, time_s: float | None) -> bool:
+        """Whether a landmark is surely in the picture at a time, or at any; False where that is not known."""
+        spans = (self.views or {}).get(landmark, ())
+        return any(time_s is None or start <= time_s <= end for start, end in spans)
+
     def side_of(self, bearing_deg: float) -> str | None:
         """The side (`SIDES`) in which a bearing from the nose clearly lies; None between two, or for NaN."""
         for side, middle in SIDES.items():

@@ -32,7 +32,8 @@ THINGS: Final = frozenset(
     railroad ramp refinery reservoir rickshaw river rollercoaster runway sailboat sandpit scaffold scaffolding
     scooter seagull sheep shrine sign silo skatepark ski skyscraper slide smokestack snowman spire stable staircase
     stall station submarine swan swing synagogue taxi tank telescope tollbooth tractor trailer tramway tricycle trolley
-    ufo vineyard volcano wall watchtower well wharf wheel woodland yacht zebra zoo""".split()  # noqa: SIM905
+    ufo vineyard volcano wall watchtower well cable plant wharf
+    wheel woodland yacht zebra zoo""".split()  # noqa: SIM905
 )
 # Every building has them; who knows the building knows them.
 PARTS: Final = frozenset(
@@ -84,7 +85,8 @@ PHRASES: Final[dict[str, str]] = {
     "turn around": rf"{_TURN} (?:back|around|about)|u-turns?|revers(?:e|es|ed|ing) (?:its )?direction",
     "turn left": rf"{_TURN}{_TO} left|left(?:-hand)? turns?",
     "turn right": rf"{_TURN}{_TO} right|right(?:-hand)? turns?",
-    "ascend": rf"ascend(?:s|ed|ing)?|ascents?|climb(?:s|ed|ing)?(?: up)?|ris(?:e|es|en|ing)|rose|{_GO} up(?:wards?)?|"
+    "ascend": rf"ascend(?:s|ed|ing)?|ascents?|climb(?:s|ed|ing)?(?: up)?|ris(?:e|es|en|ing)|rose|"
+    rf"(?:get|go|fly)(?:s|es|ting|ing)? higher|{_GO} up(?:wards?)?|"
     rf"(?:gain|increas|rais)(?:e|s|es|ed|ing)? {_HEIGHT}|tak(?:e|es|ing) off|took off|lift(?:s|ed|ing)? off",
     "descend": rf"descend(?:s|ed|ing)?|descents?|{_GO} down(?:wards?)?|touch(?:es|ed|ing)? down|"
     rf"(?<!a )(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.benchmarks.urbanvideo.authoring.check import only_right
 from pipeline.benchmarks.urbanvideo.authoring.claims import claims, described, side_off_deg, supposed_instead
+from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.meaning import content, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form
 from pipeline.benchmarks.urbanvideo.authoring.words import sides, stories
@@ -108,6 +110,24 @@ def test_a_text_that_says_all_of_another(one: str, other: str, all_of_it: bool) 
 def test_the_form_of_a_question(question: str, form: Asks) -> None:
     forms: tuple[Asks, ...] = ("what", "why", "if")
     assert [asks for asks in forms if of_form(question, asks)] == [form]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wrong", "time_s", "true"),
+    [
+        ("Which landmark is in view at the start?", "The lighthouse", "The ferry terminal", None, 1),
+        ("Which landmark is in view at the start?", "The lighthouse", "The ferry terminal", 12, 0),  # it is until 8 s
+        ("Which landmark is in view at the start?", "The lighthouse", "A park by the terminal", None, 0),
+        ("What is to the left of the drone?", "The ferry terminal", "The lighthouse", 4, 0),
+        ("What is to the left of the drone?", "The lighthouse", "The ferry terminal", 4, 1),
+        ("Where is the terminal?", "To the left of the drone", "Ahead of the drone", 4, 0),
+        ("Where is the terminal?", "Ahead of the drone", "To the left of the drone", 4, 1),
+    ],
+)
+def test_wrong_options_that_are_true(question: str, answer: str, wrong: str, time_s: float | None, true: int) -> None:
+    facts, known = FLIGHTS["harbour"]
+    (measure,) = only_right(WrittenItem(question, answer, (wrong,), (), time_s), facts, known)
+    assert (measure.value, measure.holds) == (true, not true)
 
 
 def test_what_texts_say() -> None:
