@@ -50,7 +50,7 @@ _SAME: Final = """
     reach arrive attain get
     approach nearing
     start begin commence initial outset beginning
-    end finish conclude final last destination
+    end finish conclude final last
     large big huge sizeable massive
     small little tiny
     fast quick quickly rapid rapidly speedy
@@ -67,7 +67,7 @@ _SAME: Final = """
     keep maintain retain hold
     lose lost
     area region zone
-    goal target objective
+    goal target objective destination
     inspect examine survey check
     ground floor earth
     open empty free unobstructed
@@ -119,7 +119,8 @@ TOPICS: Final = _words(
     destination direction side left right ahead behind above below start end distance time late early dark rain storm
     traffic collision crash landmark scene landscape neighborhood neighbourhood district block corner edge facade
     entrance surface water shore horizon line row line gap corridor open top shot survey search flight course turn
-    detour longer shorter lower higher faster slower blocked yes no impossible possible complete task mission find
+    detour grow shrink larger smaller size hidden same closer nearer farther longer
+    shorter lower higher faster slower blocked yes no impossible possible complete task mission find
     reach overview vegetation flat sunlight shadow glare fog battery pilot nothing residential commercial industrial
     urban rural green built-up construction site lot parking city town waterfront sign lane junction
     zone market crowd cloud sun moon star smoke dust weather snow ice water parcel speed flock people tour circle loop

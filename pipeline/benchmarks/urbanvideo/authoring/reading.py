@@ -30,7 +30,8 @@ _WHY: Final = re.compile(
     r"\bwhy\b|\bhow come\b|\bfor what (?:reason|purpose)\b|"
     r"\b(?:reasons?|purpose|motivation|cause|explanation) (?:for|of|that|behind|why)\b|"
     r"\bwhat (?:\w+ )?(?:made|makes|caused|causes|prompted|prompts|led|motivated|explains|forced|"
-    r"(?:is|was) the (?:main )?(?:reason|purpose))\b"
+    r"(?:is|was) the (?:main )?(?:reason|purpose))\b|"
+    r"\bwhat (?:is|was|does|did) .*\b(?:try(?:ing)?|want|hop(?:e|ing)|aim(?:ing)?|intend(?:ing)?) (?:to|at)\b"
 )
 _GENERAL: Final = re.compile(
     r"\b(?:drones|uavs|quadcopters|(?:a|an|any|every|most|each) (?:typical )?(?:drone|uav|quadcopter))\b"
@@ -52,7 +53,7 @@ def reads(item: WrittenItem, asks: Asks, names: Sequence[str]) -> Iterator[Measu
     yield rule("invalid_or_ambiguous_not_english", sum(map(_is_foreign, texts)), "<=", 0, "texts")
     nonsense = sum(_nonsense(text, item.answer) for text in texts[1:])
     yield rule("choices_nonsense", nonsense, "<=", 0, "options")
-    off = sum(not _on_topic(option, (*names, item.question)) for option in (item.answer, *item.wrong))
+    off = sum(not _on_topic(option, (*names, item.question, item.answer)) for option in item.wrong)
     yield rule("choices_off_topic", off, "<=", OFF_TOPIC_MAX, "options")
     yield rule("invalid_or_ambiguous_other_task", float(not of_form(item.question, asks)), "<=", 0, "questions")
     general = len(_GENERAL.findall(plain(item.question)))
