@@ -14,7 +14,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import leftward_deg
-from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, FreeFloor, footprints, free_floor
+from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, Footprints, FreeFloor, footprints, free_floor
 from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
@@ -150,7 +150,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
         floor = free_floor(view.scene.facts.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
-        rows, at = np.arange(len(operands)), box[:, 0]
+        at = box[:, 0]
         heading = _unit(plan.center[box[:, 1]] - plan.center[at])
         leave = plan.crossings_m(plan.center[at], heading, at)[1]
         position = plan.center[at] + heading * leave[:, None]
@@ -159,16 +159,10 @@ class RoutePlanning(ArrayTask[ScanView]):
             there, target = operands[:, leg] >= 0, box[:, leg]
             straight_on = (operands[:, leg] == operands[:, 1]) & (leg == 2)
             direction = _unit(plan.center[target] - position)
-            enter, leaving = plan.crossings_m(position, direction)
-            length = np.maximum(enter[rows, target], 0.0)
-            ahead = np.where((leaving > TOUCH_M) & plan.obstacle, np.maximum(enter, 0.0), np.inf)
-            ahead[rows, target] = np.inf
-            # One may brush past the object that one stands at, but not go through it.
-            enter_at, leave_at = bare.crossings_m(position, direction, at)
-            ahead[rows, at] = np.where(leave_at > TOUCH_M, np.maximum(enter_at, 0.0), np.inf)
+            length, free = _ahead(plan, bare, position, direction, at, target)
             off = _metres_off(floor, position, direction, length, view.rules.body_radius_m)
             turn = np.where(straight_on, np.nan, _signed_turn(heading, direction))
-            columns += [np.where(there, value, np.nan) for value in (turn, length, ahead.min(1, initial=np.inf), off)]
+            columns += [np.where(there, value, np.nan) for value in (turn, length, free, off)]
             step = np.where(there & np.isfinite(length), length, 0.0)
             position = position + direction * step[:, None]
             heading = np.where(there[:, None], direction, heading)
@@ -260,6 +254,23 @@ def _signed_turn(heading: FloatArray, direction: FloatArray) -> FloatArray:
 def _least(values: FloatArray) -> FloatArray:
     """Smallest number (n,) of each row, NaN ignored."""
     return np.where(np.isnan(values), np.inf, values).min(1)
+
+
+def _ahead(
+    plan: Footprints, bare: Footprints, position: FloatArray, direction: FloatArray, at: IntArray, target: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Metres (n,) from positions (n, 2) straight on to the targets, and to the first thing in the way; inf for none.
+
+    ``plan`` is grown by the body, ``bare`` is not: one may brush past the object that one stands at, but not go
+    through it.
+    """
+    rows = np.arange(len(target))
+    enter, leaving = plan.crossings_m(position, direction)
+    ahead = np.where((leaving > TOUCH_M) & plan.obstacle, np.maximum(enter, 0.0), np.inf)
+    ahead[rows, target] = np.inf
+    enter_at, leave_at = bare.crossings_m(position, direction, at)
+    ahead[rows, at] = np.where(leave_at > TOUCH_M, np.maximum(enter_at, 0.0), np.inf)
+    return np.maximum(enter[rows, target], 0.0), ahead.min(1, initial=np.inf)
 
 
 def _metres_off(

@@ -42,34 +42,54 @@ def count_pixels(mesh: LabelledMesh, sides: Sides, chosen: IntArray, width: int,
     objects, frames = len(sides.length_m), mesh.frames
     pixels = np.zeros((len(chosen), objects), dtype=np.int64)
     ends = np.stack([np.full(objects, np.inf), np.full(objects, -np.inf)])
-    checked = passed = 0
+    rays_checked = np.zeros(2, dtype=np.int64)
     for start in range(0, len(chosen), _CHUNK_FRAMES):
         part = chosen[start : start + _CHUNK_FRAMES]
         rays, pixel_xy = camera_rays(frames, part, width, height)
         label, depth_m = mesh.cast(rays)
-        for i, frame in enumerate(part):
-            told = is_hidden(frames, int(frame), pixel_xy, depth_m[i])
-            if told is not None:
-                hidden, known = told
-                checked += int(known.sum())
-                passed += int((known & ~hidden).sum())
-                label[i][hidden] = -1
+        rays_checked += _hide(label, depth_m, pixel_xy, frames, part)
         at = np.flatnonzero(label.ravel() >= 0)
-        of = label.ravel()[at].astype(np.intp)
-        frame_of = at // label.shape[1]
-        counts = np.bincount(frame_of * objects + of, minlength=len(part) * objects)
+        shown = _Shown(label.ravel()[at].astype(np.intp), at // label.shape[1], depth_m.ravel()[at].astype(np.float64))
+        counts = np.bincount(shown.frame * objects + shown.label, minlength=len(part) * objects)
         pixels[start : start + len(part)] = counts.reshape(len(part), objects)
         half_pixel = 0.5 * frames.size[0] / (width * frames.intrinsics[part, 0])  # at a depth of 1
-        toward = rays.reshape(-1, 6)[at, 3:]
-        depth = depth_m.ravel()[at].astype(np.float64)
-        along = _base(frames, part, sides)[frame_of, of] + depth * _inner(toward, sides.direction[of])
+        along = _base(frames, part, sides)[shown.frame, shown.label]
+        along += shown.depth_m * _inner(rays.reshape(-1, 6)[at, 3:], sides.direction[shown.label])
         # Each hit is as wide as its pixel; else little would be seen of a cup that is three pixels wide.
-        np.minimum.at(ends[0], of, along - depth * half_pixel[frame_of])
-        np.maximum.at(ends[1], of, along + depth * half_pixel[frame_of])
+        np.minimum.at(ends[0], shown.label, along - shown.depth_m * half_pixel[shown.frame])
+        np.maximum.at(ends[1], shown.label, along + shown.depth_m * half_pixel[shown.frame])
+    checked, passed = rays_checked.tolist()
+    return PixelCounts(chosen, pixels, _extent_seen(ends, sides), passed / checked if checked else None)
+
+
+class _Shown(NamedTuple):
+    """The rays (M,) that meet an object: which one, in which of the frames, at which depth."""
+
+    label: IntArray
+    frame: IntArray
+    depth_m: FloatArray
+
+
+def _hide(
+    label: npt.NDArray[Any], depth_m: npt.NDArray[Any], pixel_xy: FloatArray, frames: Frames, part: IntArray
+) -> tuple[int, int]:
+    """Takes out what lies behind the measured depth; how many rays (n, P) were checked, and how many of them passed."""
+    checked = passed = 0
+    for i, frame in enumerate(part):
+        told = is_hidden(frames, int(frame), pixel_xy, depth_m[i])
+        if told is not None:
+            hidden, known = told
+            checked += int(known.sum())
+            passed += int((known & ~hidden).sum())
+            label[i][hidden] = -1
+    return checked, passed
+
+
+def _extent_seen(ends: FloatArray, sides: Sides) -> FloatArray:
+    """Share (O,) of each longest side that lies between two ends (2, O), measured from its middle."""
     half = sides.length_m / 2
     seen = np.minimum(ends[1], half) - np.maximum(ends[0], -half)
-    share = np.clip(seen / np.where(half > 0, sides.length_m, np.inf), 0.0, 1.0)
-    return PixelCounts(chosen, pixels, share, passed / checked if checked else None)
+    return np.clip(seen / np.where(half > 0, sides.length_m, np.inf), 0.0, 1.0)
 
 
 def _base(frames: Frames, part: IntArray, sides: Sides) -> FloatArray:
