@@ -80,7 +80,7 @@ def differing(before: dict, after: dict, swap: dict[str, str]) -> list[int]:
 
 
 @given(st.floats(-180, 180), st.tuples(*[st.floats(-50, 50)] * 3))
-@settings(max_examples=8)
+@settings(max_examples=3)
 def test_turned_and_moved(
     filmed: tuple[IndoorScene, SceneGeometry], yaw: float, shift: tuple[float, float, float]
 ) -> None:
@@ -92,7 +92,7 @@ def test_turned_and_moved(
 
 
 @given(st.floats(-180, 180))
-@settings(max_examples=6)
+@settings(max_examples=3)
 def test_mirrored(filmed: tuple[IndoorScene, SceneGeometry], yaw: float) -> None:
     scene, _ = filmed
     mirror = turned(yaw) @ np.diag([-1.0, 1.0, 1.0])
