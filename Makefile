@@ -38,7 +38,7 @@ coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the 
 test: $(READY) ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
-test-fast: $(READY) ## those that take less than a second or so each: under two minutes
+test-fast: $(READY) ## those that take less than half a second or so each: under two minutes
 	$(BIN)/pytest $(SHARED) -m "not slow"
 
 lint: $(READY) ## rules, formatting, types and the direction of imports

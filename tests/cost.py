@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-SLOW_S: Final = 1.0  # a test that takes longer is marked `slow`
-FAST_TOTAL_S: Final = 200.0  # all unmarked tests together: under two minutes of two idle cores
+SLOW_S: Final = 0.5  # a test that takes longer is marked `slow`
+FAST_TOTAL_S: Final = 120.0  # all unmarked tests together: under two minutes of two idle cores
 # From here a test, or a whole run, fails. In between lies what machines differ in, and a crowded one from an idle one.
-REFUSED_S: Final = 6 * SLOW_S
-REFUSED_TOTAL_S: Final = 3 * FAST_TOTAL_S
+REFUSED_S: Final = 12 * SLOW_S
+REFUSED_TOTAL_S: Final = 5 * FAST_TOTAL_S
 SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.

@@ -60,6 +60,7 @@ def test_the_released_questions_are_no_easier_to_guess(a: Any, b: Any, c: Any) -
     assert found.voters["a"].right_released < found.voters["a"].right
 
 
+@pytest.mark.slow
 def test_constants_change_nothing() -> None:
     """What made the medium directions 186, 61 and 60: voters that agree on a constant."""
     found = summary(directions(SKEWED), a=meaning("right"), b=meaning("right"), c=meaning("right"))
@@ -68,6 +69,7 @@ def test_constants_change_nothing() -> None:
     assert (found.answered, found.balanced, found.by_luck) == (0, 0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_split_that_became_easier_to_guess_fails_and_names_task_and_figures() -> None:
     """A lamp is right in half the questions; a panel that knows just these leaves questions in which it never is."""
     rows = []

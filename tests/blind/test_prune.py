@@ -80,6 +80,7 @@ def test_a_task_keeps_its_floor() -> None:
     assert Counter(item.task for item in left_of(items)[1]) == {"nearest": FLOOR, "other": FLOOR}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("told")
 def test_a_batch_or_a_tenth_is_the_most_that_goes_of_a_task_at_once() -> None:
     assert Counter(left_of(made([90] * 300))[0])[1] == BATCH
@@ -143,6 +144,7 @@ def test_the_order_of_the_questions_makes_no_difference() -> None:
     assert rounds.any()
 
 
+@pytest.mark.slow
 def test_questions_by_luck_are_left_alone() -> None:
     """Of a hundred questions without bias no more than a few go, however often the test is made."""
     rounds, _ = left_of(nearest_items(100, shortcut=False, seed=3))

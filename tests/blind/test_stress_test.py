@@ -172,6 +172,7 @@ def test_always_two_in_counting(released: list[Item]) -> None:
     assert earned.mean() == pytest.approx(0.618, abs=2 * earned.std() / len(earned) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("task", "prior", "mixed", "published"),

@@ -139,6 +139,7 @@ def operands_from(task: str, name: st.SearchStrategy[str]) -> st.SearchStrategy[
     return st.fixed_dictionaries({f: four if f in template.lists else name for f in template.fields})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", METADATA_TASKS)
 def test_plausible_names_are_rendered_and_parsed_back(task: str) -> None:
     @given(operands_from(task, plain_name))
@@ -149,6 +150,7 @@ def test_plausible_names_are_rendered_and_parsed_back(task: str) -> None:
     round_trip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", METADATA_TASKS)
 def test_any_name_is_parsed_back_or_refused(task: str) -> None:
     """Every wording puts "the" before a name, so that only a name with that word can be read in two ways."""

@@ -117,6 +117,7 @@ def recorded(selected: tuple[Path, pa.Table], out: Path, **models: Answer) -> As
     return Asked(meta, out, rows, specs)
 
 
+@pytest.mark.slow
 def test_what_all_models_answer_right_is_removed_and_kept_as_a_rejection(
     selected: tuple[Path, pa.Table], tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_what_all_models_answer_right_is_removed_and_kept_as_a_rejection(
     assert first["operands"] == next(row["operands"] for row in made.questions if row["id"] == first["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("remove", "gone"), [("all_correct", 0.75), ("majority", 0.75), ("any", 1.0), ("none", 0.0)])
 def test_the_rule_says_how_many_right_answers_remove(
     remove: str, gone: float, selected: tuple[Path, pa.Table], tmp_path: Path
@@ -142,6 +144,7 @@ def test_the_rule_says_how_many_right_answers_remove(
     assert 1 - len(made.release("data")) / len(made.questions) == pytest.approx(gone, abs=0.15)
 
 
+@pytest.mark.slow
 def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     made = recorded(selected, tmp_path / "out", sure=right, lost=wrong)
     outcome = made.build()
@@ -164,6 +167,7 @@ def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_pa
     assert "No large language model was asked" not in card
 
 
+@pytest.mark.slow
 def test_a_second_build_asks_nothing(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     meta, questions = selected
     with running() as server:
@@ -183,6 +187,7 @@ def test_a_second_build_asks_nothing(selected: tuple[Path, pa.Table], tmp_path: 
         assert len(server.records()) == questions.num_rows, "nothing was asked again"
 
 
+@pytest.mark.slow
 def test_a_failed_reply_removes_nothing_and_is_tried_again(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
     made.build(max_failed=0.5)
@@ -288,6 +293,7 @@ def test_a_stage_over_all_scenes_needs_a_build_before_it(stage: str, many: Path,
         Builder(config_of(many, **PRUNED), tmp_path / "out").stage(stage)
 
 
+@pytest.mark.slow
 def test_requests_that_failed_are_told(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
     made.build(max_failed=0.5)
@@ -297,6 +303,7 @@ def test_requests_that_failed_are_told(selected: tuple[Path, pa.Table], tmp_path
     assert told in (made.out / "release" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_panel_with_a_model_missing_has_no_verdict(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     """What the others answered removes nothing; the next build asks again and has its verdict."""
     made = recorded(selected, tmp_path / "out", sure=right, most=mostly, rare=only_on_rare_ids)
@@ -361,6 +368,7 @@ def test_the_columns_of_urban_questions_can_be_tested_too(tmp_path: Path) -> Non
     assert (found.question, found.options, found.ground_truth) == ("What comes next?", ("A. Ascend", "B. Hover"), "B")
 
 
+@pytest.mark.slow
 def test_no_key_is_in_anything_that_is_written(
     selected: tuple[Path, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def files_below(folder: Path) -> dict[Path, int]:
 # ---- what runs, and why
 
 
+@pytest.mark.slow
 def test_a_first_build_runs_everything(meta: Path, out: Path) -> None:
     outcome = build(meta, out)
     assert whys(outcome) == {stage: {"new"} for stage in WANTED}
@@ -88,6 +89,7 @@ def test_a_first_build_runs_everything(meta: Path, out: Path) -> None:
     assert rows_of(out / "quarantine.parquet") == []
 
 
+@pytest.mark.slow
 def test_a_second_build_runs_and_writes_nothing(meta: Path, out: Path) -> None:
     build(meta, out)
     before = files_below(out / "store") | files_below(out / "release")
@@ -97,6 +99,7 @@ def test_a_second_build_runs_and_writes_nothing(meta: Path, out: Path) -> None:
     assert outcome.released is not None, "the final table is shown again"
 
 
+@pytest.mark.slow
 def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(meta: Path, out: Path) -> None:
     build(meta, out)
     table = read_table((out / "manifest.parquet").read_bytes())
@@ -133,6 +136,7 @@ def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Pa
     assert [e.why for e in outcome.manifest if e.stage == EXPORT] == ["input"]
 
 
+@pytest.mark.slow
 def test_a_change_that_alters_no_result_stops_there(meta: Path, out: Path) -> None:
     build(meta, out)
     data = release_of(out)["data/test-00000-of-00001.parquet"]
@@ -147,6 +151,7 @@ def test_a_change_that_alters_no_result_stops_there(meta: Path, out: Path) -> No
     assert release_of(out)["data/test-00000-of-00001.parquet"] == data
 
 
+@pytest.mark.slow
 def test_text_between_the_scenes_is_no_input(meta: Path, out: Path) -> None:
     build(meta, out)
     path = meta / FILE
@@ -154,6 +159,7 @@ def test_text_between_the_scenes_is_no_input(meta: Path, out: Path) -> None:
     assert whys(build(meta, out)) == ALL_REUSED
 
 
+@pytest.mark.slow
 def test_where_the_data_lie_is_no_input(meta: Path, out: Path, tmp_path: Path) -> None:
     build(meta, out)
     assert whys(build(written(tmp_path / "elsewhere", SCENES), out)) == ALL_REUSED
@@ -200,6 +206,7 @@ def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, 
     assert release_of(out) == released
 
 
+@pytest.mark.slow
 def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(meta, out)
     real = pipeline.engine.plan.code_digest
@@ -210,6 +217,7 @@ def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.
     assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
 
 
+@pytest.mark.slow
 def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path) -> None:
     meta = written(tmp_path / "meta", {name: s for name, s in SCENES.items() if name != "lounge"})
     build(meta, out)
@@ -245,12 +253,14 @@ def dry(meta: Path, out: Path, **sections: Any) -> set[tuple[str, str, str]]:
     return ran(outcome)
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_nothing_yet_says_all_and_leaves_no_folder(meta: Path, out: Path) -> None:
     said = dry(meta, out)
     assert not out.exists()
     assert said == ran(build(meta, out))
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, out: Path) -> None:
     build(meta, out)
     assert dry(meta, out) == set()
@@ -276,12 +286,14 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
     assert {entry for entry in said - done if ORDER.index(entry[0]) <= first} == set()
 
 
+@pytest.mark.slow
 def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
     build(meta, out)
     written(meta, edited(office={"room_size": 99.0}))
     assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | {(EXPORT, WHOLE, "input")}
 
 
+@pytest.mark.slow
 def test_a_dry_run_leaves_damage_for_the_build(meta: Path, out: Path) -> None:
     first = build(meta, out)
     victim = next(e for e in first.manifest if e.stage == "select")
@@ -292,6 +304,7 @@ def test_a_dry_run_leaves_damage_for_the_build(meta: Path, out: Path) -> None:
     assert ran(build(meta, out)) == {("select", victim.unit, "missing")}
 
 
+@pytest.mark.slow
 def test_a_dry_run_expects_a_broken_scene_to_fail_again(meta: Path, out: Path) -> None:
     written(meta, edited(office={"room_size": -1}))
     build(meta, out)
@@ -303,6 +316,7 @@ def test_a_dry_run_expects_a_broken_scene_to_fail_again(meta: Path, out: Path) -
 # ---- what is left out
 
 
+@pytest.mark.slow
 def test_a_broken_scene_is_tried_again_and_comes_back_when_mended(meta: Path, out: Path) -> None:
     written(meta, edited(office={"room_size": -1}))
     for _ in range(2):
@@ -321,6 +335,7 @@ def test_a_broken_scene_is_tried_again_and_comes_back_when_mended(meta: Path, ou
     assert any(row["scene_name"] == "office" for row in rows_of(out / "release/data/test-00000-of-00001.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["scenes", "file"])
 def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out: Path) -> None:
     build(meta, out)
@@ -402,6 +417,7 @@ def test_a_stage_alone_runs_for_the_scenes_asked_for(stage: str, pattern: str, m
     assert {key for key, row in after.items() if row != before[key]} == {(stage, "samples/office")}
 
 
+@pytest.mark.slow
 def test_a_stage_alone_runs_for_all_scenes(meta: Path, out: Path) -> None:
     build(meta, out)
     outcome = Builder(config_of(meta), out).stage("generate")
@@ -422,6 +438,7 @@ def test_a_stage_alone_takes_the_new_configuration_and_the_next_build_goes_on_fr
     assert release_of(out) == release_of(tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: Path) -> None:
     build(meta, out)
     released = release_of(out)
@@ -432,6 +449,7 @@ def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: 
     assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + 1
 
 
+@pytest.mark.slow
 def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Path) -> None:
     written(meta, edited(office={"room_size": -1}))
     (meta / "cut.json").write_text('{"hall": {')
@@ -457,6 +475,7 @@ def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Pa
     assert release_of(out) == release_of(tmp_path / "without")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "scenes", "said"),
     [
@@ -495,6 +514,7 @@ def test_a_stage_alone_takes_in_no_scene_of_another_build(
     assert files_below(out) == before
 
 
+@pytest.mark.slow
 def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
     build(meta, out)
     config = config_of(meta).model_copy(update={"roots": {}})
@@ -574,6 +594,7 @@ def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out:
         assert release_of(folder / "out") == release_of(out)
 
 
+@pytest.mark.slow
 def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
     calls: list[tuple[str, int, int]] = []
     Builder(config_of(meta), out, progress=lambda *call: calls.append(call)).build()

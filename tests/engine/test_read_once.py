@@ -68,6 +68,7 @@ def run(reader: str, root: Path, out: Path) -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 def test_each_file_of_a_scene_is_read_once(raw: tuple[str, Path], reads: Counter[str], tmp_path: Path) -> None:
     reader, root = raw
     listed = Counter({"flight.yaml": 1} if reader == "flights" else {})  # its dataset stands there

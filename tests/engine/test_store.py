@@ -209,6 +209,7 @@ def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     build(meta, out)
@@ -231,6 +232,7 @@ def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path
     assert files_below(out) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None])
 def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -278,6 +280,7 @@ def test_an_unwritable_folder_is_one_clear_error(inner: str, meta: Path, tmp_pat
         assert str(error.value).endswith("): give a folder that can be written with --out")
 
 
+@pytest.mark.slow
 def test_a_second_build_into_the_same_folder_is_refused(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     build(meta, out)

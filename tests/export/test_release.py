@@ -122,6 +122,7 @@ def test_ground_truths_are_bare_letters_or_numbers_that_are_not_zero(made: Build
     assert types >= {"object_counting", "object_abs_distance", "object_rel_distance", "object_rel_direction_hard"}
 
 
+@pytest.mark.slow
 def test_no_answer_is_written_as_zero(tmp_path: Path) -> None:
     stove, small_room = sample_scene(PLANS[1]), sample_scene(PLANS[0]) | {"room_size": 0.04}
     stove["object_bbox"]["stove"][0] |= {"axesLengths": [0.004, 0.003, 0.003]}
@@ -260,6 +261,7 @@ def offline() -> Iterator[None]:
         datasets.enable_progress_bars()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize(("name", "folder"), [(None, "data"), ("provenance", "provenance"), ("rejected", "rejected")])
 def test_a_configuration_loads_offline_with_the_features_of_the_card(
@@ -324,6 +326,7 @@ def test_no_path_host_or_time_is_in_any_file(made: Build) -> None:
             assert not re.search(r"\b20\d\d-\d\d|\b\d\d:\d\d:\d\d\b", text), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
 @pytest.mark.parametrize("file", ["README.md", CHECKSUMS, *(f"{n}/{FILE}" for n in ("data", "provenance", "rejected"))])
 def test_a_release_file_that_is_gone_or_changed_is_written_again(file: str, damage: str, tmp_path: Path) -> None:

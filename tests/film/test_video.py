@@ -96,6 +96,7 @@ def test_without_bars_the_picture_is_as_large_as_fits(source: tuple[int, int], e
     assert images[0].shape[:2] == expected[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("until_s", [0.0, 0.1, 1.0, 1.5, 2.99, 3.0, 60.0])
 def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Path) -> None:
     """Every frame up to then, unchanged, and none behind it; none needs a later one."""

@@ -60,6 +60,7 @@ def test_other_properties_elements_and_orders_are_passed_over() -> None:
     np.testing.assert_array_equal(mesh.faces, [[2, 0, 1]])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_a_cut_file_is_never_half_a_mesh(seed: int, kind: str) -> None:
     raw = ply(VERTICES, FACES, kind)

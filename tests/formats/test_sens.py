@@ -76,6 +76,7 @@ def test_opening_reads_headers_alone(path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(open_sens(path)) == COUNT
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_a_cut_file_gives_the_frames_before_the_break(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     raw = sens(3, poses(3))

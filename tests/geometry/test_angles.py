@@ -130,6 +130,7 @@ def test_two_sided_margin_is_the_smaller_of_both_one_sided_ones(bearing: float) 
     assert 0.0 <= up < 90.0 + 1e-9
 
 
+@pytest.mark.slow
 @given(degrees, degrees, st.floats(-50, 50), st.floats(-50, 50), st.floats(0.3, 5.0))
 def test_turning_and_moving_the_world_changes_no_bearing(
     bearing: float, turn: float, x: float, y: float, distance_m: float

@@ -237,6 +237,7 @@ def to_bytes(shape: AlphaShape) -> bytes:
     return b"|".join(part.tobytes() for part in (numbers, *shape.outlines, shape.points, shape.triangles))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(clouds(400), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_points_does_not_count(cloud: Cloud, seed: int) -> None:
@@ -252,6 +253,7 @@ def test_minus_zero_is_zero() -> None:
         assert to_bytes(alpha_shape(points, 1.0)) == to_bytes(alpha_shape(corners, 1.0))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(clouds(400), st.floats(0, 360), st.floats(-50, 50), st.booleans(), st.floats(0.1, 10))
 def test_the_place_of_the_room_does_not_count(
@@ -287,6 +289,7 @@ def test_leaving_out_inner_points_changes_nothing(cloud: Cloud) -> None:
     assert [ring.tobytes() for ring in thinned.outlines] == [ring.tobytes() for ring in full.outlines]
 
 
+@pytest.mark.slow
 def test_a_dense_cloud_loses_most_of_its_points_and_keeps_its_order() -> None:
     points = np.random.default_rng(3).uniform(0, 8, (30_000, 2))
     left = without_inner_points(points, 0.5)
@@ -428,6 +431,7 @@ def test_the_real_scan_shrinks_as_alpha_grows(
     assert len(shape.outlines) == rings
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_turning_the_real_scan_changes_its_area_only_if_voxels_are_asked_for(real_cloud: np.ndarray) -> None:
     cosine, sine = np.cos(0.5), np.sin(0.5)

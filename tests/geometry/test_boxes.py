@@ -219,6 +219,7 @@ def test_random_thin_boxes_against_both_oracles() -> None:
     check_against_oracles(*map(joined, zip(*pairs, strict=True)))
 
 
+@pytest.mark.slow
 def test_random_boxes_on_a_lattice_against_both_oracles() -> None:
     """Faces, edges and corners touch or line up in every way, and after turning they nearly do."""
     rng, pairs = np.random.default_rng(11), []
@@ -258,6 +259,7 @@ def test_overlap_without_any_corner_inside() -> None:
 seeds = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from([0.5, 1.5, 4.0]))
 def test_symmetric_and_unchanged_by_rigid_motion(seed: int, spread_m: float) -> None:
     rng = np.random.default_rng(seed)
@@ -274,6 +276,7 @@ def test_symmetric_and_unchanged_by_rigid_motion(seed: int, spread_m: float) -> 
     )
 
 
+@pytest.mark.slow
 @given(seeds, st.permutations(range(3)), st.tuples(*[st.sampled_from([-1.0, 1.0])] * 3))
 def test_order_and_sign_of_the_axes_mean_nothing(seed: int, order: list[int], signs: tuple[float, ...]) -> None:
     rng = np.random.default_rng(seed)

@@ -121,6 +121,7 @@ def test_cloud_equals_open3d_crop_on_real_boxes(real_scenes: list[Scene]) -> Non
         assert_same_as_open3d(*(np.array(part) for part in (box.center, box.lengths, box.axes)))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_crop_equals_open3d_on_large_real_boxes(real_scenes: list[Scene]) -> None:
     """The products are taken from the code here, since exact ones are slow; they are tested above."""
@@ -201,6 +202,7 @@ def test_no_pairs() -> None:
     assert SampledBoxes(stack([], [], [])).distance_m(nothing, nothing).shape == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_sampled_distance_exceeds_the_exact_one_by_little_on_real_boxes(real_scenes: list[Scene]) -> None:
     excess = []

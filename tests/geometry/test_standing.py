@@ -75,6 +75,7 @@ def test_amid_a_wide_table_there_is_nowhere_to_stand() -> None:
     assert not standing_places(room, np.array([0]), RADIUS_M, ROOM).free.any()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.floats(-180, 180))
 def test_places_turn_with_the_room(seed: int, yaw: float) -> None:
     rng = np.random.default_rng(seed)

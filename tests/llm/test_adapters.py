@@ -182,6 +182,7 @@ def test_json_in_a_fence_behind_thoughts_is_json(provider: str, tmp_path: Path) 
         assert len(server.records()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_reply_that_was_cut_is_asked_again_once_with_more_room(provider: str, tmp_path: Path) -> None:
     with running() as server:

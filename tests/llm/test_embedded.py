@@ -58,6 +58,7 @@ def test_cloze_knows_trivial_answers_and_prefers_no_length(model: Embedded) -> N
     assert right >= 7  # of 10; 3.3 by chance
 
 
+@pytest.mark.slow
 def test_options_have_the_same_gains_in_any_order_and_company(model: Embedded) -> None:
     question, options = TRIVIAL[0]
     first = gains(model, question, options)
@@ -97,6 +98,7 @@ def test_control_words_in_a_question_are_mere_text(model: Embedded) -> None:
     assert score(model, "Ignore <|im_end|> this?", ("yes", "no")).text in {"yes", "no"}
 
 
+@pytest.mark.slow
 def test_a_text_is_generated_and_follows_a_schema(model: Embedded) -> None:
     asked, room = Request((user("Say hello."),), logprobs=True), Terms(8)
     reply = asyncio.run(model.complete(asked, room))

@@ -62,6 +62,7 @@ def test_every_question_ends_with_a_reply_and_none_is_asked_again_after_it(provi
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_what_never_succeeds_is_a_counted_failure_and_is_tried_again_by_the_next_run(
     provider: str, tmp_path: Path
@@ -159,6 +160,7 @@ def test_the_same_request_made_twice_at_once_is_sent_once(tmp_path: Path) -> Non
         assert len(server.records()) == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_asked_at_all_is_not_asked_on_and_on(tmp_path: Path) -> None:
     with running(latency_s=0.02) as server:
         for model, kind in (("gone", "not_found"), ("quota", "quota"), ("wrong-key", "unauthorized")):

@@ -112,6 +112,7 @@ def run(allows: Callable[[float], ModelError | None], questions: int, concurrenc
     return server, clock
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("quota", [Window, Bucket])
 @pytest.mark.parametrize("concurrency", [2, 8, 24])

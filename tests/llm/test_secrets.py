@@ -20,6 +20,7 @@ from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 @pytest.mark.parametrize("model", ["leaky", "leaky-401", "leaky-500", "plain"])
 def test_a_key_is_nowhere_to_be_found(

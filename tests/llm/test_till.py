@@ -39,6 +39,7 @@ def most_usd(model: ModelSpec) -> float:
     return Price.model_validate(PRICE).cost_usd(most_usage(Request((user(text),)), Terms(model.max_tokens)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_a_cap_is_never_passed_and_used_up_to_one_request(own: bool, tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
@@ -60,6 +61,7 @@ def test_a_cap_is_never_passed_and_used_up_to_one_request(own: bool, tmp_path: P
         assert 2.0 < billed(server.records()) <= 3.0
 
 
+@pytest.mark.slow
 def test_all_models_share_the_cap_of_a_build(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with running(latency_s=0.01) as server:
@@ -86,6 +88,7 @@ def test_what_came_malformed_is_paid_all_the_same(tmp_path: Path) -> None:
         assert spent(path) == pytest.approx(billed(server.records())) == pytest.approx(3 * REPLY_USD)
 
 
+@pytest.mark.slow
 def test_what_no_server_tells_is_assumed_and_said_to_be(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with running() as server:

@@ -98,6 +98,7 @@ def test_turning_and_shifting_the_scene_changes_no_id_and_no_answer(task: str, r
     same()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", METADATA_TASKS)
 def test_mirroring_the_scene_swaps_left_and_right_and_nothing_else(task: str) -> None:
     @few
@@ -167,6 +168,7 @@ def test_every_row_has_an_answer_or_a_reason_measured_beyond_its_limit(
             assert row["unit"]
 
 
+@pytest.mark.slow
 @given(seeds)
 @few
 def test_answers_follow_from_their_evidence(seed: int) -> None:
@@ -188,6 +190,7 @@ def test_answers_follow_from_their_evidence(seed: int) -> None:
             assert float(row["answer"]) == pytest.approx(value, abs=0.05 + 1e-5)
 
 
+@pytest.mark.slow
 @BOTH
 @given(st.integers(0, 7), st.integers(0, 3), seeds)
 @few
@@ -213,6 +216,7 @@ def test_every_full_set_of_operands_is_there_once(rules: Rules, categories: int,
     assert {task: len(found[task]) for task in counts} == counts
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from(list(PROFILES)))
 @few
 def test_ids_are_unique_and_come_from_the_operands_alone(seed: int, profile: str) -> None:

@@ -163,6 +163,7 @@ def test_choices_are_not_the_same_for_every_question() -> None:
     assert len({numeric_choices(question, "12.0", METRES) for question in range(200)}) > 190
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1, max_size=8), st.lists(st.sampled_from([2, 3, 4]), max_size=40))
 def test_every_block_has_every_letter_once(scene: str, sizes: list[int]) -> None:
     positions = balanced_letters(scene, "task", sizes)

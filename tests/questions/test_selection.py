@@ -50,6 +50,7 @@ def of_random_scene(seed: int, profile: str = "strict") -> pa.Table:
     return candidates(IndoorView(scene, PROFILES[profile]), [TASKS[t] for t in METADATA_TASKS])
 
 
+@pytest.mark.slow
 @some
 @given(entries, st.integers(1, 12))
 def test_the_cap_is_kept_and_reached(offered: dict[int, str], cap: int) -> None:

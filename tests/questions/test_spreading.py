@@ -68,6 +68,7 @@ def test_by_hand_answers_are_even_where_things_leave_a_choice() -> None:
     assert sorted(answer[found.chosen]) == [0, 1, 2]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(5, 8))
 def test_no_two_questions_of_a_kin_share_three_things(seed: int, categories: int) -> None:
@@ -87,6 +88,7 @@ def test_no_two_questions_of_a_kin_share_three_things(seed: int, categories: int
             assert most > SHARED_MAX
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_row_order_means_nothing(seed: int) -> None:

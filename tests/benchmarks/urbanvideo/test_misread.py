@@ -137,6 +137,7 @@ def test_a_map_that_is_moved_is_the_same(spots: tuple[tuple[int, int], ...], shi
     assert drawing(*spots).shift(drawing((0, 0), (4, 4), (2, 2), (3, 2))) == shift
 
 
+@pytest.mark.slow
 def test_wrong_maps_are_off_however_they_are_laid_over_the_right_one() -> None:
     shifts = np.stack(np.meshgrid(*[np.arange(-7, 7.25, 0.25)] * 2), axis=-1).reshape(-1, 1, 2)
     for found in asked(MAPS, 15):

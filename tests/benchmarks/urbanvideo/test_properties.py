@@ -78,6 +78,7 @@ def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:
     assert answers(mirrored, ("operands", "answer", "reason")) == expected
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(0, 1000))
 @settings(max_examples=8)
 def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None:
@@ -115,6 +116,7 @@ def test_every_candidate_is_proved_or_refused(seed: int) -> None:
             assert r["evidence"] is None
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_broken_flights_are_refused_and_never_fail(seed: int, damage: int) -> None:

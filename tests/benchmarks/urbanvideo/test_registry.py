@@ -302,6 +302,7 @@ def test_the_same_bytes_again() -> None:
     assert first.equals(second)
 
 
+@pytest.mark.slow
 def test_a_long_flight_in_a_city_costs_little() -> None:
     rng = np.random.default_rng(0)
     kinds = [("fly forward", 10, 40), ("turn left", 5, 60), ("ascend", 5, 4), ("fly right+descend", 10, (20, 4))]

@@ -102,6 +102,7 @@ def rows(**changed: Any) -> list[dict[str, Any]]:
     return [base | {"question": "How many chair(s) are in this room?", "ground_truth": "5"} | changed]
 
 
+@pytest.mark.slow
 def test_a_build_asks_nothing_about_it_and_says_why(tmp_path: Path) -> None:
     meta = tmp_path / "meta"
     meta.mkdir()

@@ -35,6 +35,7 @@ WRITERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # and 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("floor", [None, FLOOR], ids=["no floor", "floor"])
 @pytest.mark.parametrize("area", [None, 20.0])
@@ -50,6 +51,7 @@ def test_few_objects_cost_questions_and_nothing_else(n: int, area: float | None,
         assert ("room_size_estimation" in asked) == (area is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", WRITERS)
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_scan_without_its_film_is_asked_about_all_the_same(

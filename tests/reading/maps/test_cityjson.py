@@ -262,6 +262,7 @@ def test_the_real_city() -> None:
     assert (corners <= np.array(rd_to_wgs84(85140.839, 447750.636)) + 2e-5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_a_cut_city_is_refused(tmp_path: Path) -> None:
     raw = real_city().read_bytes()

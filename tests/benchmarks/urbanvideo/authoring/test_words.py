@@ -56,6 +56,7 @@ def test_texts_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert (tokens(one) == tokens(other)) is same
 
 
+@pytest.mark.slow
 @given(st.text(), st.sampled_from(["", " ", ".", "!"]))
 def test_case_spaces_and_a_full_stop_mean_nothing(text: str, end: str) -> None:
     assert tokens(f"  {text} {end}") == tokens(text.casefold())

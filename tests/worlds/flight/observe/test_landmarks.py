@@ -91,6 +91,7 @@ spots = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(spots, st.randoms())
 def test_labels_tell_apart_within_the_distance_and_follow_their_landmark(found, random):
     places = [place(*spot) for spot in found]

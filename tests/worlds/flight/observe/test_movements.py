@@ -47,6 +47,7 @@ def overlap(a: Segment | Planted, b: Segment | Planted) -> float:
     return max(shared, 0.0) / (max(a.end_s, b.end_s) - min(a.start_s, b.start_s))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate_hz", "turn_limit"), [(1, 15.0), (5, 3.0), (10, 3.0), (50, 3.0)])
 def test_every_planted_movement_is_found_and_no_other(rate_hz, turn_limit):
     for seed in SEEDS:
@@ -79,6 +80,7 @@ def turned(track: Track, degrees: float) -> Track:
     return replace(track, enu_m=enu, heading_deg=(track.heading_deg + degrees) % 360)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000), st.floats(0, 360))
 def test_turning_the_world_changes_nothing(seed, degrees):
@@ -93,6 +95,7 @@ MIRROR = {"fly left": "fly right", "turn left": "turn right"}
 MIRROR |= {b: a for a, b in MIRROR.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000))
 def test_a_mirror_swaps_left_and_right(seed):
@@ -102,6 +105,7 @@ def test_a_mirror_swaps_left_and_right(seed):
     assert actions(observed(mirrored)) == swapped
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 10_000),

@@ -177,6 +177,7 @@ def test_without_an_altitude_a_city_stands_on_the_ground_of_take_off(tmp_path: P
     assert finding(scene, "ground_assumed_flat").measured == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_a_real_flight_over_a_real_extract(tmp_path: Path) -> None:
     """PX4's simulated hop, over buildings that lie in another country."""

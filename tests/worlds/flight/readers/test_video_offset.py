@@ -82,12 +82,14 @@ def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> No
     assert np.median(shifts) == pytest.approx(-per_picture, rel=0.25)
 
 
+@pytest.mark.slow
 def test_a_mirrored_video_does_not_fit(tmp_path: Path) -> None:
     times = 7.3 + np.arange(round(20.0 * FPS)) / FPS
     found = find_offset(film(tmp_path / "video.mp4", 20.0, -heading_deg(times)), LOG)
     assert found.correlation < 0.7
 
 
+@pytest.mark.slow
 def test_the_same_turn_again_and_again_is_not_clear(tmp_path: Path) -> None:
     """A turn every 8 s: every shift by 8 s fits as well."""
 

@@ -245,6 +245,7 @@ def test_a_camera_within_an_objects_box_looks_at_the_whole_picture() -> None:
     assert where.size.tolist() == [[160, 120]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fps", [1.0, 2.0, 5.0])
 def test_first_times_are_those_of_all_frames(fps: float) -> None:
     """A turn of 60 degrees a second at 30 frames a second, against every frame in full."""

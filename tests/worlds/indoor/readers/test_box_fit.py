@@ -88,6 +88,7 @@ def test_turning_and_moving_the_points_turns_and_moves_the_box(seed: int, yaw_de
     np.testing.assert_allclose(there.center, turned(np.array([here.center]), yaw_deg)[0] + [3, 4, 5], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_minimal_boxes_hold_all_and_the_newer_ones_are_no_larger_than_any(seed: int) -> None:
     points = np.random.default_rng(seed).normal(size=(40, 3)) * [1.0, 0.5, 0.3]
@@ -115,6 +116,7 @@ def older_rule(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     return found
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_minimal_boxes_are_those_of_the_older_rule(seed: int) -> None:
     rng = np.random.default_rng(seed)

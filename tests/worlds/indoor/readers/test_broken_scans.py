@@ -50,6 +50,7 @@ def test_faults_cost_the_scene(copied: Copied, kind: str) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 (it comes back from a worker)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(FINDINGS))
 def test_findings_stay_with_the_scene(copied: Copied, kind: str) -> None:
     expected = FINDINGS[kind]
@@ -110,6 +111,7 @@ def test_an_empty_scene_folder_is_told(tmp_path: Path, layout: str) -> None:
     assert fault_of(layout, tmp_path).finding == "missing_file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_no_random_damage_is_unexpected(copied: Copied, seed: int) -> None:
     """Whatever happens to one file, the scene is read or a fault is named; nothing else is raised."""

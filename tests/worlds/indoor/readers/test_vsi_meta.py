@@ -57,6 +57,7 @@ def sound_release(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, .
     return releases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_explained(name: str, tmp_path: Path) -> None:
     kind = BROKEN[name]
