@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pipeline.core.arrays import FloatArray
 
@@ -41,6 +40,8 @@ def parse_views(cameras: str, images: str) -> Views:
 
     A line of an image is ``id qw qx qy qz tx ty tz camera name``, world-to-camera; the line after it holds its points.
     """
+    from scipy.spatial.transform import Rotation  # takes half a second
+
     known = dict(_camera(line.split()) for line in cameras.splitlines() if line.strip() and not line.startswith("#"))
     rows = [line for line in images.splitlines() if not line.startswith("#")][::2]
     names, numbers, lenses = [], [], []

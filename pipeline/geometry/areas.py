@@ -13,10 +13,6 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import distance_transform_edt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import Delaunay, QhullError
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 
@@ -95,6 +91,8 @@ def alpha_shape(points: npt.ArrayLike, alpha: float) -> AlphaShape:
     Raises:
         ValueError: for another shape of ``points``, and for an ``alpha`` that is negative or not finite.
     """
+    from scipy.spatial import Delaunay, QhullError  # takes half a second
+
     if not 0 <= alpha < np.inf:
         raise ValueError(f"alpha is {alpha}; give 1 / radius in metres, or 0 for the convex hull")
     cloud = _as_points(points, 2)
@@ -127,6 +125,8 @@ def without_inner_points(points: FloatArray, radius_m: float) -> FloatArray:
     same with and without it. This is decided on a raster, with distances rounded to the safe side: the centres of
     circles empty of anchors, and the cells farther than a radius from all of these (a morphological closing).
     """
+    from scipy.ndimage import distance_transform_edt  # takes half a second
+
     if np.isinf(radius_m):
         return points
     cell_m = radius_m / _RADIUS_CELLS
@@ -173,6 +173,9 @@ def _shape(points: FloatArray, triangles: IntArray, neighbors: IntArray, kept: B
 
 def _reaches_outside(neighbors: IntArray, kept: BoolArray) -> BoolArray:
     """Whether each triangle (T,) is connected to the outside without crossing a kept one; last entry: the outside."""
+    from scipy.sparse import coo_array  # takes half a second
+    from scipy.sparse.csgraph import connected_components
+
     count = len(kept)
     first, second = np.repeat(np.arange(count), 3), np.where(neighbors < 0, count, neighbors).ravel()
     free = ~np.append(kept, False)

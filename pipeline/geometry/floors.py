@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.boxes import Boxes
@@ -38,6 +37,8 @@ class FreeFloor(NamedTuple):
 
 def free_floor(outlines: Outlines) -> FreeFloor:
     """Rasterises closed outlines (even-odd rule, holes included) and measures the clearance of every cell."""
+    from scipy.ndimage import distance_transform_edt  # takes half a second
+
     rings = [np.asarray(ring, dtype=np.float64) for ring in outlines]
     start = np.concatenate(rings)
     end = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])

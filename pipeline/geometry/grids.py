@@ -8,10 +8,9 @@ product with fused multiply-adds (97% of the released values come out equal with
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.geometry.boxes import Boxes, point_distance_m
@@ -29,9 +28,10 @@ class SampledBoxes:
     """
 
     def __init__(self, boxes: Boxes) -> None:
+
         self._boxes = boxes
         self._clouds: dict[int, FloatArray] = {}
-        self._trees: dict[int, cKDTree] = {}
+        self._trees: dict[int, Any] = {}
 
     def cloud(self, index: int) -> FloatArray:
         """Points (P, 3) of one box in world coordinates, metres."""
@@ -44,7 +44,9 @@ class SampledBoxes:
         """Smallest distance (N,) between the clouds of boxes first[i] and second[i]."""
         return np.array([self._pair(int(i), int(j)) for i, j in zip(first, second, strict=True)], dtype=np.float64)
 
-    def _tree(self, index: int) -> cKDTree:
+    def _tree(self, index: int) -> Any:
+        from scipy.spatial import cKDTree  # takes half a second
+
         if index not in self._trees:
             self._trees[index] = cKDTree(self.cloud(index))
         return self._trees[index]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +15,9 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.spreading import SHARED_MAX, Offered, spread
 from pipeline.questions.task import Number, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
@@ -83,6 +85,8 @@ def _spread(
 
     Of a kin's candidates those that are chosen have the first turns, the others the last one.
     """
+    import pandas as pd  # takes half a second, which a build that finds nothing to do need not spend
+
     turn, shared = asked["turn"].copy(), pd.Series(0, index=asked.index)
     kins = asked["task"].map({name: task.kin for name, task in tasks.items()})
     for _, members in asked[kins.notna()].groupby(kins):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from pymavlink.dialects.v20 import ardupilotmega
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
 def read_messages(raw: bytes, names: tuple[str, ...]) -> tuple[Mapping[str, Table], tuple[Finding, ...]]:
     """The messages of these names whose checksum holds, in the order of the file, and findings about damage."""
-    starts: dict[int, list[int]] = {_CLASSES[name].id: [] for name in names}
+    starts: dict[int, list[int]] = {_classes()[name].id: [] for name in names}
     damages: list[Damage] = []
     at, end, before = 0, len(raw), 0
     while at < end:
@@ -57,8 +57,8 @@ def read_messages(raw: bytes, names: tuple[str, ...]) -> tuple[Mapping[str, Tabl
         at = after
     tables = {}
     for name in names:
-        if found := starts[_CLASSES[name].id]:
-            tables[name] = _table(raw, found, _CLASSES[name])
+        if found := starts[_classes()[name].id]:
+            tables[name] = _table(raw, found, _classes()[name])
     return {name: one for name, one in tables.items() if len(one.t_s)}, damage_findings(end, damages)
 
 
@@ -136,4 +136,11 @@ def _x25_table() -> np.ndarray[Any, np.dtype[np.uint16]]:
 
 
 _X25: Final = _x25_table()
-_CLASSES: Final[dict[str, Any]] = {message.msgname: message for message in ardupilotmega.mavlink_map.values()}
+
+
+@cache
+def _classes() -> dict[str, Any]:
+    """The messages that there are, by name."""
+    from pymavlink.dialects.v20 import ardupilotmega  # long, and only telemetry logs need it
+
+    return {message.msgname: message for message in ardupilotmega.mavlink_map.values()}

@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
@@ -69,6 +68,8 @@ def to_numbers(texts: Sequence[str]) -> FloatArray:
     try:
         return finite(np.array(texts, dtype=np.float64))
     except ValueError:  # the slow way, for a column with a hole
+        import pandas as pd  # half a second, which hardly any log needs
+
         return finite(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(np.float64))
 
 

@@ -10,12 +10,13 @@ from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.flight.sight import BULKY, UNITS, sight
 from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
+    from pipeline.worlds.flight.samples.write import write_flights  # with Open3D and trimesh: seconds
+
     write_flights(folder / Flights.name)
 
 

@@ -12,14 +12,15 @@ from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
-from pipeline.worlds.indoor.samples.write import write_samples
 from pipeline.worlds.indoor.sight import UNITS, sight
 from pipeline.worlds.indoor.sizes import implausible
 from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
+    from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
+    from pipeline.worlds.indoor.samples.write import write_samples  # with Open3D and trimesh: seconds
+
     write_samples(folder)
     write_sample_metadata(folder / VsiMeta.name)
 

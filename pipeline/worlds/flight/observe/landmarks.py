@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
@@ -30,6 +29,8 @@ def labels(landmarks: Sequence[Landmark], within_m: float, margin_deg: float) ->
         within_m: between centres, over ground.
         margin_deg: to the edge of a sector.
     """
+    from scipy.spatial import cKDTree  # takes half a second
+
     if not landmarks:
         return ()
     centers = np.array([m.center for m in landmarks], dtype=np.float64)

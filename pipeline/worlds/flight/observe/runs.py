@@ -10,8 +10,6 @@ from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
-from scipy import ndimage
-from scipy.integrate import cumulative_trapezoid
 
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.facts import Action
@@ -105,6 +103,8 @@ def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[f
 
 def summed(path: FlightPath, rate: FloatArray) -> FloatArray:
     """What a rate (G,) comes to since the start of the path."""
+    from scipy.integrate import cumulative_trapezoid  # takes half a second
+
     return np.asarray(cumulative_trapezoid(rate, path.t_s, initial=0.0))
 
 
@@ -117,6 +117,8 @@ def _channel(kind: Kind, rate: FloatArray, total: FloatArray, needs: Needs, fit:
 
 def runs_of(path: FlightPath, channel: Channel) -> list[Run]:
     """Runs of a rate above its stop threshold that reach its start threshold and come to enough."""
+    from scipy import ndimage  # takes half a second
+
     found = []
     for sign in (1, -1):
         rate = sign * channel.rate

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from scipy.signal import savgol_filter
 
 from pipeline.core.arrays import BoolArray, FloatArray
 
@@ -106,6 +105,8 @@ def fitted(values: FloatArray, rate_hz: float, width_s: float) -> tuple[FloatArr
     A parabola gives the value, a straight line its rate; at the ends, those of the last full window. Fewer than three
     values have no rate: NaN.
     """
+    from scipy.signal import savgol_filter  # takes a second, which builds of scans need not spend
+
     if len(values) < _MIN_SAMPLES:
         return values, np.full(values.shape, np.nan)
     width = max(_MIN_SAMPLES, 2 * round((width_s * rate_hz - 1) / 2) + 1)

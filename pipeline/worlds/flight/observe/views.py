@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy import ndimage
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import distance_m, in_picture
@@ -186,6 +185,8 @@ def _intervals(poses: Poses, seen: BoolArray, least_s: float, more_s: float = 0.
 
     ``more_s`` is added at both ends.
     """
+    from scipy import ndimage  # takes half a second
+
     if not seen.any():
         return ()
     found = []

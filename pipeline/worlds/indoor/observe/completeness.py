@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.floors import CELL_M, free_floor
@@ -27,6 +26,8 @@ class Unscanned(NamedTuple):
 
 def unscanned_below(room: Room, positions: FloatArray) -> Unscanned | None:
     """Measures what lies within `REACH_M` of camera positions (N, 3) and is no floor; None without floor or path."""
+    from scipy.ndimage import distance_transform_edt  # takes half a second
+
     path = positions[np.isfinite(positions).all(1), :2]
     if room.floor is None or room.area_m2 is None or not len(path):
         return None

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import OrientedBox
@@ -52,6 +51,8 @@ def fit_minimal(points: FloatArray) -> OrientedBox:
     Triangles and their first edges are those that Qhull gives with its option Qt, as in Open3D. Unlike there,
     triangles without area are left out: they have no normal.
     """
+    from scipy.spatial import ConvexHull, QhullError  # takes half a second
+
     if len(points) < 4:
         return fit_gravity(points)
     try:
@@ -155,6 +156,8 @@ def smallest_rectangle(points: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
 def _hull(points: FloatArray) -> FloatArray:
     """Corners (H, 2) of the convex hull in order; both ends where the points are on a line."""
+    from scipy.spatial import ConvexHull, QhullError  # takes half a second
+
     if len(points) > 2:
         try:
             hull: FloatArray = points[ConvexHull(points).vertices]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 
@@ -50,6 +49,8 @@ def check_poses(world_T_camera: FloatArray) -> Usable:
 
 def from_axis_angle(axis_angle: FloatArray, translation: FloatArray) -> FloatArray:
     """Transforms (N, 4, 4) from rotation vectors (N, 3), radians, and translations (N, 3)."""
+    from scipy.spatial.transform import Rotation  # takes half a second
+
     pose = np.zeros((len(axis_angle), 4, 4))
     pose[:, :3, :3] = Rotation.from_rotvec(axis_angle).as_matrix() if len(axis_angle) else np.empty((0, 3, 3))
     pose[:, :3, 3] = translation
@@ -71,6 +72,8 @@ def interpolate(pose: FloatArray, first: IntArray, second: IntArray, share: Floa
 
     Positions along the straight line, rotations about the one axis between the two.
     """
+    from scipy.spatial.transform import Rotation  # takes half a second
+
     a, b = pose[first], pose[second]
     step = Rotation.from_matrix(np.einsum("nij,nkj->nik", b[:, :3, :3], a[:, :3, :3])).as_rotvec()
     result = a.copy()
