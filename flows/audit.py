@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
-import typer
 from rich.markup import escape
 from rich.table import Table
 
 from flows import show
-from flows.show import SHOWN, console
+from flows.console import console
+from flows.show import SHOWN
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
@@ -27,19 +27,9 @@ from pipeline.worlds.registry import READERS, examined
 
 _ROUNDING: Final = 1e-9  # of differences of decimals
 AUDITED: Final = [name for name, benchmark in BENCHMARKS.items() if benchmark.audit]
-Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="One of " + ", ".join(AUDITED) + ".")]
-Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
-Questions = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
-Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
 
 
-def audit(
-    name: Name,
-    meta: Meta,
-    questions: Questions,
-    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
-    profile: Profile = "official",
-) -> None:
+def audit(name: str, meta: Path, questions: Path, out: Path, profile: str) -> None:
     """Answers a published question file again from the metadata, and says where it differs."""
     benchmark, how, rules = _chosen(name, profile)
     scenes = _read_scenes(how.reader, meta)
@@ -49,7 +39,7 @@ def audit(
     console.print(f"All rows: {out}")
 
 
-def coverage(name: Name, meta: Meta, questions: Questions, profile: Profile = "official") -> None:
+def coverage(name: str, meta: Path, questions: Path, profile: str) -> None:
     """Checks that the candidates, before caps, contain the published questions and contradict none."""
     benchmark, how, rules = _chosen(name, profile)
     scenes = _read_scenes(how.reader, meta)

@@ -1,40 +1,31 @@
-"""The command `scan2qa`."""
+"""The command `scan2qa`: what may be said on the command line.
+
+What the commands do is imported when they run, so that help and typing mistakes are answered at once.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 from typing import Annotated, Any, Final
 
 import typer
-from rich.traceback import install as pretty_tracebacks
 
-from flows import show, show_money
-from flows.audit import audit, coverage
-from flows.samples import sample_roots, samples
-from flows.stress import stress_test
-from flows.track import track, video_offset
+from flows.console import show_error
 from pipeline.core.errors import ConfigError, Scan2qaError
-from pipeline.core.files import write_atomically
-from pipeline.engine.config import BuildConfig, load_config
-from pipeline.engine.manifest import Outcome
-from pipeline.reading.doctor import inspect
-from pipeline.stages.author import is_blindfolded
-from pipeline.stages.builder import Builder
-from pipeline.stages.registry import STAGES
-from pipeline.worlds.registry import READERS, configured
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
-OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
 EXIT_USAGE: Final = 2
-EXIT_QUARANTINED: Final = 3
+EXIT_LEFT_OUT: Final = 3
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
     help="Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones.",
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
     "3 done, but some scenes were left out (listed, and in quarantine.parquet).",
@@ -46,9 +37,8 @@ Roots = Annotated[
     typer.Option(
         "--root",
         metavar="READER=DIR",
-        help="Raw data; may be given several times. Readers: "
-        + ", ".join(READERS)
-        + ". With none, procedural sample scenes.",
+        help="Raw data; may be given several times (scan2qa readers lists the readers). "
+        "With none, procedural sample scenes.",
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
@@ -58,14 +48,18 @@ MaxUsd = Annotated[
     typer.Option("--max-usd", min=0, help="Spend at most so much on all models, over all runs.", show_default="no cap"),
 ]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
-
-
-app.command("stress-test")(stress_test)
-app.command()(audit)
-app.command()(coverage)
-app.command()(samples)
-app.command()(track)
-app.command()(video_offset)
+Prefect = Annotated[
+    bool | None,
+    typer.Option(
+        "--prefect/--no-prefect",
+        help="Run as a Prefect flow, or without.",
+        show_default="where a server is kept, or 16 scenes are to be run",
+    ),
+]
+Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
+Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
+Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
+Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
 
 
 @app.command()
@@ -78,41 +72,35 @@ def build(
     no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
     max_usd: MaxUsd = None,
+    prefect: Prefect = None,
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
-    config, folder = _prepare(name, root, out, settings, write=not dry_run)
-    if no_video:
-        config = config.model_copy(update={"video": False})
-    if config.author.model is not None and is_blindfolded(config):
-        show.console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
-    config = _capped(config, max_usd)
-    if dry_run:
-        outcome = Builder(config, folder).dry_run()
-        show.show_dry_run(outcome)
-        _show_forecast(config, folder, outcome)
-        return
-    _run(config, folder, workers, "build", {})
-    show.console.print(f"Release: {folder / 'release'}")
+    path = _configuration(name)
+    changes: dict[str, Any] = _capped(max_usd) | ({"video": False} if no_video else {})
+    from flows.build import build
+
+    _end(build(path, root, settings, out, changes=changes, dry_run=dry_run, workers=workers, prefect=prefect))
 
 
 @app.command()
 def stage(
     name: BuildName,
-    stage: Annotated[str, typer.Argument(help="One of " + ", ".join(STAGES) + ".")],
+    stage: Annotated[str, typer.Argument(help="As the table after a build names it, such as generate.")],
     scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas or blanks; * and ? match.")] = "",
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
     settings: Settings = [],
     max_usd: MaxUsd = None,
+    prefect: Prefect = None,
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
-    needs_root = stage in STAGES and STAGES[stage].reads_raw
-    config, folder = _prepare(name, root, out, settings, write=False, needs_root=needs_root)
+    path = _configuration(name)
     chosen = scenes.replace(",", " ").split()
-    _run(_capped(config, max_usd), folder, workers, "stage", {"name": stage, "scenes": chosen})
-    if stage != next(reversed(STAGES)):
-        show.console.print(f"Later stages were not run; [b]scan2qa build {name}[/b] brings them up to date.")
+    changes = _capped(max_usd)
+    from flows.build import stage as run_stage
+
+    _end(run_stage(path, stage, chosen, root, settings, out, changes=changes, workers=workers, prefect=prefect))
 
 
 @app.command()
@@ -120,95 +108,142 @@ def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
 ) -> None:
     """Says what lies in data folders, and what each missing file costs, before a long run."""
-    broken = False
-    for name, folder in _roots(root).items():
-        inspection = inspect(configured(name, {}), folder)
-        show.show_inspection(name, folder, inspection)
-        broken |= bool(inspection.broken)
-    if broken:
-        raise typer.Exit(EXIT_QUARANTINED)
+    from flows.build import doctor
+
+    _end(doctor(root))
+
+
+@app.command()
+def readers() -> None:
+    """Lists the readers of raw data: for `--root`."""
+    from flows.show import show_readers
+
+    show_readers()
+
+
+@app.command()
+def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+    """Writes small procedural raw data of every world, and the truth that was planted in them."""
+    from flows.samples import samples
+
+    samples(folder)
+
+
+@app.command()
+def audit(
+    name: Audited,
+    meta: Meta,
+    questions: Published,
+    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    profile: Profile = "official",
+) -> None:
+    """Answers a published question file again from the metadata, and says where it differs."""
+    from flows.audit import audit
+
+    audit(name, meta, questions, out, profile)
+
+
+@app.command()
+def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile = "official") -> None:
+    """Checks that the candidates, before caps, contain the published questions and contradict none."""
+    from flows.audit import coverage
+
+    coverage(name, meta, questions, profile)
+
+
+@app.command()
+def stress_test(
+    questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="COLUMN", help="Folds keep its values together.", show_default="scene_name"),
+    ] = None,
+    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Folds mix the questions of a scene.")] = False,
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Prune at most so many questions with options, and so many numbers.")
+    ] = None,
+    tau: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Prune down to so much bias above chance.", show_default="0")
+    ] = None,
+) -> None:
+    """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
+    from flows.stress import stress_test
+
+    stress_test(questions, out, group, ungrouped, budget, tau)
+
+
+@app.command()
+def track(
+    files: Annotated[list[Path], typer.Argument(help="Flight logs of any format.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the tracks.")],
+    log_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read all files as this format.", show_default="detected"),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
+) -> None:
+    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    from flows.track import track
+
+    _end(track(files, out, log_format, plot))
+
+
+@app.command()
+def video_offset(
+    video: Annotated[Path, typer.Argument(help="The video of a flight.")],
+    log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
+) -> None:
+    """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
+    from flows.track import video_offset
+
+    _end(video_offset(video, log))
 
 
 @app.command()
 def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
+    from pipeline.core.files import write_atomically
     from pipeline.engine.json_schemas import json_schemas
 
     for file, text in json_schemas().items():
         write_atomically(folder / file, text.encode())
 
 
-def _prepare(
-    name: str, roots: list[str], out: Path | None, settings: list[str], write: bool, needs_root: bool = True
-) -> tuple[BuildConfig, Path]:
+def _configuration(name: str) -> Path:
     path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in BUILDS.glob("*.yaml")))
         raise ConfigError(f"unknown build {name!r}; there are {known}, or give the path of a YAML file")
-    config = load_config(path, settings)
-    folder = out or OUTPUTS / config.build
-    given = dict(config.roots)
-    given |= _roots(roots)
-    if not given and needs_root:
-        given = sample_roots(config.of_benchmark().worlds, folder / "samples", write)
-    return config.model_copy(update={"roots": given}), folder
+    return path
 
 
-def _capped(config: BuildConfig, max_usd: float | None) -> BuildConfig:
-    return config if max_usd is None else config.model_copy(update={"max_usd": max_usd})
+def _capped(max_usd: float | None) -> dict[str, Any]:
+    return {} if max_usd is None else {"max_usd": max_usd}
 
 
-def _show_forecast(config: BuildConfig, folder: Path, outcome: Outcome) -> None:
-    """What asking the models would take; by the last questions, since nothing is run."""
-    from pipeline.stages.asking import forecast_of
-
-    due = [entry.unit for entry in outcome.manifest if entry.stage == "author" and entry.why != "reused"]
-    rows = forecast_of(config, folder, due)
-    if rows is None:
-        show.console.print("What the models will cost is not known before stage select has run: leave them out once.")
-    elif rows:
-        show.console.print(show_money.forecast_table(rows, show_money.caps_of(config)))
+def _end(complete: bool) -> None:
+    if not complete:
+        raise typer.Exit(EXIT_LEFT_OUT)
 
 
-def _roots(roots: list[str]) -> dict[str, Path]:
-    given = {}
-    for root in roots:
-        reader, equals, directory = root.partition("=")
-        if not equals or not directory:
-            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
-        given[reader] = Path(directory)
-    return given
+def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody foresaw, readably; rich's tracebacks take a while to import, so only then."""
+    from rich.traceback import Traceback
 
+    from flows.console import errors
 
-def _run(config: BuildConfig, folder: Path, workers: int, action: str, options: dict[str, Any]) -> None:
-    keys = _keys(config)
-    Builder(config, folder, keys=keys).check(options.get("name"))  # before Prefect, which takes seconds to start
-    from flows.orchestrate import orchestrate
-
-    with show.progress_bars() as progress:
-        outcome: Outcome = orchestrate(config, folder, workers, action, progress, keys, **options)
-    show.show_outcome(outcome)
-    spending = show_money.spending_table(config, folder)
-    if spending is not None:
-        show.console.print(spending)
-    if outcome.quarantine:
-        raise typer.Exit(EXIT_QUARANTINED)
-
-
-def _keys(config: BuildConfig) -> dict[str, str]:
-    """The API keys of the configured models, of those environment variables that are set."""
-    names = {model.key_name for stage in STAGES.values() for model in stage.asks(config) if model.key_name}
-    return {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
+    errors.print(Traceback.from_exception(kind, error, trace))
 
 
 def main() -> None:
     """Entry point: an error made on purpose is one line on stderr."""
-    pretty_tracebacks(show_locals=False)
+    sys.excepthook = _show_traceback
     try:
         app()
     except ConfigError as error:
-        show.show_error(error)
+        show_error(error)
         sys.exit(EXIT_USAGE)
     except Scan2qaError as error:
-        show.show_error(error)
+        show_error(error)
         sys.exit(1)

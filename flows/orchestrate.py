@@ -1,18 +1,16 @@
 """A build as a Prefect flow: one task per group of stages, dataset and batch of about 64 scenes, over processes.
 
-Prefect gives states, logs and schedules; whether a result can be reused is decided by the store alone. Prefect tasks
-cost milliseconds in threads and a hundred in processes, so tasks run in threads and hand their scenes to one pool.
+Prefect gives states, logs and schedules, where a server is kept or a build is large enough for one of its own
+(`flows.build`); whether a result can be reused is decided by the store alone. Prefect tasks cost milliseconds in
+threads and a hundred in processes, so tasks run in threads and hand their scenes to one pool.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -28,58 +26,19 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from pipeline.core.errors import StoreError
+from flows.pool import Pool, run_all
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import Progress
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute
 from pipeline.stages.builder import Builder
-
-POOL_FROM_JOBS = 16  # below it, starting processes takes longer than the work
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{label}")
 def run_batch(label: str, batch: list[Job], pool: ProcessPoolExecutor | None) -> list[Done]:
     """All jobs of one batch; `label` names stages, dataset and number of scenes."""
-    if pool is None:
-        return [run_job(job) for job in batch]
-    return list(pool.map(run_job, batch, chunksize=max(1, len(batch) // 16)))
-
-
-def end_with_parent() -> None:
-    """Lets a worker process end when the one that started it was killed; it would wait for work for ever."""
-
-    def watch() -> None:
-        parent = parent_process()
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-class Pool:
-    """Worker processes, started when first needed."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._pool: ProcessPoolExecutor | None = None
-
-    def executor(self, jobs: int) -> ProcessPoolExecutor | None:
-        """The pool, or None where this process does the work itself."""
-        if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
-            return None
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
-            )
-        return self._pool
-
-    def close(self) -> None:
-        """Stops the workers; jobs that have not begun are dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    return list(run_all(batch, pool))
 
 
 def orchestrate(
@@ -95,29 +54,22 @@ def orchestrate(
 
     ``keys`` of models stay in this process, out of Prefect's hands.
     """
-    pool = Pool(workers)
-
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
-
-    @flow(
-        name=f"{action}-{config.build}",
-        task_runner=runner,
-        persist_result=False,
-        validate_parameters=False,
-    )
-    def build_flow() -> Outcome:
-        builder = Builder(config, out, _submit_to(pool), progress, keys)
-        outcome: Outcome = getattr(builder, action)(**options)
-        return outcome
-
     logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
-    try:
+    with Pool(workers) as pool:
+
+        @flow(
+            name=f"{action}-{config.build}",
+            task_runner=runner,
+            persist_result=False,
+            validate_parameters=False,
+        )
+        def build_flow() -> Outcome:
+            builder = Builder(config, out, _submit_to(pool), progress, keys)
+            outcome: Outcome = getattr(builder, action)(**options)
+            return outcome
+
         return build_flow()
-    except BrokenProcessPool as error:
-        message = "a worker process died, most likely for lack of memory: try --workers 1; finished work is kept"
-        raise StoreError(message) from error
-    finally:
-        pool.close()
 
 
 def _submit_to(pool: Pool) -> Execute:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-
-from flows import show
+from flows.console import console, errors
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -19,14 +17,14 @@ from pipeline.worlds.world import World
 VERSION_FILE: Final = ".version"
 
 
-def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+def samples(folder: Path) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
     for world in WORLDS.values():
         world.samples.write(folder)
         roots = " ".join(f"--root {name}={folder / name}" for name in world.samples.readers)
         for benchmark in BENCHMARKS.values():
             if world.name in {own.name for own in benchmark.worlds}:
-                show.console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True, highlight=False)
+                console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True, highlight=False)
 
 
 def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:
@@ -39,7 +37,7 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
             raise ConfigError(
                 f"no --root was given and the sample {names} are not written yet: build once, or give a root"
             )
-        with show.errors.status(f"writing sample {names} (no --root given)"):
+        with errors.status(f"writing sample {names} (no --root given)"):
             for world in worlds:
                 world.samples.write(folder)
         write_atomically(mark, version.encode())

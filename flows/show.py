@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from flows.console import console, errors
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
@@ -19,13 +19,8 @@ from pipeline.engine.given import Progress as ReportProgress
 from pipeline.engine.manifest import Outcome
 from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection
+from pipeline.worlds.registry import WORLDS
 
-PLAIN_WIDTH = 130  # where there is no terminal to ask
-
-console = Console()
-if not console.is_terminal:
-    console = Console(width=PLAIN_WIDTH)
-errors = Console(stderr=True)
 SHOWN = 20  # rows of a list on the terminal; the files hold all
 
 
@@ -160,11 +155,6 @@ def _change(before: float | None, after: float | None, form: str = ".2f") -> str
     return one if one == other else f"{one} -> {other}"
 
 
-def show_error(error: Exception) -> None:
-    """An error made on purpose, on one line."""
-    errors.print(f"[red]scan2qa:[/red] {escape(' '.join(str(error).split()))}", highlight=False, soft_wrap=True)
-
-
 def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
     """Units that were left out, with file, finding and remedy."""
     _show_left_out([(q.unit, q.finding, f"{q.file}: {q.message}", q.remedy) for q in quarantine])
@@ -207,3 +197,12 @@ def show_dry_run(outcome: Outcome) -> None:
     for entry in [e for e in outcome.manifest if e.why != "reused"][:SHOWN]:
         console.print(f"would run {entry.stage} {entry.unit} ({entry.why})", highlight=False)
     show_quarantine(outcome.quarantine)
+
+
+def show_readers() -> None:
+    """Every reader with its world and the first line of what it says of itself."""
+    table = Table("reader", "reads", "of world", box=None)
+    for world in WORLDS.values():
+        for reader in world.readers:
+            table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0], world.name)
+    console.print(table)

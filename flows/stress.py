@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow.parquet as pq
-import typer
 from rich.table import Table
 
 from flows import show
+from flows.console import console, errors
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -28,19 +28,7 @@ GROUP: Final = "scene_name"
 
 
 def stress_test(
-    questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
-    group: Annotated[
-        str | None,
-        typer.Option("--group", metavar="COLUMN", help="Folds keep its values together.", show_default=GROUP),
-    ] = None,
-    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Folds mix the questions of a scene.")] = False,
-    budget: Annotated[
-        int | None, typer.Option(min=0, help="Prune at most so many questions with options, and so many numbers.")
-    ] = None,
-    tau: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Prune down to so much bias above chance.", show_default="0")
-    ] = None,
+    questions: Path, out: Path, group: str | None, ungrouped: bool, budget: int | None, tau: float | None
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
     from pipeline.blind.attack import attack, attack_in  # scikit-learn takes a second to start
@@ -59,7 +47,7 @@ def stress_test(
     removed_in = np.zeros(len(items), dtype=np.intp)
     pruned: dict[str, Guessed] = {}
     with on_all_cores(len(items)) as run:
-        with show.errors.status("Stress test"):
+        with errors.status("Stress test"):
             scores = run_stress_test(items, fold, run)
             before = summarise(items, attack_in(items, fold, scores))
         if budget is not None or tau is not None:
@@ -73,7 +61,7 @@ def stress_test(
     _show(before, mixed, column)
     if pruned:
         _show_pruned(before, pruned, rounds=int(removed_in.max()))
-    show.console.print(f"All rows: {out}")
+    console.print(f"All rows: {out}")
 
 
 def _mixed(items: Sequence[Item]) -> dict[str, float]:
@@ -140,8 +128,8 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
         table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
     table.add_section()
     table.add_row("all", str(sum(found.n for found in before.values())))
-    show.console.print(table)
-    show.console.print(
+    console.print(table)
+    console.print(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
         "By name: the median for the same names in other folds; of options the one most often right beside them.",
         highlight=False,
@@ -167,7 +155,7 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     n, left = (sum(found.n for found in split.values()) for split in (before, after))
     table.add_section()
     table.add_row("all", str(n), f"{n - left} ({(n - left) / n:.0%})", str(left))
-    show.console.print(table)
+    console.print(table)
 
 
 def _table(title: str) -> Table:

@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from rich.markup import escape
 from rich.table import Table
 
 from flows import show
+from flows.console import console, errors, show_error
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from pipeline.formats.logs.log import Log
     from pipeline.worlds.flight.tracks.assemble import Assembled
 
-EXIT_LEFT_OUT: Final = 3  # as of a build that left units out
 
-
-def track(
-    files: Annotated[list[Path], typer.Argument(help="Flight logs of any format.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the tracks.")],
-    log_format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="Read all files as this format.", show_default="detected"),
-    ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
-) -> None:
+def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
     from pipeline.formats.logs.registry import detect
     from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
@@ -52,7 +42,7 @@ def track(
                 reader = log_format or detect(path).name
             except RawDataError as error:
                 failed += 1
-                show.show_error(error)
+                show_error(error)
                 continue
             labelled += [log for log, _ in flights if log.label is not None]
             origin = {"file": path.name, "format": reader, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -63,13 +53,13 @@ def track(
                 summary.add_row(*map(escape, (name, *_cells(found))))
         progress("logs", len(files), len(files))
     if summary.rows:
-        show.console.print(summary)
+        console.print(summary)
         if labelled:
-            show.console.print(_agreement(labelled))
-        show.console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
+            console.print(_agreement(labelled))
+        console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
     if failed:
-        show.errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
-        raise typer.Exit(EXIT_LEFT_OUT)
+        errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
+    return not failed
 
 
 def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) -> None:
@@ -133,10 +123,7 @@ def _agreement(logs: Sequence[Log]) -> Table:
     return table
 
 
-def video_offset(
-    video: Annotated[Path, typer.Argument(help="The video of a flight.")],
-    log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
-) -> None:
+def video_offset(video: Path, log: Path) -> bool:
     """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
     from pipeline.worlds.flight.readers.video_offset import find_offset
     from pipeline.worlds.flight.tracks.read import read_tracks
@@ -146,12 +133,12 @@ def video_offset(
         remedy = "give the log of one flight"
         raise RawDataError(log, "several_flights", f"the file holds {len(flights)} flights", remedy)
     found = find_offset(video, flights[0][1].track)
-    show.console.print(f"video_offset_s: {found.offset_s:.2f}", highlight=False)
+    console.print(f"video_offset_s: {found.offset_s:.2f}", highlight=False)
     rival = "" if found.runner_up_s is None else f"; next best {found.runner_up_s:.2f} s with {found.runner_up:.2f}"
-    show.console.print(f"Correlation {found.correlation:.2f}{rival}.", highlight=False)
+    console.print(f"Correlation {found.correlation:.2f}{rival}.", highlight=False)
     if not found.clear:
-        show.console.print("[yellow]Not clear:[/yellow] compare an event that both show, such as the take-off.")
-        raise typer.Exit(EXIT_LEFT_OUT)
+        console.print("[yellow]Not clear:[/yellow] compare an event that both show, such as the take-off.")
+    return found.clear
 
 
 def _cells(found: dict[str, Any]) -> Iterator[str]:

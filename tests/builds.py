@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
 
+import flows.build
 from flows import cli
+from flows.pool import Pool
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.given import STORE
@@ -34,15 +35,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None}
 
 
-# The stages of scenes in a build of scans in which no model writes.
-RUN_STAGES: dict[str, Stage] = {
-    name: stage for name, stage in STAGES.items() if stage.unit == "scene" and name not in {"author", "clip"}
-}
-
-
 def config_of(root: Path, **sections: Any) -> BuildConfig:
     """A configuration that builds unified metadata; ``sections`` as in a YAML file."""
     return build_config({"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": root}} | UNASKED | sections)
+
+
+# The stages of scenes in a build of scans in which no model writes.
+RUN_STAGES: dict[str, Stage] = {
+    name: stage
+    for name, stage in STAGES.items()
+    if stage.unit == "scene" and stage.is_wanted(config_of(Path("no", "where")))
+}
 
 
 def build(root: Path, out: Path, **sections: Any) -> Outcome:
@@ -110,23 +113,18 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
 
     started: list[str] = []
 
-    def orchestrate(
-        config: BuildConfig,
-        out: Path,
-        workers: int,
-        action: str,
-        progress: Any,
-        keys: dict[str, str],
-        **options: Any,
-    ) -> Outcome:
-        started.append(action)
-        outcome: Outcome = getattr(Builder(config, out, progress=progress, keys=keys), action)(**options)
-        return outcome
+    class Noted(Pool):
+        def __enter__(self) -> Self:
+            started.append("build")
+            return super().__enter__()
 
     def run(*arguments: object) -> Run:
-        monkeypatch.setitem(sys.modules, "flows.orchestrate", SimpleNamespace(orchestrate=orchestrate))
-        unasked = UNASKED_SETTINGS if arguments and arguments[0] in {"build", "stage"} else ()
-        monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments), *unasked])
+        monkeypatch.setattr(flows.build, "Pool", Noted)
+        of_build = bool(arguments) and arguments[0] in {"build", "stage"}
+        extra = [*UNASKED_SETTINGS, "--no-prefect"] if of_build else []
+        if of_build and "--workers" not in arguments:
+            extra += ["--workers", "1"]
+        monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments), *extra])
         monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main() sets it
         started.clear()
         capsys.readouterr()
@@ -139,8 +137,9 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
 
 
 def prefect_environment() -> dict[str, str]:
-    """The environment of a real command: Prefect's database is made once per session, in the temporary folder."""
-    return os.environ | {"PREFECT_HOME": str(_prefect_home()), "PYTHONPATH": str(REPOSITORY)}
+    """The environment of a real command: Prefect's database lies in the temporary folder, and no server is kept."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return inherited | {"PREFECT_HOME": str(_prefect_home()), "PYTHONPATH": str(REPOSITORY)}
 
 
 @cache

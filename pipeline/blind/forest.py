@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn import config_context
-from sklearn.tree import ExtraTreeRegressor
 
 from pipeline.blind.features import Rows, encode
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+    from sklearn.tree import ExtraTreeRegressor
 
 TREES: Final = 50  # with 100 no task gains more than its standard error
 MIN_LEAF: Final = 5  # rows; between 1 and 5 no difference beyond the standard error, and 5 is faster
@@ -92,6 +93,9 @@ def _grown(features: FloatArray, target: FloatArray, tried: str | None, seed: in
     One by one: the forest class of the same library takes four times as long for a small task, nearly all of it for
     copying and checking parameters.
     """
+    from sklearn import config_context  # with scikit-learn: two seconds
+    from sklearn.tree import ExtraTreeRegressor
+
     random = np.random.RandomState(seed)  # one for all; scikit-learn takes no newer generator
     trees = [
         ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, max_features=tried, random_state=random) for _ in range(TREES)
@@ -106,6 +110,8 @@ def _grown(features: FloatArray, target: FloatArray, tried: str | None, seed: in
 
 def _leaves(trees: Sequence[ExtraTreeRegressor], features: FloatArray) -> csr_array:
     """Rows by leaves of all trees, 1 where a row ends in a leaf."""
+    from scipy.sparse import csr_array
+
     first = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
     asked = features.astype(np.float32)
     leaf = np.stack([tree.tree_.apply(asked) for tree in trees], axis=1) + first[:-1]

@@ -88,6 +88,16 @@ class Builder:
             outputs[stage.name] = known(steps)
         return outcome
 
+    def due(self, name: str | None = None, scenes: Sequence[str] = ()) -> int:
+        """How many scenes `build` would run something for, or `stage` for one stage."""
+        if name is None:
+            run = [entry for entry in self.dry_run().manifest if entry.why != "reused"]
+            return len({entry.unit for entry in run if self._stages[entry.stage].unit == "scene"})
+        stage = self._stages[name]
+        inputs = self._inputs(Outcome()) if stage.reads_raw else {}
+        units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
+        return len(matching(units, scenes)) if stage.unit == "scene" else 0
+
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
         """One stage again, for all scenes or those that match, from the last results of the stages before it."""
         self.check(name)

@@ -36,15 +36,7 @@ from tests.engine.test_store import lock_elsewhere
 from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 
 COMMAND = "from flows.cli import main; main()"
-FULL_DISK = """
-import errno, os
-import pipeline.core.files
-def write(descriptor, raw):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-pipeline.core.files.write_all = write
-from flows.cli import main
-main()
-"""
+HEAVY = frozenset({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "open3d", "trimesh", "prefect"})
 COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
 AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
 
@@ -65,9 +57,9 @@ def root(meta: Path) -> str:
 
 
 def in_a_process(*arguments: object, code: str = COMMAND, **environment: str) -> Run:
-    """The real command, Prefect and all."""
+    """The real command."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments), *UNASKED_SETTINGS],
+        [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,
@@ -318,7 +310,7 @@ def test_a_wrong_call_ends_at_once_with_one_line(
         words += ["--out", str(tmp_path / "out")]
     run = scan2qa(*words)
     assert_one_line(run, code, *said)
-    assert not run.started, "it was known before Prefect, which takes seconds to start"
+    assert not run.started, "it was known before anything was run"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +357,33 @@ def test_a_full_disk_is_one_line(
     assert_one_line(scan2qa(command, *arguments), 1, str(tmp_path / "out"), "No space left on device): free some space")
 
 
-# ---- the real command, with Prefect
+# ---- at once
+
+
+def imported(*arguments: object) -> set[str]:
+    """The packages that a command had imported at its end."""
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('imported', *sorted({name.partition('.')[0] for name in sys.modules})))\n"
+    )
+    run = in_a_process(*arguments, code=code + COMMAND)
+    return set(run.out.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize("arguments", [["build", "--help"], ["build", "nope"], ["biuld"]])
+def test_help_and_typing_mistakes_import_nothing_heavy(arguments: list[str]) -> None:
+    packages = imported(*arguments)
+    assert {"typer", "pipeline"} <= packages
+    assert packages.isdisjoint(HEAVY)
+
+
+@pytest.mark.slow
+def test_a_build_of_metadata_imports_what_it_needs(root: str, tmp_path: Path) -> None:
+    arguments = ["build", "vsi", "--root", root, "--out", tmp_path / "out", *UNASKED_SETTINGS]
+    assert imported(*arguments).isdisjoint(HEAVY - {"numpy", "pandas", "pyarrow"})
+
+
+# ---- the real command
 
 
 @pytest.mark.slow
@@ -378,9 +396,11 @@ def test_the_real_command_builds_around_what_is_broken(tmp_path: Path) -> None:
     write_scenes(meta / "b.json", {"b": kitchen | {"room_size": -1}, "c": kitchen | {"room_height": 2.5}})
     (meta / "c.json").write_bytes(b"")
     (meta / "d.json").write_text('{"d": {"dataset": "samp')
-    run = in_a_process("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", "--workers", "1")
+    run = in_a_process(
+        "build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", "--workers", "1", "--prefect"
+    )
     assert run.code == 3, run.err
-    assert run.err == "", "no progress bar where there is no terminal, and nothing of the orchestrator's"
+    assert run.err == "", "no progress bar where there is no terminal"
     listed = [(row["unit"], row["finding"]) for row in rows_of(tmp_path / "out" / "quarantine.parquet")]
     assert listed == [
         ("'../x'", "unsafe_scene_name"),
@@ -391,13 +411,6 @@ def test_the_real_command_builds_around_what_is_broken(tmp_path: Path) -> None:
     ]
     assert all(finding in run.out for _, finding in listed)
     assert release_of(tmp_path / "out") == release_of(tmp_path / "sound")
-
-
-@pytest.mark.slow
-def test_the_real_command_on_a_full_disk_says_one_line(tmp_path: Path) -> None:
-    root = f"vsi_meta={write_sound(tmp_path / 'meta').parent}"
-    run = in_a_process("build", "vsi", "--root", root, "--out", tmp_path / "out", "--workers", "1", code=FULL_DISK)
-    assert_one_line(run, 1, "cannot write (No space left on device): free some space")
 
 
 @pytest.mark.slow
@@ -416,8 +429,10 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         random.Random(number).shuffle(scenes)  # noqa: S311
         (shuffled / file.name).write_text("{" + ", ".join(scenes) + "}", encoding="utf-8")
     asked = ("--set", "generate.profile=strict", "--set", "blind={models: []}")  # tests/llm has the model itself
-    common = ["build", "vsi", *asked, "--root"]
-    one = in_a_process(*common, f"vsi_meta={in_order}", "--out", tmp_path / "one", "--workers", "1", PYTHONHASHSEED="1")
+    common = ["build", "vsi", *asked, "--set", "prune=null", "--root"]
+    one = in_a_process(
+        *common, f"vsi_meta={in_order}", "--out", tmp_path / "one", "--workers", "1", "--no-prefect", PYTHONHASHSEED="1"
+    )
     two = in_a_process(
         *common,
         f"vsi_meta={shuffled}",
@@ -425,10 +440,11 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         tmp_path / "two",
         "--workers",
         "2",
+        "--prefect",
         PYTHONHASHSEED="2",
         TZ="Asia/Tokyo",
     )
-    assert (one.code, one.err) == (two.code, two.err) == (0, "")
+    assert (one.code, one.err) == (two.code, two.err) == (0, ""), "nothing of the orchestrator's is said"
     assert release_of(tmp_path / "one") == release_of(tmp_path / "two")
     without_seconds = [
         [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(tmp_path / name / "manifest.parquet")]

@@ -11,23 +11,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from flows.stress import stress_test
+from flows.cli import app
 from pipeline.blind.items import Item
 from pipeline.core.errors import ConfigError
 from tests.blind.made import nearest_items, size_items
 
-app = typer.Typer()
-app.command()(stress_test)
 COLUMNS = ["id", "question_type", "bias_score", "chance", "fold", "removed_in_round"]
 
 Row = dict[str, Any]
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = CliRunner().invoke(app, ["stress-test", *map(str, arguments)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -8,22 +8,19 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from flows.track import track
+from flows.cli import app
 from pipeline.core.errors import ConfigError
 from tests.conftest import REAL_DATA
 from tests.formats.logs.written import airdata, gpx, kml, line
 
-app = typer.Typer()
-app.command()(track)
 ROWS = line()
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = CliRunner().invoke(app, ["track", *map(str, arguments)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -1,0 +1,71 @@
+"""Worker processes of a build. They import this module, and so it does not import Prefect."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain
+from multiprocessing import get_context, parent_process
+from typing import Final, Self
+
+from pipeline.core.errors import StoreError
+from pipeline.engine.job import Done, Job, run_job
+
+POOL_FROM_JOBS: Final = 16  # below it, starting processes takes longer than the work
+CHUNKS: Final = 16  # of a batch, so that no process waits long for another
+
+
+class Pool:
+    """Worker processes, started when first needed and ended with the block."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def executor(self, jobs: int) -> ProcessPoolExecutor | None:
+        """The pool, or None where this process does the work itself."""
+        if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
+            return None
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
+            )
+        return self._pool
+
+    def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+        """Runs all jobs (`engine.run.Execute`)."""
+        jobs = list(chain.from_iterable(batches))
+        yield from run_all(jobs, self.executor(len(jobs)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Stops the workers; jobs that have not begun are dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            message = "a worker process died, most likely for lack of memory: try --workers 1; finished work is kept"
+            raise StoreError(message) from error
+
+
+def run_all(jobs: list[Job], pool: ProcessPoolExecutor | None) -> Iterator[Done]:
+    """What became of each job, in their order; without a pool one after the other."""
+    if pool is None:
+        return map(run_job, jobs)
+    return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
+
+
+def end_with_parent() -> None:
+    """Lets a worker process end when the one that started it was killed; it would wait for work for ever."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
