@@ -35,8 +35,8 @@ Fields = dict[str, str]  # of the question's wording; "until": the second at whi
 
 ROUNDED_S = 1.1  # boundaries are found within half a second, and asked about in whole seconds
 WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
-_VERBS = {"ascend": "ascend", "descend": "descend", "hover": "hover", "camera up": "gimbal up",
-          "camera down": "gimbal down"}  # fmt: skip
+_VERBS = {"ascend": "ascend", "descend": "descend", "hover": "hover", "in place": "stay in place",
+          "camera up": "gimbal up", "camera down": "gimbal down"}  # fmt: skip
 
 
 def judge(truth: FlightTruth, task: str, fields: Fields, options: Sequence[str]) -> list[Verdict]:
@@ -92,7 +92,7 @@ def _stands(truth: FlightTruth, move: OracleSegment) -> bool:
     """Whether the drone stands on the ground, which is level: nothing is asked about that."""
     ground_m = min(thing.solid.base_m for thing in truth.landmarks)
     up_m = oracle_pose(truth, (move.start_s + move.end_s) / 2).up_m - ground_m
-    return "hover" in move.actions and up_m < 0.5
+    return {"hover", "stay in place"} & set(move.actions) != set() and up_m < 0.5
 
 
 def _verdict(right: bool, arguable: bool = False) -> Verdict:
@@ -169,7 +169,7 @@ def _brings_nearer(truth: FlightTruth, told: frozenset[str], made: OracleSegment
     goal, start, end = called(truth, truth.goal), made.start_s + 0.05, made.end_s - 0.05
     here, off = oracle_pose(truth, start), oracle_bearing(truth, start, goal)
     ways = {"fly forward": 0.0, "fly right": 90.0, "fly backward": 180.0, "fly left": -90.0}
-    if told == set(made.actions) and set(ways) & told:
+    if told == set(made.actions) and {*ways, "fly horizontally"} & told:
         there = oracle_pose(truth, end)
         return math.dist(there[:2], _middle(truth, goal)) < 0.85 * math.dist(here[:2], _middle(truth, goal))
     if told == set(made.actions):

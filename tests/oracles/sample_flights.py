@@ -80,9 +80,13 @@ def oracle_pose(truth: FlightTruth, t: float) -> OraclePose:
 
 
 def oracle_segments(truth: FlightTruth) -> list[OracleSegment]:
-    """All movements in order; what was flown before the video began has negative times."""
+    """All movements in order, as far as the log tells them; what was flown before the video began has negative times.
+
+    Without a heading a drone flies horizontally or stays in place, whichever way its nose points, and neighbours of
+    which no more is known than that are one movement.
+    """
     shift = truth.video_offset_s
-    return [
+    moves = [
         OracleSegment(
             move.start_s - shift,
             move.end_s - shift,
@@ -94,6 +98,23 @@ def oracle_segments(truth: FlightTruth) -> list[OracleSegment]:
         )
         for move in truth.moves
     ]
+    if truth.has_heading:
+        return moves
+    found: list[OracleSegment] = []
+    for move in (m._replace(actions=_without_heading(m.actions)) for m in moves):
+        if found and set(found[-1].actions) == set(move.actions):
+            last = found.pop()
+            sums = {name: getattr(last, name) + getattr(move, name) for name in OracleSegment._fields[3:]}
+            found.append(move._replace(start_s=last.start_s, **sums))
+        else:
+            found.append(move)
+    return found
+
+
+def _without_heading(actions: tuple[str, ...]) -> tuple[str, ...]:
+    flies = ("fly horizontally",) if any(action.startswith("fly") for action in actions) else ()
+    others = tuple(a for a in actions if not a.startswith(("fly", "turn", "hover")))
+    return flies + others or ("stay in place",)
 
 
 def oracle_next(truth: FlightTruth, t: float) -> OracleSegment | None:

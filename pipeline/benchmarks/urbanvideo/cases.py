@@ -12,7 +12,7 @@ from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.doubts import Need
-from pipeline.worlds.flight.steps import Step
+from pipeline.worlds.flight.steps import Step, covers
 
 SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -64,7 +64,7 @@ class FlightCase(Case):
     def once(self, view: UrbanView, step: Step) -> None:
         """A movement is known by its name: no other does the same, or the same and more."""
         self.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
-        times = sum(step.actions <= other.actions for other in view.steps)
+        times = sum(covers(step.actions, other.actions) for other in view.steps)
         self.require("step_not_unique", times, "<=", 1, "times", step.says("ing"))
 
 

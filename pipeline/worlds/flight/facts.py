@@ -18,6 +18,8 @@ Action = Literal[
     "turn left",
     "turn right",
     "hover",
+    "fly horizontally",  # somewhere: the heading is not known
+    "stay in place",  # turning or not: the heading is not known
     "gimbal up",
     "gimbal down",
 ]

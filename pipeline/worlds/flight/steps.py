@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -12,25 +12,35 @@ Actions = frozenset[Action]  # all that happens at once
 Form = Literal["plain", "third", "ing"]
 
 _GIMBAL: Final = {"gimbal up": "camera up", "gimbal down": "camera down"}
-_THIRD: Final = {"ascend": "ascends", "descend": "descends", "fly": "flies", "turn": "turns", "hover": "hovers"}
-_ING: Final = {"ascend": "ascending", "descend": "descending", "fly": "flying", "turn": "turning", "hover": "hovering"}
+_THIRD: Final = {"fly": "flies"}  # else with an s
 # Flying first, tilting the camera last: "fly forward while descending".
 _ORDER: Final[tuple[Action, ...]] = (
     "fly forward",
     "fly backward",
     "fly left",
     "fly right",
+    "fly horizontally",
     "turn left",
     "turn right",
     "ascend",
     "descend",
     "hover",
+    "stay in place",
     "gimbal up",
     "gimbal down",
 )
-VERTICAL: Final[Actions] = frozenset(("ascend", "descend", "hover"))
+# What is said where the heading is not known, and what else may be said of the same.
+_SPECIAL: Final[dict[Action, Actions]] = {
+    "fly horizontally": frozenset(("fly forward", "fly backward", "fly left", "fly right")),
+    "stay in place": frozenset(("hover", "turn left", "turn right")),
+}
+GENERAL: Final[Actions] = frozenset(_SPECIAL)
+NOTHING: Final[Actions] = frozenset()
+CLIMBS: Final[Actions] = frozenset(("ascend", "descend"))
 TILTS: Final[Actions] = frozenset(("gimbal up", "gimbal down"))
 ALL: Final[Actions] = frozenset(get_args(Action))
+_LEAVING: Final[Actions] = CLIMBS | _SPECIAL["fly horizontally"] | frozenset(("fly horizontally",))
+RESTS: Final[Actions] = frozenset(("hover", "stay in place"))
 _MIRROR: Final[dict[Action, Action]] = {
     "fly left": "fly right",
     "fly right": "fly left",
@@ -38,22 +48,19 @@ _MIRROR: Final[dict[Action, Action]] = {
     "turn right": "turn left",
 }
 _FLIP: Final[dict[Action, Action]] = {"ascend": "descend", "descend": "ascend"}
-# Offered after what the flight itself suggests; the combinations are those of the released options.
-_COMMON: Final[tuple[tuple[Action, ...], ...]] = (
-    ("fly forward",),
-    ("turn left",),
-    ("turn right",),
-    ("ascend",),
-    ("descend",),
-    ("fly forward", "ascend"),
-    ("fly forward", "descend"),
-    ("hover",),
-    ("fly left",),
-    ("fly right",),
-    ("gimbal up",),
-    ("gimbal down",),
-)
-_OFFERED: Final = 8  # wrong movements to draw from
+_OPPOSED: Final[dict[Action, Action]] = {
+    "fly forward": "fly backward",
+    "fly backward": "fly forward",
+    "fly left": "fly right",
+    "fly right": "fly left",
+}
+_QUARTERED: Final[dict[Action, Action]] = {
+    "fly forward": "fly left",
+    "fly left": "fly forward",
+    "fly backward": "fly right",
+    "fly right": "fly backward",
+}
+_STILL: Final[dict[Action, Action]] = {"fly horizontally": "stay in place", "stay in place": "fly horizontally"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,19 @@ class Step:
         return phrase(self.actions, form)
 
 
+# What a question of few movements offers: what the released options offer most, and where the heading is not known.
+SEVEN: Final[tuple[Action, ...]] = (
+    "ascend",
+    "descend",
+    "fly forward",
+    "fly left",
+    "fly right",
+    "turn left",
+    "turn right",
+)
+FOUR: Final[tuple[Action, ...]] = ("ascend", "descend", "fly horizontally", "stay in place")
+
+
 def phrase(actions: Iterable[Action], form: Form) -> str:
     """Movements in words: "fly forward while descending", "flies …", "flying …"; equal for equal sets."""
     first, *others = sorted(actions, key=_ORDER.index)
@@ -97,7 +117,11 @@ def _verb(action: Action, form: Form) -> str:
     if action in _GIMBAL:
         return {"plain": "tilt", "third": "tilts", "ing": "tilting"}[form] + f" the {_GIMBAL[action]}"
     verb, _, way = action.partition(" ")
-    conjugated = {"plain": verb, "third": _THIRD[verb], "ing": _ING[verb]}[form]
+    conjugated = {
+        "plain": verb,
+        "third": _THIRD.get(verb, f"{verb}s"),
+        "ing": f"{verb}ing",
+    }[form]
     return f"{conjugated} {way}" if way else conjugated
 
 
@@ -111,23 +135,33 @@ def flipped(actions: Actions) -> Actions:
     return frozenset(_FLIP.get(action, action) for action in actions)
 
 
+def stilled(actions: Actions) -> Actions:
+    """Flying for staying and staying for flying, where the heading is not known and nothing else is done."""
+    return frozenset(_STILL.get(action, action) for action in actions) if len(actions) == 1 else actions
+
+
+def opposed(actions: Actions) -> Actions:
+    """Forward for backward and left for right, of flying."""
+    return frozenset(_OPPOSED.get(action, action) for action in actions)
+
+
+def quartered(actions: Actions) -> Actions:
+    """Forward for left and backward for right, of flying: with `opposed`, each of the four ways for each."""
+    return frozenset(_QUARTERED.get(action, action) for action in actions)
+
+
+def covers(general: Actions, special: Actions) -> bool:
+    """Whether what is said of one movement may be said of the other too, though it may be less than all of it.
+
+    "Fly horizontally" may be said of flying left; "stay in place" of hovering, and of turning unless it flies as well.
+    """
+    return all(
+        action in special
+        or bool(_SPECIAL.get(action, NOTHING) & special and not (action == "stay in place" and special & _LEAVING))
+        for action in general
+    )
+
+
 def overlap(a: Actions, b: Actions) -> bool:
     """Whether one says no more than a part of the other, so that both may be called right."""
-    return a <= b or b <= a
-
-
-def others(truth: Actions, flown: Sequence[Actions], known: Actions, barred: Sequence[Actions] = ()) -> list[Actions]:
-    """Movements that are wrong where ``truth`` is right, the likeliest first.
-
-    Args:
-        truth: the right one.
-        flown: movements of the flight, in order.
-        known: actions that the log can tell; of others it is not known that they did not happen.
-        barred: movements that may be called right as well.
-    """
-    found: dict[Actions, None] = {}
-    common = (frozenset(actions) for actions in _COMMON)
-    for actions in (mirrored(truth), flipped(truth), flipped(mirrored(truth)), *flown, *common):
-        if actions <= known and not any(overlap(actions, other) for other in (truth, *barred)):
-            found.setdefault(actions)
-    return list(found)[:_OFFERED]
+    return covers(a, b) or covers(b, a)

@@ -22,7 +22,7 @@ from pipeline.worlds.flight.doubts import (
 )
 from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
 from pipeline.worlds.flight.places import nameable
-from pipeline.worlds.flight.steps import ALL, TILTS, VERTICAL, Actions, Step
+from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
 
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 _EPS_S: Final = 1e-6  # times are sums of steps
@@ -162,7 +162,7 @@ class FlightView(Generic[R]):
     @cached_property
     def known_actions(self) -> Actions:
         """What the log can tell: without a heading it is not known whether the drone turns or which way is forward."""
-        tells = VERTICAL - {"hover"}  # one that hovers may turn
+        tells = CLIMBS | GENERAL
         if np.isfinite(self.heading_deg).any():
             tells = ALL - TILTS
         return tells | TILTS if np.isfinite(self.pitch_deg).any() else tells
@@ -175,9 +175,9 @@ class FlightView(Generic[R]):
             if overlaps_any(segment.start_s, segment.end_s, self.doubted):
                 continue
             actions: frozenset[Action] = frozenset(segment.actions)
-            if actions == {"hover"} and self._stands(segment):
+            if actions <= RESTS and self._stands(segment):
                 continue
-            told = (VERTICAL - {"hover"}) | TILTS
+            told = CLIMBS | GENERAL | TILTS
             steps.append(
                 Step(
                     actions=actions,
@@ -191,9 +191,13 @@ class FlightView(Generic[R]):
         return tuple(steps)
 
     def _stands(self, segment: Segment) -> bool:
-        """Whether the drone stands on the ground that it took off from; not where its height is not known."""
+        """Whether the drone stands on the ground that it took off from; not where its height is not known.
+
+        Lower than that it may stand or hover, so that it is no hover; but it stays in place.
+        """
         within = (self.t_s >= segment.start_s) & (self.t_s <= segment.end_s)
-        return bool(within.any() and np.median(self.height_m[within]) < GROUND_M)
+        height_m = np.median(self.height_m[within]) if within.any() else np.nan
+        return bool(abs(height_m) < GROUND_M if segment.actions == ("stay in place",) else height_m < GROUND_M)
 
     def beyond_s(self, step: Step) -> float:
         """How much of a movement lies outside the video."""

@@ -228,14 +228,14 @@ def test_what_a_flight_lacks(lacking: dict[str, object], refused: set[str]) -> N
 
 
 def test_without_heading_nothing_is_said_of_turning() -> None:
-    moves = [("ascend", 6, 20), ("hover", 5, 0), ("descend", 6, 20), ("fly forward", 9, 90)]
+    moves = [("ascend", 6, 20), ("stay in place", 5, 0), ("descend", 6, 20), ("fly forward", 9, 90)]
     found = rows(flight(motion(moves, heading=None), PLACES, goal="the mill"))
     refused = {r["task"]: r["reason"] for r in found if r["role"] == "scene"}
     assert refused["Landmark Position"] == "no_heading"
     asked = [r for r in found if r["reason"] is None]
     sequences = {r["operands"][0]: r["answer"] for r in asked if r["task"] == "Sequence Recall"}
-    assert sequences == {}, "a drone of unknown heading that hovers may turn, so what comes next is not known"
-    # What is flown over ground is not known to be forward.
+    assert sequences == {}, "three answers, of which two cannot be asked for"
+    # What is flown over ground is not known to be forward, and should a log say so it is not believed.
     assert refusal(row(flight(motion(moves, heading=None)), "Sequence Recall", "descending"))[0] == "heading_unknown"
     said = " ".join(text for r in asked if r["task"] != "Cognitive Map" for text in (r["answer"], *r["wrong"]))
     assert "urn" not in said.lower()
@@ -314,3 +314,33 @@ def test_a_long_flight_in_a_city_costs_little() -> None:
     found = candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
     assert time.process_time() - begin < 1.0  # 0.2 s on one core: a flight of 7.5 minutes
     assert 100 < len(found) < 5000
+
+
+def test_a_single_flight_over_ground_may_have_gone_any_of_four_ways() -> None:
+    for way in ("forward", "backward", "left", "right"):
+        found = row(
+            flight(motion([(f"fly {way}", 20, 100)])), "Trajectory Captioning", "over the flight so far", "0:20"
+        )
+        assert found["answer"] == f"It flies {way}."
+        assert {found["answer"], *found["wrong"]} == {
+            f"It flies {w}." for w in ("forward", "backward", "left", "right")
+        }
+
+
+def test_movements_that_hang_together_are_captioned_where_others_do_not() -> None:
+    moves = [("ascend", 5, 20), ("gap", 5, 0), ("fly left", 5, 30), ("descend", 5, 10), ("gap", 5, 0), ("ascend", 5, 9)]
+    found = row(flight(motion(moves)), "Trajectory Captioning", "during the latest two movements", "0:20")
+    assert found["answer"] == "It flies left, then descends."
+    pairs = ({"flies left", "flies right"}, {"descends", "ascends"})
+    for wrong in found["wrong"]:
+        told = wrong.removeprefix("It ").removesuffix(".").split(", then ")
+        assert any(told[0] in first and told[1] in second for first, second in (pairs, pairs[::-1])), wrong
+
+
+def test_the_next_movement_of_a_flight_of_few_is_one_of_a_fixed_set() -> None:
+    hop = flight(motion([("ascend", 5, 20), ("descend", 5, 20)]))
+    (found,) = rows(hop, "Sequence Recall")
+    assert (found["answer"], found["reason"]) == ("Descend", None)
+    assert found["wrong"] == ["Fly forward", "Fly left", "Fly right", "Turn left", "Turn right"]
+    (found,) = rows(flight(motion([("ascend", 5, 20), ("stay in place", 5, 0)], heading=None)), "Sequence Recall")
+    assert (found["answer"], found["wrong"]) == ("Stay in place", ["Descend", "Fly horizontally"])

@@ -15,7 +15,19 @@ from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.steps import TILTS, Actions, Step, flipped, mirrored, overlap, phrase
+from pipeline.worlds.flight.steps import (
+    RESTS,
+    TILTS,
+    Actions,
+    Step,
+    flipped,
+    mirrored,
+    opposed,
+    overlap,
+    phrase,
+    quartered,
+    stilled,
+)
 
 
 class Leg(NamedTuple):
@@ -32,7 +44,7 @@ class Leg(NamedTuple):
 Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place among those flown
 Change = Callable[[Actions], Actions]
 
-_AT_REST: Final[Actions] = TILTS | {"hover"}  # what a drone on the ground can do too
+_AT_REST: Final[Actions] = TILTS | RESTS  # what a drone on the ground can do too
 
 
 class TrajectoryCaptioning(UrbanTask):
@@ -46,12 +58,13 @@ class TrajectoryCaptioning(UrbanTask):
     example = "Summarize the drone's movement path so far using visual cues and landmarks."
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every run of `caption_steps` movements, and the whole flight if it has few."""
+        """Every run of `caption_steps` movements, every shorter one that hangs together, and a flight of few."""
         n, length = len(view.steps), view.rules.caption_steps
         runs = [(i, i + length) for i in range(n - length + 1)]
-        if n <= view.rules.caption_steps_max and (0, n) not in runs:
+        runs += [(first, last) for first, last in _chains(view) if 1 < last - first < length]
+        if n <= view.rules.caption_steps_max:
             runs.append((0, n))
-        for first, last in runs:
+        for first, last in dict.fromkeys(runs):
             yield self._case(view, view.steps[first:last])
 
     def _case(self, view: UrbanView, steps: Sequence[Step]) -> FlightCase:
@@ -66,7 +79,7 @@ class TrajectoryCaptioning(UrbanTask):
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
         case.require("movement_split", repeated, "<=", 0, "times")
         legs = tuple(Leg(step.actions, _toward(view, step, case)) for step in steps)
-        grounded = _on_ground(view, steps[0].start_s)
+        grounded = _on_ground(view, steps[0].start_s) and _begins_upwards([step.actions for step in steps])
         return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
 
 
@@ -123,8 +136,11 @@ def misread(legs: Sequence[Leg], known: Actions, grounded: bool) -> list[tuple[L
 def _ways(legs: Sequence[Leg]) -> list[Way[Told]]:
     """Movements as their opposites, and such in a row exchanged; two of those and one of these before all others.
 
-    Their order is the same for every caption that comes of them.
+    A single flight over ground may have gone any of four ways. Their order is the same for every caption that comes of
+    them.
     """
+    if len(legs) == 1 and len(legs[0].actions) == 1 and opposed(legs[0].actions) != legs[0].actions:
+        return [Way(partial(_opposite, 0, opposed)), Way(partial(_opposite, 0, quartered))]
     opposites = [
         Way(partial(_opposite, i, change))
         for i in sorted(range(len(legs)), key=lambda i: _kind(legs[i]))
@@ -153,8 +169,23 @@ def _possible(known: Actions, grounded: bool, told: Told) -> bool:
     actions = [leg.actions for _, leg in told]
     if any(a == b for a, b in pairwise(actions)) or not all(a <= known for a in actions):
         return False
-    moved = next((a for a in actions if not a <= _AT_REST), frozenset[Action](("ascend",)))
-    return not grounded or "ascend" in moved
+    return not grounded or _begins_upwards(actions)
+
+
+def _begins_upwards(actions: Sequence[Actions]) -> bool:
+    """Whether the first movement that takes a drone anywhere takes it up, as on the ground it must."""
+    return "ascend" in next((a for a in actions if not a <= _AT_REST), frozenset[Action](("ascend",)))
+
+
+def _chains(view: UrbanView) -> list[tuple[int, int]]:
+    """First and one past the last of the movements that are clear and follow on one another, as long as they do."""
+    clear = [step.known and step.margin >= view.rules.step_margin_min for step in view.steps]
+    ends = [0]
+    for place, (before, after) in enumerate(pairwise(view.steps), start=1):
+        joined = before.part == after.part and after.start_s - before.end_s <= view.rules.step_gap_max_s
+        if not (joined and clear[place - 1] and clear[place]):
+            ends.append(place)
+    return [*pairwise(ends), (ends[-1], len(view.steps))]
 
 
 def _alike(a: Told, b: Told) -> bool:
@@ -163,4 +194,4 @@ def _alike(a: Told, b: Told) -> bool:
 
 
 # Not the camera up for down: from level it is tilted down first, as anybody may guess.
-_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped)
+_CHANGES: Final[tuple[Change, ...]] = (mirrored, flipped, stilled)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, sentence
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.worlds.flight.steps import Actions, Step, mirrored
+from pipeline.worlds.flight.steps import Actions, Step, covers, mirrored
 
 TWICE: Final = 2.0
 _TIMES: Final = ("first", "second", "third")
@@ -57,7 +57,8 @@ class Duration(UrbanTask):
         case.require("movements_unknown", view.untracked_s, "<=", rules.untracked_max_s, "s")
         for event in (first, second):
             kind = event.step.actions
-            more = sum(kind < other.actions for other in view.steps[: second.place + 2])
+            others = [other.actions for other in view.steps[: second.place + 2] if other.actions != kind]
+            more = sum(covers(kind, other) for other in others)
             case.require("step_not_unique", more, "<=", 0, "times", event.words)
             case.step(view, event.step)
             case.fact("duration", event.words, event.step.seconds, "s")

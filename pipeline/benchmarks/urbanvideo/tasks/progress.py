@@ -13,9 +13,9 @@ from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.worlds.flight.facts import Action
-from pipeline.worlds.flight.steps import TILTS, Actions, Step
+from pipeline.worlds.flight.steps import RESTS, TILTS, Actions, Step
 
-_IDLE: Final[Actions] = TILTS | {"hover"}
+_IDLE: Final[Actions] = TILTS | RESTS
 _FLY: Final = r"\b(?:fly|go|move|head|proceed|continue|advance|strafe|shift|drift)(?:ing)?\b"
 _SIDE: Final = r"(?: (?:to|towards) the| sideways)?"
 _WORDS: Final[tuple[tuple[Action, str], ...]] = (

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from pipeline.benchmarks.urbanvideo.cases import FlightCase, clock, cut_in, sentence
-from pipeline.benchmarks.urbanvideo.even import EvenTask
+from pipeline.benchmarks.urbanvideo.even import ANSWERS_MIN, EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer, require_nearer
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.worlds.flight.doubts import Need
-from pipeline.worlds.flight.steps import Actions, Step, overlap, phrase
+from pipeline.worlds.flight.steps import FOUR, SEVEN, Actions, Step, overlap, phrase
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
 STEP_SEPARATOR = "; "
@@ -28,7 +28,10 @@ class _Next(EvenTask):
 
 
 class SequenceRecall(_Next):
-    """Operands: a movement that occurs once. Truth: the one after it."""
+    """Operands: a movement that occurs once. Truth: the one after it.
+
+    A flight of so few movements that it cannot have the three answers of an `EvenTask` is offered a fixed set.
+    """
 
     name = "Sequence Recall"
     template = "urbanvideo/sequence_recall"
@@ -36,6 +39,19 @@ class SequenceRecall(_Next):
     needs = frozenset(("steps",))
     definition = "State the agent's next step after a given movement."
     example = "What is the agent's next step after changing direction to the left over the intersection?"
+
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
+        """As `EvenTask` has them, or with options from `SEVEN` movements, or from `FOUR` without a heading."""
+        if len(view.steps) > ANSWERS_MIN:
+            yield from super().cases(view)
+            return
+        headed = set(SEVEN) <= view.known_actions
+        offered = [frozenset((action,)) for action in (SEVEN if headed else FOUR)]
+        for case in self.judged(view):
+            barred = [step.actions for step in view.steps if case.answer in {_option(step.actions)}]
+            barred += [step.actions for step in view.steps if step.says("ing") == case.operands[0]]
+            wrong = [option for option in offered if not any(overlap(option, other) for other in barred)]
+            yield case.ask(str(case.answer), map(_option, wrong))
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every kind of movement but the last, at its first occurrence."""

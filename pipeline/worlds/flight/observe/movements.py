@@ -3,9 +3,8 @@
 The ends of the runs of each way of moving, drawn together where they mean one change, cut the flight into pieces; a
 piece with what runs through it is a segment.
 
-Without a heading, nothing is said of forward, sideways or turning: flight over ground is then no movement that has a
-name (`Segment.distance_m` still measures it), but it is no hovering either. What is said is then not all that may
-happen, as the missing `Segment.turn_deg` tells: a drone that hovers may be turning.
+Without a heading, nothing is said of forward, sideways or turning: a drone then flies horizontally, or it stays in
+place, whether it turns there or not.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ class Piece:
         return self.end_s - self.start_s
 
     @property
-    def names(self) -> frozenset[Action | None]:
-        """Its actions; {None} where it only moves in a way that has no name."""
-        names = frozenset(run.action for run in self.runs)
-        return names - {None} or names
+    def names(self) -> frozenset[Action]:
+        """Its actions."""
+        return frozenset(run.action for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Measured:
     """One action within a piece: metres or degrees, and the least ratio of what it has to what it needs."""
 
     kind: Kind
-    action: Action | None
+    action: Action
     amount: float
     ratio: float
 
@@ -78,7 +76,7 @@ def segments(
     pieces = _joined([_reduced(path, piece, config) for piece in pieces])
     can_hover = max(step_m) <= config.hover_radius_m
     rise, fade = np.array([r.rise_s for r in runs]), np.array([r.fade_s for r in runs])
-    found = []
+    found: list[Segment | None] = []
     for piece in pieces:
         near = [runs[i] for i in np.flatnonzero((fade >= piece.start_s) & (rise <= piece.end_s))]
         if piece.runs:
@@ -159,17 +157,14 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
     return found
 
 
-def _movement(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment | None:
+def _movement(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment:
     """The segment of a piece. The main action is first: ways over ground and up by their metres, turns, then tilts."""
     measured = sorted(_measured(path, piece, config), key=lambda m: (_ORDER[m.kind], -m.amount))
-    actions = tuple(m.action for m in measured if m.action is not None)
-    if not actions:
-        return None
-    return _segment(path, piece, runs, actions, min(m.ratio for m in measured if m.action is not None))
+    return _segment(path, piece, runs, tuple(m.action for m in measured), min(m.ratio for m in measured))
 
 
 def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment | None:
-    """A hover, if the piece is long enough and nothing strays in it once the ramps at its ends are over."""
+    """A rest, if the piece is long enough and nothing strays in it once the ramps at its ends are over."""
     start, end = _reach(piece, runs, *ACTIONS)
     still = path.within(start, end)
     if piece.seconds < config.min_hover_s or len(still) == 0:
@@ -184,7 +179,8 @@ def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig
     if largest > 1:
         return None
     ratio = min(piece.seconds / config.min_hover_s, 1 / max(largest, _STEADY))
-    return _segment(path, piece, runs, ("hover",), ratio)
+    rest: Action = "stay in place" if np.isnan(still.heading_deg).any() else "hover"
+    return _segment(path, piece, runs, (rest,), ratio)
 
 
 def _segment(path: FlightPath, piece: Piece, runs: list[Run], actions: tuple[Action, ...], margin: float) -> Segment:

@@ -18,10 +18,10 @@ from pipeline.worlds.flight.observe.motion import START_ERRORS, Fit, Fits, Fligh
 Kind = Literal["along", "across", "over", "climb", "turn", "gimbal"]
 
 # Kind of movement -> action where its rate is positive and where it is negative.
-ACTIONS: Final[dict[Kind, tuple[Action | None, Action | None]]] = {
+ACTIONS: Final[dict[Kind, tuple[Action, Action]]] = {
     "along": ("fly forward", "fly backward"),
     "across": ("fly left", "fly right"),
-    "over": (None, None),  # over ground, the heading not known
+    "over": ("fly horizontally", "fly horizontally"),  # the heading not known
     "climb": ("ascend", "descend"),
     "turn": ("turn right", "turn left"),
     "gimbal": ("gimbal up", "gimbal down"),
@@ -53,8 +53,8 @@ class Run:
     fade_s: float
 
     @property
-    def action(self) -> Action | None:
-        """What it is called; None for flight over ground with an unknown heading."""
+    def action(self) -> Action:
+        """What it is called."""
         return ACTIONS[self.channel.kind][0 if self.sign > 0 else 1]
 
 

@@ -91,7 +91,7 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     quat = Bracket(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
-    found += _unknown("heading", heading, "of its course alone is spoken, and of no turn")
+    found += _unknown("heading", heading, "it is said that it flies and stays, but not which way, nor where it turns")
     found += _unknown("gimbal", gimbal, "what the camera sees needs the pitch of a fixed camera in flight.yaml")
     return quat, heading, gimbal
 

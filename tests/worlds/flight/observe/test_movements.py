@@ -126,17 +126,24 @@ def test_segments_are_in_order_apart_and_within_the_flight_whatever_the_noise(se
     assert all(s.actions == ("hover",) or "hover" not in s.actions for s in found)
     if not headed:
         said = {a for s in found for a in s.actions}
-        assert said <= {"ascend", "descend", "hover", "gimbal up", "gimbal down"}
+        assert said <= {"ascend", "descend", "fly horizontally", "stay in place", "gimbal up", "gimbal down"}
         assert all(s.turn_deg is None for s in found)
 
 
-def test_without_a_heading_a_climb_is_one_however_it_goes_over_ground():
+def test_without_a_heading_a_drone_flies_horizontally_and_stays_in_place():
     track, _ = fly([Phase(4), Phase(5, up=2), Phase(6, up=2, forward=5), Phase(6, forward=5), Phase(4)], [0.8] * 4)
     found = observed(replace(track, heading_deg=np.full(len(track), np.nan)))
-    assert actions(found) == [("hover",), ("ascend",), ("hover",)]
-    assert found[1].climb_m == pytest.approx(22, abs=0.2)
-    assert found[1].distance_m == pytest.approx(30, abs=2.5)
-    assert found[2].start_s - found[1].end_s == pytest.approx(6, abs=0.3)  # it moves there, in no way that has a name
+    flies, stays = "fly horizontally", "stay in place"
+    assert actions(found) == [(stays,), ("ascend",), (flies, "ascend"), (flies,), (stays,)]
+    assert sum(s.climb_m for s in found[1:3]) == pytest.approx(22, abs=0.2)
+    assert found[2].distance_m == pytest.approx(30, abs=2.5)
+    assert found[3].distance_m == pytest.approx(30, abs=2.5)
+
+
+def test_without_a_heading_a_turn_on_the_spot_is_a_stay():
+    track, _ = fly([Phase(4), Phase(6, yaw=30), Phase(4)], [0.8] * 2)
+    found = observed(replace(track, heading_deg=np.full(len(track), np.nan)))
+    assert actions(found) == [("stay in place",)]
 
 
 def test_the_main_action_is_first():
@@ -248,7 +255,11 @@ def test_a_heading_that_is_long_unknown_is_unknown_in_its_part():
         seconds: np.where((log.t_s > 10) & (log.t_s < 10 + seconds), np.nan, log.heading_deg) for seconds in (1, 3)
     }
     assert ("fly forward",) in actions(observed(replace(log, heading_deg=hidden[1])))
-    assert actions(observed(replace(log, heading_deg=hidden[3]))) == [("hover",), ("hover",)]
+    assert actions(observed(replace(log, heading_deg=hidden[3]))) == [
+        ("stay in place",),
+        ("fly horizontally",),
+        ("stay in place",),
+    ]
 
 
 def test_a_log_without_heights_above_take_off_climbs_by_its_altitude():

@@ -21,7 +21,7 @@ LOGS = {
     "px4_gps": ("log.ulg", with_receiver),
     "airsim": ("log.txt", recording),
 }
-NAMED_WITHOUT_HEADING = {"ascend", "descend", "hover", "gimbal up", "gimbal down"}
+NAMED_WITHOUT_HEADING = {"ascend", "descend", "gimbal up", "gimbal down"}
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.id)
