@@ -12,6 +12,8 @@ from flows.console import console
 from flows.pool import Pool
 from flows.samples import sample_roots
 from flows.server import is_kept
+from pipeline.benchmarks.prospects import Terms, prospects
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome
@@ -19,9 +21,11 @@ from pipeline.reading.doctor import inspect
 from pipeline.stages.author import is_blindfolded
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.registry import READERS, configured
+from pipeline.worlds.registry import READERS, configured, world_of
+from pipeline.worlds.world import World
 
 OUTPUTS: Final = Path("outputs")
+BUILDS: Final = Path(__file__).resolve().parent / "builds"
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
 
 
@@ -74,13 +78,27 @@ def stage(
 
 
 def doctor(roots: Sequence[str]) -> bool:
-    """What lies below roots; whether every scene can be read."""
+    """What lies below roots, and what it will give where that is quickly counted; whether every scene can be read."""
     sound = True
     for name, folder in _roots(roots).items():
-        inspection = inspect(configured(name, {}), folder)
+        reader, world = configured(name, {}), world_of(name)
+        inspection = inspect(reader, folder)
         show.show_inspection(name, folder, inspection)
         sound &= not inspection.broken
+        for benchmark in BENCHMARKS.values():
+            if world.quick and any(world.name == own.name for own in benchmark.worlds):
+                found = prospects(
+                    benchmark, reader, folder, reader.scenes(folder).scenes, _terms(benchmark.name, world)
+                )
+                show.show_prospects(benchmark.title, found)
     return sound
+
+
+def _terms(name: str, world: World[Any]) -> Terms:
+    """As the benchmark's own build counts."""
+    config = load_config(BUILDS / f"{name}.yaml", ())
+    observe = getattr(config.observe, world.name)
+    return Terms(observe, config.generate.resolved_rules(), config.generate.tasks, config.select.per_scene_and_task)
 
 
 def _prepare(

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from flows.console import console, errors
+from pipeline.benchmarks.prospects import Prospects
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
@@ -189,6 +190,18 @@ def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
         console.print(table)
     show_broken(inspection.broken)
+
+
+def show_prospects(title: str, found: Prospects) -> None:
+    """How many questions scenes will give at most, and what each missing thing costs."""
+    console.print(f"[b]{title}[/b]: {found.questions} questions at most, up to the caps", highlight=False)
+    if found.costs:
+        table = Table("for", "scenes", "questions lost", "of", box=None)
+        for cost in found.costs[:SHOWN]:
+            some = "not known" if cost.questions is None else str(cost.questions)
+            told = some if cost.questions is None else f"{some}, counted" if cost.measured else f"at most {some}"
+            table.add_row(cost.reason, str(len(cost.scenes)), told, ", ".join(cost.tasks) or "all tasks: left out")
+        console.print(table)
 
 
 def show_dry_run(outcome: Outcome) -> None:

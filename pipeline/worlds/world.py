@@ -48,6 +48,7 @@ class World(Generic[F]):
         sight: for a dataset card, how far it is known what the videos of scenes show.
         read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
         examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
+        quick: whether a scene is read and observed within seconds, so that `doctor` counts questions.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
 
@@ -61,4 +62,5 @@ class World(Generic[F]):
     sight: Callable[[Sequence[Scene[F]]], list[str]]
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
+    quick: bool = False
     bulky: tuple[str, ...] = ()

@@ -32,5 +32,6 @@ FLIGHT: Final = World(
     observe=observe_flight,
     samples=Samples(_write_samples, (Flights.name,)),
     sight=sight,
+    quick=True,
     bulky=BULKY,
 )

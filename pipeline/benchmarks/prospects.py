@@ -1,0 +1,124 @@
+"""How many questions scenes will give, and how many they miss for what their data lack, before anything is built."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.core.errors import RawDataError
+from pipeline.core.schema import AnyScene, Video
+from pipeline.questions.selection import caps_of
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import Reader, SceneRef
+from pipeline.worlds.registry import WORLDS, examined
+
+MISSING_VIDEO: Final = "missing_video"
+_STAND_IN: Final = Video(path="stand-in")  # as long as the data: what a video would make askable
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a reason costs, over all scenes.
+
+    Attributes:
+        reason: the rejection's name, or that of the fault for which scenes are left out.
+        scenes: ids of those that it touches.
+        tasks: those of which it leaves no question in some scene; none where it leaves scenes out.
+        questions: how many; None where it is not known.
+        measured: whether they were counted; else there are at most so many, the caps of its tasks.
+    """
+
+    reason: str
+    scenes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    questions: int | None
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """What a benchmark will ask at most: candidates up to the caps; and what each missing thing costs."""
+
+    questions: int
+    costs: tuple[Cost, ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Under what configuration it is counted: of the world's observing, the benchmark's rules, and most per task."""
+
+    observe: Any
+    rules: Any
+    tasks: tuple[str, ...]
+    cap: int
+
+
+@dataclass(frozen=True)
+class _Count:
+    """Questions of one scene, up to the caps; and task -> why it has none."""
+
+    questions: int
+    closed: Mapping[str, str]
+
+
+def prospects(
+    benchmark: Benchmark[Any, Any], reader: Reader, root: Path, refs: Iterable[SceneRef], terms: Terms
+) -> Prospects:
+    """Reads and observes scenes, and counts what is asked of them.
+
+    A scene without a video is counted again with one that lasts as long as its data: that is what the video costs, and
+    what else the scene lacks is told from there.
+    """
+    caps = caps_of(terms.tasks, terms.cap, benchmark.shares)
+    total = 0
+    lost: Counter[str] = Counter()
+    scenes: dict[str, dict[str, None]] = {}
+    tasks: dict[str, dict[str, None]] = {}
+    left_out: dict[str, list[str]] = {}
+    for ref in refs:
+        try:
+            scene = _observed(reader, root, ref, terms)
+        except RawDataError as error:
+            left_out.setdefault(error.finding, []).append(ref.id)
+            continue
+        count = _count(benchmark, scene, terms, caps)
+        total += count.questions
+        if scene.video is None and MISSING_VIDEO in count.closed.values():
+            filmed = _count(benchmark, scene.model_copy(update={"video": _STAND_IN}), terms, caps)
+            lost[MISSING_VIDEO] += filmed.questions - count.questions
+            scenes.setdefault(MISSING_VIDEO, {})[ref.id] = None
+            tasks.setdefault(MISSING_VIDEO, {}).update(dict.fromkeys(count.closed))
+            count = filmed
+        for task, reason in count.closed.items():
+            lost[reason] += caps[task]
+            scenes.setdefault(reason, {})[ref.id] = None
+            tasks.setdefault(reason, {})[task] = None
+    told = [Cost(name, tuple(ids), (), None, False) for name, ids in left_out.items()]
+    told += [
+        Cost(name, tuple(scenes[name]), tuple(tasks[name]), lost[name], name == MISSING_VIDEO)
+        for name in sorted(scenes, key=lambda name: (-lost[name], name))
+    ]
+    return Prospects(total, tuple(told))
+
+
+def _observed(reader: Reader, root: Path, ref: SceneRef, terms: Terms) -> AnyScene:
+    files = SceneFiles(root, ref)
+    scene = examined(reader.read(files))
+    geometry = reader.geometry(files, scene)
+    return scene if geometry is None else WORLDS[scene.facts.world].observe(scene, geometry, terms.observe)
+
+
+def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms, caps: Mapping[str, int]) -> _Count:
+    view = benchmark.view(scene, terms.rules)
+    questions, closed = 0, dict[str, str]()
+    for task in benchmark.tasks:
+        if task.name not in terms.tasks:
+            continue
+        rows = task.candidates(view).select(["role", "reason"]).to_pylist()
+        questions += min(caps[task.name], sum(row["reason"] is None for row in rows))
+        closed.update((task.name, row["reason"]) for row in rows if row["role"] == "scene")
+    return _Count(questions, closed)
