@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -16,6 +15,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
 
     from pipeline.core.schema import Finding
     from pipeline.llm.base import Reply, Request
+    from pipeline.llm.shown import Shown
     from pipeline.questions.audited import Audited, Coverage, Miss
     from pipeline.questions.published import Columns, Published
     from pipeline.questions.task import Task
@@ -58,12 +58,15 @@ class Author(Protocol[V_contra]):
         self,
         view: V_contra,
         candidates: pa.Table,
-        ask: Callable[[Request], Reply],
+        ask: Sequence[Callable[[Request], Reply]],
         tasks: Sequence[str],
-        video: Path | None,
+        shown: Sequence[Shown | None],
         questions_per_task: int,
     ) -> pa.Table:
-        """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written."""
+        """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written.
+
+        ``ask`` and ``shown`` are of the model that writes, and of a second that answers, if there is one.
+        """
         ...
 
     def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:

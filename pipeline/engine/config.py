@@ -67,9 +67,15 @@ class GenerateConfig(Model):
 
 
 class AuthorConfig(Model):
-    """Stage `author`: which model writes, and how much it is asked at most (2 calls per scene and 1 per task)."""
+    """Stage `author`: which model writes, and how much it is asked at most (2 calls per scene, 1 per task).
+
+    A second model is asked twice for each question that passed the checks.
+    """
 
     model: ModelSpec | None = Field(default=None, description="null: none writes; max_tokens: a few thousand")
+    second: ModelSpec | None = Field(
+        default=None, description="answers what was written, with and without the video; null: nobody does"
+    )
     questions_per_task: int = Field(default=2, ge=1, le=10)
 
 

@@ -39,7 +39,7 @@ class Given:
         folder: of the build.
         results: of the stages that it takes: for a scene those of this scene, for the build those of all scenes.
         raw: the scene's raw data, for a stage that reads them.
-        ask: asks the model of a stage that works scene by scene.
+        asks: ask the models of a stage that works scene by scene, in the order of `Stage.asks`.
         whole_config: for a stage of the build; beyond its settings it says how to work, not what comes out: how many
             requests at once, or where a server is.
         keys: API keys by the name of their environment variable; never part of a result.
@@ -51,7 +51,7 @@ class Given:
     folder: Path
     results: Results = field(default_factory=dict)
     raw: RawScene | None = None
-    ask: Ask | None = None
+    asks: tuple[Ask, ...] = ()
     whole_config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent

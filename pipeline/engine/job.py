@@ -29,7 +29,7 @@ class Job:
     Attributes:
         steps: in order. One whose input failed, or was never there, is left out.
         outputs: results of earlier stages: stage -> unit -> result.
-        ask: the model of a stage that asks one; such jobs, and those of the whole build, stay in its process.
+        asks: the models of a stage that asks some; such jobs, and those of the whole build, stay in its process.
         config: for the stages of the whole build.
         keys: API keys, for the same.
     """
@@ -39,7 +39,7 @@ class Job:
     outputs: Mapping[str, Mapping[str, Result]]
     raw: RawInput | None
     folder: Path
-    ask: Ask | None = None
+    asks: tuple[Ask, ...] = ()
     config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
@@ -88,7 +88,7 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         folder=job.folder,
         results=results,
         raw=raw if recipe.reads_raw else None,
-        ask=job.ask,
+        asks=job.asks,
         whole_config=job.config,
         keys=job.keys,
         progress=job.progress,

@@ -99,7 +99,7 @@ class Runner:
             return run_here(first.name, [mine])
         models = first.asks(self.config)
         if models:
-            return _run_asking(models[0], jobs, self.folder, self.keys, Money(max_usd=self.config.max_usd))
+            return _run_asking(models, jobs, self.folder, self.keys, Money(max_usd=self.config.max_usd))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
@@ -124,18 +124,18 @@ class Runner:
 
 
 def _run_asking(
-    model: ModelSpec, jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
+    models: Sequence[ModelSpec], jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
 ) -> Iterator[Done]:
-    """Runs jobs that ask a model in threads of this process: its limits hold for the build, not for a process."""
+    """Runs jobs that ask models in threads of this process: its limits hold for the build, not for a process."""
     if not jobs:
         return
     with (
-        Session([model], folder / REPLIES_FILE, keys, money=money) as session,
-        ThreadPoolExecutor(min(model.concurrency, len(jobs))) as threads,
+        Session(models, folder / REPLIES_FILE, keys, money=money) as session,
+        ThreadPoolExecutor(min(models[0].concurrency, len(jobs))) as threads,
     ):
-        ask = partial(session.ask, model.name)
+        asks = tuple(partial(session.ask, model.name) for model in models)
         try:
-            yield from threads.map(run_job, [replace(job, ask=ask) for job in jobs])
+            yield from threads.map(run_job, [replace(job, asks=asks) for job in jobs])
         except BaseException:
             session.close()  # else the calls under way would be waited for to their end
             raise

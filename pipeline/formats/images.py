@@ -25,6 +25,13 @@ def decode_color(raw: bytes, formats: tuple[str, ...] = FORMATS) -> npt.NDArray[
     return _decode(raw, formats, "RGB")
 
 
+def jpeg_bytes(color: npt.NDArray[np.uint8], quality: int = 90) -> bytes:
+    """An RGB image (h, w, 3) as JPEG."""
+    out = io.BytesIO()
+    Image.fromarray(color).save(out, "JPEG", quality=quality, subsampling=2)
+    return out.getvalue()
+
+
 def decode_numbers(raw: bytes) -> npt.NDArray[np.integer[Any]] | None:
     """The whole numbers (h, w) of a grey PNG of 8 or 16 bits, or None."""
     numbers = _decode(raw, ("PNG",), None)

@@ -148,6 +148,9 @@ class ModelSpec(BaseModel):
     key_env: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$", description="environment variable")
     scoring: Scoring | None = Field(default=None, description="letter; cloze is the embedded model's default")
     inputs: tuple[Kind, ...] = Field(default=("text",), description="what it can be shown")
+    frames: int = Field(
+        default=16, ge=1, le=512, description="pictures of a video for a model that takes pictures but no video"
+    )
     temperature: float | None = Field(default=0.0, ge=0, description="null: not sent, some models refuse it")
     max_tokens: int = Field(default=256, ge=1, description="of a reply; reasoning models need far more")
     request: dict[str, JsonValue] = Field(default_factory=dict, description="more fields of the request")
@@ -210,6 +213,7 @@ class ModelSpec(BaseModel):
     def identity(self) -> dict[str, Any]:
         """What a reply depends on: neither how fast it is asked for nor where its files lie."""
         transport = {
+            "frames",  # what is shown is part of the request
             "rpm",
             "concurrency",
             "timeout_s",

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from pipeline.formats import images
 from pipeline.sampling.meshes import SampleMesh
 
 JPEG_QUALITY: Final = 88
@@ -58,9 +59,7 @@ def lines_bytes(lines: Iterable[str]) -> bytes:
 
 def jpeg_bytes(color: npt.NDArray[np.uint8]) -> bytes:
     """An RGB image (h, w, 3) as JPEG."""
-    out = io.BytesIO()
-    Image.fromarray(color).save(out, "JPEG", quality=JPEG_QUALITY, subsampling=2)
-    return out.getvalue()
+    return images.jpeg_bytes(color, JPEG_QUALITY)
 
 
 def png_bytes(image: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> bytes:

@@ -36,6 +36,13 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
         tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
         calls = sum(author.calls(table, config.generate.tasks, sees_video(config)) for table in tables)
         found.append(author_forecast(model, calls, folder / REPLIES_FILE, money))
+        second = config.author.second
+        if (
+            second is not None and second.provider not in HERE
+        ):  # with and without the video, if all that is written passes
+            unwritten = calls - len(tables) * (1 + sees_video(config))
+            answers = 2 * config.author.questions_per_task * max(0, unwritten)
+            found.append(author_forecast(second, answers, folder / REPLIES_FILE, money))
     if any(voter.provider not in HERE for voter in config.blind.models):
         selected = last.get("select", {})
         if not selected:

@@ -12,6 +12,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
+from pipeline.llm.shown import is_shown, shown
 from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 def run(given: Given) -> bytes:
     """The candidates from facts, and what a model wrote where the facts gave no question."""
     benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
-    if given.ask is None or benchmark.author is None:
+    if not given.asks or benchmark.author is None:
         raise ValueError("this stage asks a model")
     view = benchmark.view(read_scene(given.needed("observe")), benchmark.rules.model_validate(given.settings["rules"]))
     film = given.bytes_of("film")
     filmed = json.loads(film)["video"] if film else None
-    shown = given.folder / filmed if filmed and given.settings["sees_video"] else None
+    shows = [shown(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]]
     facts = read_table(given.needed("generate"))
     count = given.settings["author"]["questions_per_task"]
-    written = benchmark.author.write(view, facts, given.ask, names, shown, count)
+    written = benchmark.author.write(view, facts, given.asks, names, shows, count)
     return table_bytes(pa.concat_tables([facts, written]))
 
 
@@ -44,26 +45,27 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """Tasks, the model and what it is shown."""
-    model, author = config.author.model, config.of_benchmark().author
+    (model, second), author = (config.author.model, config.author.second), config.of_benchmark().author
     return {
         "benchmark": config.benchmark,
         "rules": config.generate.resolved_rules().model_dump(),
         "tasks": list(config.generate.tasks),
-        "author": config.author.model_dump(mode="json") | {"model": model.identity() if model else None},
-        "sees_video": sees_video(config),
+        "author": config.author.model_dump(mode="json")
+        | {"model": model.identity() if model else None, "second": second.identity() if second else None},
+        "shows": [[list(m.inputs), m.frames] if config.video and is_shown(m.inputs) else None for m in asks(config)],
         "prompts": author.prompts() if author else {},
         "templates": wordings(config),
     }
 
 
 def sees_video(config: BuildConfig) -> bool:
-    """Whether the model is shown the videos."""
-    return config.video and config.author.model is not None and "video" in config.author.model.inputs
+    """Whether the model that writes is shown the videos, or pictures of them."""
+    return config.video and config.author.model is not None and is_shown(config.author.model.inputs)
 
 
 def is_blindfolded(config: BuildConfig) -> bool:
     """Whether the model would be shown videos, but the build makes none: it would only guess, and is not asked."""
-    return not config.video and config.author.model is not None and "video" in config.author.model.inputs
+    return not config.video and config.author.model is not None and is_shown(config.author.model.inputs)
 
 
 def is_wanted(config: BuildConfig) -> bool:
@@ -73,8 +75,10 @@ def is_wanted(config: BuildConfig) -> bool:
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
-    """The one model that writes."""
-    return (config.author.model,) if config.author.model and is_wanted(config) else ()
+    """The model that writes, and the second one, if there is one."""
+    if config.author.model is None or not is_wanted(config):
+        return ()
+    return (config.author.model, *([config.author.second] if config.author.second else []))
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -65,7 +65,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
     settings = config.model_dump(exclude={"roots", "written", "known", "video", "max_usd"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
-    settings["author"]["model"] = config.author.model.identity() if config.author.model else None
+    writers = {"model": config.author.model, "second": config.author.second}
+    settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
     table = load_prices()
     known = {model.name: price_of(model, table) for model in config.blind.models}
     prices = {name: price.model_dump() if price else None for name, price in known.items()}

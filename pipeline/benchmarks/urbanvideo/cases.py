@@ -79,6 +79,7 @@ class UrbanTask(CaseTask[UrbanView]):
             current position", which is where its part of the video ends.
         definition: what the task is (table 1 of the paper).
         example: a question of the paper, or in its manner.
+        wordings: where a model writes, other ways to ask than the template's; slots in braces.
     """
 
     form: Form = Choice(most=5)  # A to E
@@ -87,6 +88,7 @@ class UrbanTask(CaseTask[UrbanView]):
     asks: Literal["what", "why", "if"] = "what"
     definition: str
     example: str
+    wordings: tuple[str, ...] = ()
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """What the flight lacks of what the task needs."""

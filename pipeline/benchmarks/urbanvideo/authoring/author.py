@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem, compos
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.second import Second, answered
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
@@ -24,6 +24,7 @@ from pipeline.core.identity import question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
+from pipeline.llm.shown import Shown
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import FlightScene
 
@@ -38,8 +39,9 @@ def author(
     candidates: pa.Table,
     ask: Ask,
     tasks: Sequence[UrbanTask],
-    video: Path | None = None,
+    shown: Shown | None = None,
     questions_per_task: int = 2,
+    second: Second | None = None,
 ) -> pa.Table:
     """What a model writes about a flight (`CANDIDATES`): per task as many rows as are wanted, questions or refusals.
 
@@ -51,16 +53,15 @@ def author(
         candidates: the rows from facts.
         ask: the model, through its cache.
         tasks: in the order of the rows.
-        video: its video, if the model can see one.
+        shown: its video, if the model can see one.
         questions_per_task: how many to ask for.
-
-    Raises:
-        RawDataError: the video cannot be read.
+        second: another model, which answers what passed all checks; what it gets wrong with the video is refused.
     """
     rows = []
     if left := unanswered(candidates, tasks):
-        for task, drafts in _drafts(Observed(view), ask, left, video, questions_per_task):
-            rows += [_row(view.scene, task, number, draft) for number, draft in enumerate(drafts, start=1)]
+        for task, drafts in _drafts(Observed(view), ask, left, shown, questions_per_task):
+            for number, draft in enumerate(drafts, start=1):
+                rows.append(_row(view.scene, task, number, _judged(draft, view.scene.id, second)))
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
 
@@ -79,23 +80,28 @@ class _Draft:
     passed: tuple[Measure, ...] = ()
     rewritten: bool = False
 
+    @property
+    def evidence(self) -> list[dict[str, Any]]:
+        """The numbers behind it."""
+        return [row for measure in self.passed if (row := measure.evidence())]
+
 
 def _drafts(
-    facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], video: Path | None, count: int
+    facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], shown: Shown | None, count: int
 ) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
     """The drafts of each task, as many as are wanted. Where a step fails, all drafts that depend on it are refused."""
     if facts.view.scene.video is None:
         yield from ((task, [_Draft(None, _NO_VIDEO)] * count) for task in tasks)
         return
     try:
-        passages = narrate(facts, ask, video)
-        known = extract(facts, passages, ask, seen=video is not None)
+        passages = narrate(facts, ask, shown)
+        known = extract(facts, passages, ask, seen=shown is not None)
     except RefusedError as refused:
         yield from ((task, [_Draft(None, refused.rejection)] * count) for task in tasks)
         return
     for task in tasks:
         try:
-            items = compose(task, facts, passages, known, ask, video, count)
+            items = compose(task, facts, passages, known, ask, shown, count)
         except RefusedError as refused:
             yield task, [_Draft(None, refused.rejection)] * count
             continue
@@ -121,6 +127,18 @@ def _examined(
     return _Draft(mended, None, tuple(passed), mended != item)
 
 
+def _judged(draft: _Draft, purpose: str, second: Second | None) -> _Draft:
+    """A draft as the second model leaves it. What it answers is kept also with what it refuses."""
+    if second is None or draft.item is None or draft.rejection is not None:
+        return draft
+    try:
+        measures = answered(draft.item, purpose, second)
+    except RefusedError as refused:
+        return replace(draft, rejection=refused.rejection)
+    wrong = next((measure.rejection() for measure in measures if not measure.holds), None)
+    return replace(draft, rejection=wrong, passed=(*draft.passed, *measures))
+
+
 def _row(scene: FlightScene, task: UrbanTask, number: int, draft: _Draft) -> dict[str, Any]:
     operands = [str(number), *([draft.item.question] if draft.item else [])]
     row: dict[str, Any] = {
@@ -133,6 +151,4 @@ def _row(scene: FlightScene, task: UrbanTask, number: int, draft: _Draft) -> dic
     if draft.item:
         row |= {"answer": draft.item.answer, "wrong": list(draft.item.wrong), "wording": draft.item.question}
         row["proof"] = draft.item.proof
-    if draft.rejection:
-        return row | draft.rejection.model_dump()
-    return row | {"evidence": [measure.evidence() for measure in draft.passed]}
+    return row | {"evidence": draft.evidence or None} | (draft.rejection.model_dump() if draft.rejection else {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
@@ -13,9 +12,20 @@ from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
+from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_template
+from pipeline.llm.shown import Shown
 
 OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
+# Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,
+# section 3, lets a model play roles, so that questions vary.
+ROLES: Final = (
+    "a teacher of a school for drone pilots, and your students have watched the video of this flight",
+    "an examiner of the aviation authority, and the candidates for a licence have watched the video of this flight",
+    "the leader of a rescue team, and your members have watched the video of a flight over the place",
+    "a reporter on city traffic, and your readers have watched the video of this flight",
+    "an inspector of buildings, and your colleagues have watched the video of this flight",
+)
 _TEXT: Final = {"type": "string"}
 _SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _QUESTION: Final = record(
@@ -53,7 +63,7 @@ def compose(
     passages: Sequence[Passage],
     known: Extract,
     ask: Ask,
-    video: Path | None,
+    shown: Shown | None,
     count: int,
 ) -> list[WrittenItem]:
     """At most ``count`` questions of a task. Raises RefusedError."""
@@ -61,13 +71,16 @@ def compose(
         "compose",
         ask,
         record(questions=listed(_QUESTION, 0, count)),
-        video,
+        shown,
         facts=facts.text(),
         narration=as_lines(passages),
         objects=[quoted(name) for name in known.objects],
         name=task.name,
         definition=task.definition,
-        template=re.sub(r"\{(\w+)\}", r"[\1]", load_template(task.template).text),
+        role=ROLES[int(rng_for(facts.view.scene.id, "role").integers(len(ROLES)))],
+        wordings=[
+            re.sub(r"\{(\w+)\}", r"[\1]", words) for words in (load_template(task.template).text, *task.wordings)
+        ],
         example=task.example,
         count=count,
         options=OPTIONS,

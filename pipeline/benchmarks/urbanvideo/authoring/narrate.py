@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
 from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError, listed, record, take
 from pipeline.core.schema import Rejection
+from pipeline.llm.shown import Shown
 
 MAX_PASSAGES: Final = 60
 _SPARE: Final = 2  # passages beyond the movements: before the first and after the last
@@ -24,13 +24,13 @@ class Passage:
     text: str
 
 
-def narrate(facts: Observed, ask: Ask, video: Path | None) -> tuple[Passage, ...]:
+def narrate(facts: Observed, ask: Ask, shown: Shown | None) -> tuple[Passage, ...]:
     """The flight in passages, in order. Raises RefusedError, also where there is neither video nor movement to tell."""
-    if video is None and not facts.segments:
+    if shown is None and not facts.segments:
         raise RefusedError(Rejection(reason="narrate_without_facts", measured=0, limit=1, unit="movements"))
     most = min(MAX_PASSAGES, len(facts.segments) + _SPARE if facts.segments else MAX_PASSAGES)
     passage = record(start_s={"type": "number"}, end_s={"type": "number"}, text={"type": "string"})
-    answer = take("narrate", ask, record(passages=listed(passage, 1, most)), video, facts=facts.text(), most=most)
+    answer = take("narrate", ask, record(passages=listed(passage, 1, most)), shown, facts=facts.text(), most=most)
     return tuple(Passage(**p) for p in sorted(answer["passages"], key=lambda p: (p["start_s"], p["end_s"])))
 
 

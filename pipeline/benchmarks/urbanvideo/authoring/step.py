@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
 
-from pipeline.core.errors import RawDataError, StoreError
+from pipeline.core.errors import StoreError
 from pipeline.core.schema import Rejection
-from pipeline.llm.base import JsonSchema, Reply, Request, user, video_part
+from pipeline.llm.base import JsonSchema, Reply, Request, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
+from pipeline.llm.shown import Shown
 from pipeline.llm.structured import json_text
 
 Ask = Callable[[Request], Reply]
 MALFORMED = "malformed"
-
-PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose")}
+SECOND: Final = "second"
+PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND)}
 
 
 class RefusedError(Exception):
@@ -31,23 +31,33 @@ class RefusedError(Exception):
         super().__init__(rejection.reason)
 
 
-def take(step: str, ask: Ask, schema: JsonSchema, video: Path | None, **fields: Any) -> Any:
-    """What a model answers to the prompt ``author_<step>``, following a schema.
+def take(step: str, ask: Ask, schema: JsonSchema, shown: Shown | None, **fields: Any) -> Any:
+    """What a model answers to the prompt ``author_<step>`` and what it is shown, following a schema.
 
-    Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer, and RawDataError
-    where the video cannot be read.
+    Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer.
     """
     prompt = load_prompt(PROMPTS[step])
-    text = prompt.render(video=video is not None, **fields)
-    request = Request((user(text, *([_part(video)] if video else [])),), schema, prompt=prompt.version)
+    text = prompt.render(shown=shown, **fields)
+    request = Request((user(text, *(shown.parts if shown else ())),), schema, prompt=prompt.version)
+    reply = reply_to(step, ask, request)
     try:
-        return value_of(ask(request).text, schema)
+        return value_of(reply, schema)
+    except ModelError as failure:
+        raise _refused(step, failure) from None
+
+
+def reply_to(step: str, ask: Ask, request: Request) -> str:
+    """The words of a reply. Raises RefusedError, or StoreError where the build was stopped."""
+    try:
+        return ask(request).text
     except ModelError as failure:
         if failure.kind == CLOSED:
             raise StoreError("the build was stopped while a model was asked; run it again") from None
-        raise RefusedError(
-            Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls")
-        ) from None
+        raise _refused(step, failure) from None
+
+
+def _refused(step: str, failure: ModelError) -> RefusedError:
+    return RefusedError(Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls"))
 
 
 def value_of(text: str, schema: JsonSchema) -> Any:
@@ -79,15 +89,6 @@ def record(**properties: Any) -> dict[str, Any]:
 def listed(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
     """JSON schema of a list."""
     return {"type": "array", "items": items, "minItems": least, "maxItems": most}
-
-
-def _part(video: Path) -> Any:
-    try:
-        return video_part(video, "video/quicktime" if video.suffix.lower() == ".mov" else "video/mp4")
-    except OSError as error:
-        raise RawDataError(
-            video, "video_unreadable", f"it cannot be shown to a model ({error.strerror})", "give a file that opens"
-        ) from error
 
 
 def _number(raw: str) -> float:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.authoring.author import author, unanswered
+from pipeline.benchmarks.urbanvideo.authoring.second import Second
 from pipeline.benchmarks.urbanvideo.authoring.step import PROMPTS, Ask
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
+from pipeline.llm.shown import Shown
 
 
 class Writer:
@@ -29,13 +30,15 @@ class Writer:
         self,
         view: UrbanView,
         candidates: pa.Table,
-        ask: Ask,
+        ask: Sequence[Ask],
         tasks: Sequence[str],
-        video: Path | None,
+        shown: Sequence[Shown | None],
         questions_per_task: int,
     ) -> pa.Table:
-        """Candidates of those of the tasks that a model may write."""
-        return author(view, candidates, ask, _assisted(tasks), video, questions_per_task)
+        """Candidates of those of the tasks that a model may write; a second model answers them, if there is one."""
+        first, *others = ask
+        second = Second(others[0], shown[1]) if others else None
+        return author(view, candidates, first, _assisted(tasks), shown[0], questions_per_task, second)
 
     def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
         """One to narrate, one to extract what was seen, and one for each task that is to be written."""

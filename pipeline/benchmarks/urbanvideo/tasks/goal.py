@@ -78,6 +78,7 @@ class Association(UrbanTask):
         "Navigation Goal: [Main entrance, where there is a stone]. What is the most spatially related to the goal "
         "location, and where?"
     )
+    wordings = ("Navigation goal: {goal}. It is not in view at the current position. What in view lies nearest to it?",)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds at which the goal is not in view."""

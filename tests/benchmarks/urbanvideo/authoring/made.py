@@ -103,6 +103,7 @@ class MadeTask(UrbanTask):
     asks: Literal["what", "why", "if"] = "why"
     definition: str = "Why the drone made a movement."
     example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."
+    wordings: tuple[str, ...] = ()
 
 
 PASSAGES = {"passages": [{"start_s": 0, "end_s": 44, "text": "It ascends, with a red brick building on the left."}]}

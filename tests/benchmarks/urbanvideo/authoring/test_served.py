@@ -18,7 +18,7 @@ from tests.llm.fake_server import running
 STEPS = {
     "experienced drone pilot": json.dumps(PASSAGES),
     "two lists": json.dumps(LISTS),
-    "You are a teacher": questions(GOOD, question(question="Why did the drone descend before it ascended?")),
+    "You write the examination": questions(GOOD, question(question="Why did the drone descend before it ascended?")),
 }
 EXPECTED = [None, "invalid_or_ambiguous_order"]
 # How models dress up a JSON text, and what becomes of the flight.

@@ -1,0 +1,76 @@
+"""A video as a model is shown it: the file, or pictures of it where the model takes pictures but no video."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.core.errors import RawDataError
+from pipeline.llm.base import Image, Part, Text, video_part
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What goes before the words of a message.
+
+    Attributes:
+        parts: the video; or pictures, each after its second in the video.
+        pictures: how many pictures; 0: the video itself.
+    """
+
+    parts: tuple[Part, ...]
+    pictures: int = 0
+
+
+def is_shown(inputs: Collection[str]) -> bool:
+    """Whether a model that takes such inputs is shown videos in any way."""
+    return not {"video", "image"}.isdisjoint(inputs)
+
+
+def shown(path: Path, inputs: Collection[str], pictures: int) -> Shown | None:
+    """A video for a model that takes such inputs; None for one that takes text alone.
+
+    Args:
+        path: of the video.
+        inputs: `ModelSpec.inputs`.
+        pictures: how many of them, in the middles of as many even stretches of the video; fewer if it has fewer.
+
+    Raises:
+        RawDataError: `video_unreadable`.
+    """
+    try:
+        if "video" in inputs:
+            mime = "video/quicktime" if path.suffix.lower() == ".mov" else "video/mp4"
+            return Shown((video_part(path, mime),))
+        return _pictures(path, pictures) if "image" in inputs else None
+    except OSError as error:
+        message = f"it cannot be shown to a model ({error.strerror})"
+        raise RawDataError(path, "video_unreadable", message, "give a file that opens") from error
+
+
+def _pictures(path: Path, count: int) -> Shown:
+    from pipeline.formats.images import jpeg_bytes
+    from pipeline.formats.videos import VideoError, VideoPictures, video_facts
+
+    path.open("rb").close()  # an OSError says why
+    try:
+        facts = video_facts(path)
+    except VideoError as error:
+        raise _unreadable(path, str(error)) from error
+    if facts.fps is None:
+        raise _unreadable(path, "the video does not say how fast it runs")
+    count = min(count, facts.frames)
+    video = VideoPictures(path)
+    parts: list[Part] = []
+    for number in ((2 * k + 1) * facts.frames // (2 * count) for k in range(count)):
+        picture = video(number)
+        if picture is None:
+            raise _unreadable(path, f"frame {number} cannot be read")
+        parts += [Text(f"Second {number / facts.fps:.1f}:"), Image(jpeg_bytes(picture), "image/jpeg")]
+    video.close()
+    return Shown(tuple(parts), count)
+
+
+def _unreadable(path: Path, why: str) -> RawDataError:
+    return RawDataError(path, "video_unreadable", f"it cannot be shown to a model: {why}", "make the video again")
