@@ -85,7 +85,7 @@ class VideoWriter:
         self._out = io.BytesIO()
         self._file = av.open(self._out, "w", format=container, options={"fflags": "+bitexact"})
         self._stream = self._file.add_stream(
-            "libx264", rate=fps, options={"crf": VIDEO_CRF, "preset": "medium", "threads": "1"}
+            "libx264", rate=fps, options={"crf": VIDEO_CRF, "preset": "veryfast", "threads": "1"}
         )
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
         self._stream.codec_context.thread_count = 1

@@ -254,7 +254,7 @@ def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
     build(meta, undisturbed)
     n_files = len(files_below(undisturbed))
     out = tmp_path / "out"
-    for writes in range(0, n_files, 3):
+    for writes in range(0, n_files, 5):
         with monkeypatch.context() as patch:
             disk_full_after(writes, patch)
             with pytest.raises(StoreError) as error:
@@ -264,7 +264,7 @@ def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
         assert text.endswith("cannot write (No space left on device): free some space")
         assert len(files_below(out / str(writes))) == writes, "what was written is whole, and there is nothing else"
         assert not list((out / str(writes)).rglob(".tmp-*"))
-    for writes in range(0, n_files, 3):
+    for writes in range(0, n_files, 5):
         build(meta, out / str(writes))
         assert release_of(out / str(writes)) == release_of(undisturbed)
 

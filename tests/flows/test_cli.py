@@ -18,6 +18,7 @@ import pytest
 import pipeline.core.files
 from flows import cli
 from pipeline.engine.json_schemas import json_schemas
+from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS, WORLDS
@@ -28,9 +29,11 @@ from tests.builds import (
     Run,
     build,
     command_line,
+    config_of,
     prefect_environment,
     release_of,
     rows_of,
+    scene_texts,
 )
 from tests.engine.test_store import lock_elsewhere
 from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
@@ -228,6 +231,22 @@ def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch
     assert all(name in READERS and Path(folder).is_dir() for name, _, folder in roots)
 
 
+def test_every_reader_is_listed(scan2qa: Cli) -> None:
+    run = scan2qa("readers")
+    assert (run.code, run.err) == (0, "")
+    assert [line.split()[0] for line in run.out.splitlines()[1:]] == list(READERS)
+
+
+def test_prefect_is_started_for_many_scenes_only(scan2qa: Cli, root: str, tmp_path: Path) -> None:
+    assert scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out").code == 0
+    (fresh, known) = (Builder(config_of(Path(root.partition("=")[2])), tmp_path / name) for name in ("new", "out"))
+    assert fresh.due() == 3
+    assert known.due() == 0
+    assert fresh.due("unify", ["*kitchen"]) == 1
+    assert known.due("generate") == 3
+    assert known.due("export") == 0
+
+
 def test_schemas_are_written(scan2qa: Cli, tmp_path: Path) -> None:
     assert scan2qa("schemas", tmp_path / "new").code == 0
     assert {path.name: path.read_text() for path in (tmp_path / "new").iterdir()} == json_schemas()
@@ -396,9 +415,8 @@ def test_the_real_command_builds_around_what_is_broken(tmp_path: Path) -> None:
     write_scenes(meta / "b.json", {"b": kitchen | {"room_size": -1}, "c": kitchen | {"room_height": 2.5}})
     (meta / "c.json").write_bytes(b"")
     (meta / "d.json").write_text('{"d": {"dataset": "samp')
-    run = in_a_process(
-        "build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", "--workers", "1", "--prefect"
-    )
+    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", *UNASKED_SETTINGS]
+    run = in_a_process(*arguments)
     assert run.code == 3, run.err
     assert run.err == "", "no progress bar where there is no terminal"
     listed = [(row["unit"], row["finding"]) for row in rows_of(tmp_path / "out" / "quarantine.parquet")]
@@ -423,7 +441,7 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         folder.mkdir()
     n_scenes = 0
     for number, file in enumerate(sorted((real_vsi / "meta_info").glob("*.json"))):
-        scenes = _scenes(file.read_text(encoding="utf-8"))[::8]  # all of them would take a minute and show no more
+        scenes = scene_texts(file.read_text(encoding="utf-8"))[::8]  # all of them would take a minute and show no more
         (in_order / file.name).write_text("{" + ", ".join(scenes) + "}", encoding="utf-8")
         n_scenes += len(scenes)
         random.Random(number).shuffle(scenes)  # noqa: S311
@@ -452,13 +470,3 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
     ]
     assert without_seconds[0] == without_seconds[1]
     assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes > 12
-
-
-def _scenes(text: str) -> list[str]:
-    """The scenes of a file, each with its name and its own bytes."""
-    decoder, at, scenes = json.JSONDecoder(), text.index("{") + 1, []
-    while match := re.compile(r'[\s,]*("(?:[^"\\]|\\.)*"\s*:\s*)').match(text, at):
-        _, end = decoder.raw_decode(text, match.end())
-        scenes.append(match[1] + text[match.end() : end])
-        at = end
-    return scenes

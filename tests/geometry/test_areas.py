@@ -207,7 +207,7 @@ def assume_no_tie(points: np.ndarray, alpha: float) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(clouds())
 def test_area_equals_that_of_the_package(cloud: Cloud) -> None:
     points, alpha = cloud
@@ -398,8 +398,9 @@ def test_the_wrong_shape_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_area_of_the_real_scan_equals_that_of_the_package(real_cloud: np.ndarray) -> None:
-    shape = room_area(real_cloud)
-    assert shape.area_m2 == pytest.approx(package_area(real_cloud[:, :2].astype(float), ROOM_ALPHA_PER_M), rel=1e-6)
+    cloud = real_cloud[::3]  # of all points the package would take a quarter of a minute
+    shape = room_area(cloud)
+    assert shape.area_m2 == pytest.approx(package_area(cloud[:, :2].astype(float), ROOM_ALPHA_PER_M), rel=1e-6)
     assert_sound(shape)
 
 

@@ -26,7 +26,7 @@ from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cub
 from tests.tables import candidates
 
 STRICT = PROFILES["strict"]
-few = settings(max_examples=30)  # whole scenes, some hundred candidates each
+few = settings(max_examples=12)  # whole scenes, some hundred candidates each
 seeds = st.integers(0, 2**32 - 1)
 SWAP = {"left": "right", "front-left": "front-right", "back-left": "back-right"}
 SWAP |= {right: left for left, right in SWAP.items()}
@@ -124,7 +124,7 @@ def test_mirroring_is_no_formality() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_order_of_objects_and_counts_means_nothing(profile: str) -> None:
-    @settings(few, max_examples=15)
+    @settings(few, max_examples=6)
     @given(seeds)
     def same(seed: int) -> None:
         rng = np.random.default_rng(seed)

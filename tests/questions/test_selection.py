@@ -25,8 +25,8 @@ from tests.tables import candidates
 MEDIUM = "object_rel_direction_medium"
 CAP = 6
 answers = st.sampled_from(["left", "right", "back"])
-few = settings(max_examples=25)  # whole scenes
-some = settings(max_examples=50)
+few = settings(max_examples=10)  # whole scenes
+some = settings(max_examples=20)
 entries = st.dictionaries(st.integers(0, 2**53 - 1), answers, max_size=30)
 
 

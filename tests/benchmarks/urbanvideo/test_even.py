@@ -121,11 +121,15 @@ def test_the_cut_lies_anywhere_in_a_movement() -> None:
     assert 0.4 < sum(place < 0.5 for place in places) / len(places) < 0.6
 
 
+@pytest.fixture(scope="module")
+def of_random_flights() -> list[dict[str, Any]]:
+    return questions(range(60))
+
+
 @pytest.mark.slow
-def test_no_rule_of_thumb_beats_chance() -> None:
+def test_no_rule_of_thumb_beats_chance(of_random_flights: list[dict[str, Any]]) -> None:
     """On 60 random flights; before, time and printed route gave 62% of the actions and 75% of the progress."""
-    rows_ = questions(range(60))
-    items = items_of(rows_)
+    items = items_of(of_random_flights)
     for task, by_rule in rule_scores(items).items():
         mine = [item for item in items if item.task == task]
         if len(mine) < 60:
@@ -137,8 +141,8 @@ def test_no_rule_of_thumb_beats_chance() -> None:
 
 
 @pytest.mark.slow
-def test_random_flights_have_the_shares_of_the_paper() -> None:
-    found = Counter(row["task"] for row in questions(range(60)))
+def test_random_flights_have_the_shares_of_the_paper(of_random_flights: list[dict[str, Any]]) -> None:
+    found = Counter(row["task"] for row in of_random_flights)
     facts = [task for task in SHARES if task not in {"Scene Recall", "Causal", "Counterfactual"}]
     for task in facts:
         share = found[task] / found.total() / (SHARES[task] / sum(SHARES[name] for name in facts))

@@ -10,7 +10,7 @@ from tests.benchmarks.urbanvideo.flights import random_flight, rows, words_of
 from tests.oracles.flight_answers import JUDGES, judge
 from tests.oracles.made_flights import truth_of_made
 
-FLIGHTS = range(40)
+FLIGHTS = range(20)
 
 
 @pytest.mark.slow

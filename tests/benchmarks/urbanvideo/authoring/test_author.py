@@ -321,7 +321,7 @@ def test_recorded_answers_through_a_session(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_embedded_model_is_refused_in_good_order(tmp_path: Path) -> None:
-    spec = ModelSpec(provider="embedded", max_tokens=96, attempts=1)
+    spec = ModelSpec(provider="embedded", max_tokens=24, attempts=1)
     start = time.perf_counter()
     with Session([spec], tmp_path / "c") as session:
         table = author(view(), NONE, lambda r: session.ask(spec.name, r), [TASK], None, 1)

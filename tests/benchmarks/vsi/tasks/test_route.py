@@ -271,7 +271,7 @@ def walk(placed: dict[str, Placed], operands: tuple[str, ...], turns: list[str])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_generated_route_arrives(seed: int) -> None:
     rng = np.random.default_rng(seed)
     placed: dict[str, Placed] = {}

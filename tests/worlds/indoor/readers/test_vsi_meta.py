@@ -77,7 +77,7 @@ def test_a_broken_file_is_explained(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", list(BROKEN)[::4])  # the reader refuses each of them, above
 def test_a_broken_file_costs_only_its_broken_scenes(
     name: str,
     tmp_path: Path,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.worlds.indoor.samples.plans import L_APARTMENT, L_OFFICE, STUDIO
+from pipeline.worlds.indoor.samples.plans import L_OFFICE, STUDIO
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from tests.conftest import Samples
 
@@ -19,12 +19,12 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_second_writing_gives_the_same_bytes(samples: Samples, tmp_path: Path) -> None:
-    """In another order and company: one scene of each layout."""
-    again = (L_APARTMENT, STUDIO, L_OFFICE)
+    """In another order and company."""
+    again = (STUDIO, L_OFFICE)
     truth = write_samples(tmp_path, again)
     first = files(samples.folder)
     written = {path: raw for path, raw in files(tmp_path).items() if any(plan.name in path for plan in again)}
-    assert len(written) > 300
+    assert len(written) > 200
     assert {path for path in first if any(plan.name in path for plan in again)} == set(written)
     assert [path for path, raw in written.items() if raw != first[path]] == []
     assert truth == read_truth(tmp_path)
