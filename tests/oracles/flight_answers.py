@@ -34,7 +34,6 @@ Verdict = Literal["right", "arguable", "wrong"]
 Fields = dict[str, str]  # of the question's wording; "until": the second at which it ends, "" for the video's end
 
 ROUNDED_S = 1.1  # boundaries are found within half a second, and asked about in whole seconds
-WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 _VERBS = {"ascend": "ascend", "descend": "descend", "hover": "hover", "in place": "stay in place",
           "camera up": "gimbal up", "camera down": "gimbal down"}  # fmt: skip
 
@@ -51,18 +50,8 @@ def until(truth: FlightTruth, fields: Fields) -> float:
 
 
 def called(truth: FlightTruth, label: str) -> int:
-    """The landmark of this name, or "the Shop north of City Hall": where it lies from the other's middle."""
-    named = landmarks_named(truth, label)
-    if not named:
-        told = re.fullmatch(rf"the (.+) ({'|'.join(WINDS)}) of (.+)", label)
-        assert told is not None, label
-        (anchor,) = landmarks_named(truth, told[3])
-        named = [
-            i
-            for i in landmarks_named(truth, told[1])
-            if WINDS[round(_compass(_middle(truth, anchor), _middle(truth, i)) / 45) % 8] == told[2]
-        ]
-    (found,) = named
+    """The landmark that these words were planted for; in flights made by hand names are what is said."""
+    (found,) = [i for i, mark in enumerate(truth.landmarks) if mark.said == label] or landmarks_named(truth, label)
     return found
 
 

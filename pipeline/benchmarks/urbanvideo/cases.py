@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
@@ -101,6 +102,14 @@ class UrbanTask(CaseTask[UrbanView]):
     def flags(self, view: UrbanView) -> list[str] | None:
         """Questions about landmarks say so where it is not known when these are in view."""
         return [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else None
+
+
+def unsaid(view: UrbanView) -> Iterator[FlightCase]:
+    """A refused candidate for each landmark near the path that no words tell from everything else."""
+    for name, rejection in view.unsaid.items():
+        case = FlightCase(name)
+        case.refuse(rejection.reason, rejection.measured, rejection.limit, rejection.unit)
+        yield case
 
 
 def clock(second: int) -> str:

@@ -226,4 +226,5 @@ def _feature(
         height_m=high if known else np.nan,
         foot_m=float(heights.min()) if known and system.above_sea else np.nan,
         datum="sea" if system.above_sea else "takeoff",
+        tags={"type": "Building"} | ({"height of geometry": f"{high:.2f}"} if known else {}),
     )

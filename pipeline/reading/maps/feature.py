@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
@@ -50,6 +51,7 @@ class Feature:
         height_m: of its top above its foot; NaN: not known.
         foot_m: height of its foot above ``datum``; NaN: not known.
         datum: the ground that the flight took off from, or mean sea level.
+        tags: what the file says that may be seen of it, as it stands there, for example ``{"roof:shape": "dome"}``.
     """
 
     outlines: tuple[FloatArray, ...]
@@ -59,6 +61,7 @@ class Feature:
     height_m: float = np.nan
     foot_m: float = np.nan
     datum: Literal["takeoff", "sea"] = "takeoff"
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

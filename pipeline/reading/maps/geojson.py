@@ -1,7 +1,8 @@
 """Landmarks and footprints in GeoJSON (RFC 7946): a FeatureCollection of points, polygons and multipolygons, WGS84.
 
-Properties: ``name``, ``kind``, ``height_m`` (top above foot) and ``base_m`` (foot above the ground at take-off); others
-are ignored. Holes of a polygon are filled: what stands behind a courtyard is hidden all the same.
+Properties: ``name``, ``kind``, ``height_m`` (top above foot) and ``base_m`` (foot above the ground at take-off); what
+is seen of a thing: ``colour``, ``roof_colour``, ``roof_shape``, ``levels`` and ``sign``, the words that can be read on
+it; others are ignored. Holes of a polygon are filled: what stands behind a courtyard is hidden all the same.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named, usable_name
 
 WGS84_NAMES: Final = ("crs84", "4326")
+SEEN: Final = ("kind", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign")
 POLYGONS: Final = ("Polygon", "MultiPolygon")
 
 
@@ -87,7 +89,9 @@ def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | Non
     kind = facts.get("kind")
     kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
     solid = shape in POLYGONS and (walls or kind == "building" or not math.isnan(top))
-    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot)
+    seen = {key: str(facts[key]) for key in SEEN if isinstance(facts.get(key), str | int | float)}
+    tags = {key: value for key, value in seen.items() if usable_name(value)}
+    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot, tags=tags)
 
 
 def _metres(raw: object, above_zero: bool) -> float | None:

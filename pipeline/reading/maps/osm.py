@@ -1,7 +1,7 @@
 """Buildings and named places of an OpenStreetMap extract (``.osm.pbf``, ``.osm``, ``.osm.gz``).
 
-Most buildings there have no height, and then none is made up: ``building:levels`` is not a height. Holes in outlines
-are filled.
+Most buildings there have no height, and then none is made up: ``building:levels`` is not a height (it bounds one, where
+only more or less tall is asked). Holes in outlines are filled.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import osmium
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, Box, Feature, Tally, named
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Box, Feature, Tally, named
 
 # What has these keys and a name may serve as a landmark; streets and districts have no one place.
 KINDS: Final = ("building", "amenity", "tourism", "historic", "leisure", "man_made", "natural", "shop", "office")
+# What is seen of a thing, beside its kind; their meaning is in https://wiki.openstreetmap.org/wiki/Simple_3D_Buildings.
+SEEN: Final = ("building:colour", "roof:colour", "roof:shape", "building:levels", "height", "religion")
 FOOT_M: Final = 0.3048
 INCH_M: Final = 0.0254
 # The spellings that OpenStreetMap documents for ``height``: metres unless it says feet.
@@ -87,4 +89,5 @@ def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally) -> Feat
         kind if kind.isprintable() else key,
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
+        tags={key: tags[key] for key in (*KINDS, *SEEN) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
     )

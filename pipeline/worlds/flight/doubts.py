@@ -31,6 +31,8 @@ TOUCHES: Final[dict[str, frozenset[Need]]] = {
     "position_reset": frozenset(("places", "views", "height")),  # parts are not joined: their movements stand
     "quantised": frozenset(("places", "views")),  # no movement below the step is claimed
     "reset": frozenset(("places", "views", "height")),
+    "route_by_compass": frozenset(("route", "goal or route")),
+    "route_names_unseen": frozenset(("route", "goal or route")),
     "step_clock": frozenset(("seconds",)),
     "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
 }

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat
 
-from pipeline.core.schema import Facts, Model, Name, Origin, Scene, Vec3
+from pipeline.core.schema import Evidence, Facts, Model, Name, Origin, Rejection, Scene, Vec3
 
 Action = Literal[
     "ascend",
@@ -36,14 +36,38 @@ class Camera(Model):
     )
 
 
+Channel = Annotated[int, Field(ge=0, le=255)]
+Rgb = tuple[Channel, Channel, Channel]  # sRGB
+RoofShape = Literal["flat", "pitched", "pointed", "domed", "rounded"]
+
+
+class Look(Model):
+    """What anybody sees of a landmark, as far as its map tells. What the map does not tell is None, and is not said."""
+
+    noun: Name = Field(description='what it looks like: "building", "church", "park"')
+    walls: Rgb | None = None
+    roof: Rgb | None = None
+    roof_shape: RoofShape | None = None
+    height_m: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        default=None, description="from foot to top, at least and at most: storeys tell it less well than metres"
+    )
+    sign: Name | None = Field(default=None, description="what can be read on it")
+    told_by: dict[str, str] = Field(
+        default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'
+    )
+
+
 class Landmark(Model):
     """Something with a place that a flight may pass. ENU metres about the flight's origin."""
 
-    name: Name = Field(description="as in the source; may occur twice")
+    name: Name | None = Field(default=None, description="as in the source; may occur twice; None: it has none")
     kind: str | None = Field(default=None, description='for example "building", "park"')
+    look: Look | None = Field(default=None, description="None: the map tells nothing that anybody could see")
     label: Name | None = Field(
-        default=None, description="how to speak of it: its name, or its relation to a unique one; None: not nameable"
+        default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
     )
+    proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
+    unsaid: Rejection | None = Field(default=None, description="why it has no label")
     center: tuple[FiniteFloat, FiniteFloat]
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of the smallest circle about it; 0 for a point")
     outline: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(default=None, description="its footprint")
@@ -89,7 +113,9 @@ class Motion(Model):
     pitch_deg: tuple[FiniteFloat | None, ...] = Field(description="of the camera: 0 level, -90 down")
     part: tuple[int, ...]
     segments: tuple[Segment, ...]
-    views: tuple[Sighting, ...] | None = Field(description="None: no camera, heading or landmark to tell by")
+    views: tuple[Sighting, ...] | None = Field(
+        description="of the landmarks with a label; None: no camera, heading or landmark to tell by"
+    )
 
 
 class Flight(Facts):

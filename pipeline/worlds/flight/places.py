@@ -14,6 +14,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import footprint_distance_m
 from pipeline.worlds.flight.facts import Landmark
 
+BESIDE: Final = " beside "  # in labels, between a thing and what it stands beside
 LEAST_M: Final = 1.0  # distances are compared as ratios: nearer than this, one is there
 _EXACT: Final = 32  # nearest places whose footprints are looked at in any case
 _SURE: Final = 4.0  # and those up to so many times as far as the nearest: above any ratio asked for
@@ -25,7 +26,8 @@ class Place:
 
     Attributes:
         index: among the flight's landmarks.
-        label: its name, no other's here.
+        label: how to speak of it, no other's here.
+        name: as in the source.
         center: (2,).
         radius_m: of the smallest circle about it.
         outline: (k, 2) corners of its footprint, or None: the circle stands for it.
@@ -35,7 +37,7 @@ class Place:
 
     index: int
     label: str
-    name: str
+    name: str | None
     center: FloatArray
     radius_m: float
     outline: FloatArray | None
@@ -57,25 +59,34 @@ class Place:
             for a, b in ends
         )
 
+    def bound_m(self, other: Place) -> float:
+        """Distance between the circles about the two: never more than `gap_m`."""
+        return max(0.0, float(np.hypot(*(self.center - other.center))) - self.radius_m - other.radius_m)
+
 
 def _round(place: Place) -> float:
     return 0.0 if place.outline is not None else place.radius_m
+
+
+def place_of(index: int, mark: Landmark, label: str) -> Place:
+    """A landmark under a label."""
+    return Place(
+        index=index,
+        label=label,
+        name=mark.name,
+        center=np.array(mark.center),
+        radius_m=mark.radius_m,
+        outline=np.array(mark.outline) if mark.outline and len(mark.outline) >= 3 else None,
+        base_m=np.nan if mark.base_m is None else mark.base_m,
+        top_m=np.nan if mark.top_m is None else mark.top_m,
+    )
 
 
 def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
     """Landmarks with a label of their own on one line, sorted by it, without those that are in doubt."""
     count = Counter(mark.label.casefold() for mark in landmarks if mark.label)
     return Places(
-        Place(
-            index=index,
-            label=mark.label,
-            name=mark.name,
-            center=np.array(mark.center),
-            radius_m=mark.radius_m,
-            outline=np.array(mark.outline) if mark.outline and len(mark.outline) >= 3 else None,
-            base_m=np.nan if mark.base_m is None else mark.base_m,
-            top_m=np.nan if mark.top_m is None else mark.top_m,
-        )
+        place_of(index, mark, mark.label)
         for index, mark in enumerate(landmarks)
         if mark.label
         and count[mark.label.casefold()] == 1
@@ -121,8 +132,12 @@ class Places(tuple[Place, ...]):
         """The place that these words name: its label, or a name that no other has."""
         wanted = words.strip().casefold()
         by_label = [i for i, place in enumerate(self) if place.label.casefold() == wanted]
-        found = by_label or [i for i, place in enumerate(self) if place.name.casefold() == wanted]
+        found = by_label or [i for i, place in enumerate(self) if place.name and place.name.casefold() == wanted]
         return found[0] if len(found) == 1 else None
+
+    def tied(self, a: int, b: int) -> bool:
+        """Whether the words for one of two places say that it stands beside the other."""
+        return self[a].label.endswith(f"{BESIDE}{self[b].label}") or self[b].label.endswith(f"{BESIDE}{self[a].label}")
 
     def nearest(self, distance_m: FloatArray) -> tuple[int, float, float]:
         """The nearest place of distances (P,), how far it is, and how many times as far the second is.

@@ -113,10 +113,10 @@ class FlightView(Generic[R]):
         }
         reasons: dict[Need, str] = {
             "steps": "no_movement",
-            "places": "no_landmark",
+            "places": "no_landmark_described" if self.flight.landmarks else "no_landmark",
             "heading": "no_heading",
             "views": "views_unknown",
-            "goal": "goal_is_no_landmark" if self.flight.goal else "no_goal",
+            "goal": self._no_goal,
             "route": "no_route",
             "goal or route": "no_goal_or_route",
         }
@@ -274,6 +274,25 @@ class FlightView(Generic[R]):
     def goal(self) -> int | None:
         """The place that the pilot was sent to, if it is one."""
         return self.places.named(self.flight.goal) if self.flight.goal else None
+
+    @property
+    def _no_goal(self) -> str:
+        """Why the goal cannot be asked about."""
+        wanted = (self.flight.goal or "").strip().casefold()
+        named = any((mark.name or "").casefold() == wanted for mark in self.flight.landmarks)
+        return "no_goal" if not wanted else "goal_not_described" if named else "goal_is_no_landmark"
+
+    @cached_property
+    def unsaid(self) -> dict[str, Rejection]:
+        """Why landmarks near the path, by name, cannot be spoken of: the nearest, as many as are asked about."""
+        path = self.enu_m[:: max(1, round(self.motion.rate_hz)), :2]
+        away = {
+            mark.name: (float(np.hypot(*(path - mark.center).T).min(initial=np.inf)) - mark.radius_m, mark.unsaid)
+            for mark in self.flight.landmarks
+            if mark.name and mark.unsaid
+        }
+        near = sorted((round(m, 6), name) for name, (m, _) in away.items() if m <= self.rules.reach_m)
+        return {name: away[name][1] for _, name in near[: self.rules.landmarks_max]}
 
     @cached_property
     def distance_m(self) -> FloatArray:

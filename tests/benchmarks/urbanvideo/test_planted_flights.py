@@ -21,6 +21,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.questions.selection import select
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
+from pipeline.worlds.flight.observe.task import COMPASS
 from pipeline.worlds.flight.samples.plans import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
@@ -50,6 +51,7 @@ class Built:
     outcome: Outcome
     scenes: dict[str, FlightScene]
     capped: Counter[str]  # questions per task under the cap of the build file
+    refused: list[dict[str, Any]]  # candidates
     questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
 
 
@@ -77,7 +79,8 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
             chosen = select(read_table(raw), URBAN_TASKS, CAP, SHARES)
             capped.update(asked_in(chosen)["task"].to_pylist())
     truths = {name: read_flight_truth(flights, name) for name in IDS}
-    return Built(folder, truths, outcome, scenes, capped, questions)
+    refused = [row for row in rows["generate"] if row["reason"] is not None]
+    return Built(folder, truths, outcome, scenes, capped, refused, questions)
 
 
 def uncapped(flights: Path) -> BuildConfig:
@@ -200,8 +203,11 @@ def test_landmarks_are_where_they_were_planted(built: Built) -> None:
     for name, scene in built.scenes.items():
         truth = built.truths[name]
         assert scene.facts is not None
-        assert [mark.name for mark in scene.facts.landmarks] == [mark.name for mark in truth.landmarks]
-        for mark, thing in zip(scene.facts.landmarks, truth.landmarks, strict=True):
+        planted, others = scene.facts.landmarks[: len(truth.landmarks)], scene.facts.landmarks[len(truth.landmarks) :]
+        assert [mark.name for mark in planted] == [mark.name for mark in truth.landmarks]
+        assert {(mark.name, mark.label) for mark in others} <= {(None, None)}, "grey houses, one like the other"
+        assert len(others) == (len(truth.buildings) - len(truth.landmarks) + 1 if truth.has_buildings else 0)
+        for mark, thing in zip(planted, truth.landmarks, strict=True):
             assert math.dist(mark.center, thing.solid.center) < 0.05, (name, mark.name)
             assert (mark.outline is None) == thing.is_point
             for corner in thing.solid.corners:
@@ -210,8 +216,8 @@ def test_landmarks_are_where_they_were_planted(built: Built) -> None:
                 # The ground is where the first fix puts the take-off.
                 assert mark.base_m == pytest.approx(thing.solid.base_m, abs=0.2 + 3 * truth.noise_m)
                 assert mark.top_m == pytest.approx(thing.solid.top_m, abs=0.2 + 3 * truth.noise_m)
-            assert mark.label is not None
-            assert truth.landmarks[called(truth, mark.label)] == thing
+            assert mark.label == thing.said
+            assert (mark.unsaid is None) == (thing.said is not None)
 
 
 @pytest.mark.parametrize("task", FACTS)
@@ -238,10 +244,27 @@ def test_what_was_not_shown_yet_is_not_asked_about(built: Built) -> None:
         if motion_of(built, truth.id).views is None:
             continue
         end = until(truth, fields_of(question))
-        for label in labels - {truth.goal}:
+        for label in labels - {flight.goal}:
             shown = oracle_intervals(truth, called(truth, label))
             assert shown, question
             assert shown[0][0] <= end + 0.5, question
+
+
+def test_questions_speak_of_what_is_seen(built: Built) -> None:
+    """No name of a place, and no point of the compass."""
+    names = {place.name for truth in built.truths.values() for place in truth.landmarks}
+    for question in built.questions:
+        text = " ".join([question["text"], question["answer"], *question["wrong"]])
+        assert not [name for name in names if name.casefold() in text.casefold()], text
+        assert not COMPASS.search(text), text
+
+
+def test_what_looks_like_another_is_refused_by_name(built: Built) -> None:
+    """One of the two pink shops stands beside nothing that tells it; each task that asks of landmarks says so."""
+    refused = [row for row in built.refused if row["reason"] == "looks_like_another"]
+    assert {tuple(row["operands"]) for row in refused} == {("Corner Bakery",)}
+    assert {row["task"] for row in refused} == {"Landmark Position", "Object Recall", "Proximity"}
+    assert {(row["measured"], row["limit"], row["unit"]) for row in refused} == {(2.0, 1.0, "things")}
 
 
 def test_the_release_has_the_released_columns(built: Built) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock, cuts
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock, cuts, unsaid
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.places import LEAST_M
@@ -71,6 +71,7 @@ class ObjectRecall(UrbanTask):
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that may be asked about."""
         rules, places = view.rules, view.places
+        yield from unsaid(view)
         for landmark in sorted(view.pool):
             case = FlightCase(places[landmark].label)
             gap = places.gaps_m(landmark)
@@ -93,7 +94,9 @@ class ObjectRecall(UrbanTask):
             case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
             case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
             case.shown(view, place, view.end_s)
-            wrong = [i for i in view.pool if gap[i] >= rules.second_ratio_min * max(distance, rules.there_m)]
+            case.require("label_tells_answer", places.tied(landmark, place), "<=", 0, "labels", label)
+            far = rules.second_ratio_min * max(distance, rules.there_m)
+            wrong = [i for i in view.pool if gap[i] >= far and not places.tied(landmark, i)]
             yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
 
 

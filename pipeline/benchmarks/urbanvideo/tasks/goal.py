@@ -113,8 +113,10 @@ class Association(UrbanTask):
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
+        goal, places = _goal(view), view.places
+        case.require("label_tells_answer", places.tied(goal, place), "<=", 0, "labels", label)
         # Farther from the goal, in view or not by now, but seen: what never was seen is no rival.
-        wrong = [i for i in gap if gap[i] >= limit and view.seen_by(i, second)]
+        wrong = [i for i in gap if gap[i] >= limit and view.seen_by(i, second) and not places.tied(goal, i)]
         return case.ask(label, (view.places[i].label for i in wrong))
 
 

@@ -38,7 +38,7 @@ class CognitiveMap(UrbanTask):
         """At the end of every movement, with the landmarks seen by then that are nearest to the path."""
         for cut in cuts(view):
             flown = view.t_s <= cut
-            seen = [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)]
+            seen = _told_apart(view, [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)])
             if seen and flown.any():
                 near = np.round(view.distance_m[seen][:, flown].min(1), 6)
                 order = np.argsort(near, kind="stable")[: view.rules.map_landmarks]
@@ -73,6 +73,18 @@ class CognitiveMap(UrbanTask):
         shift = min((other.shift(drawing) for other in wrong), default=np.nan)
         case.fact("least_shift", "wrong maps", shift, "cells")
         return case.ask(drawing.text(k), (other.text(k) for other in wrong))
+
+
+def _told_apart(view: UrbanView, rows: list[int]) -> list[int]:
+    """Rows of the pool without those whose label says that they stand beside another: else the legend tells of them."""
+    places, pool = view.places, view.pool
+    return [
+        a
+        for a in rows
+        if not any(
+            places.tied(pool[a], pool[b]) and len(places[pool[a]].label) > len(places[pool[b]].label) for b in rows
+        )
+    ]
 
 
 class Drawing(NamedTuple):

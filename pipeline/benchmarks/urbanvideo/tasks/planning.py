@@ -64,5 +64,6 @@ class HighLevelPlanning(UrbanTask):
         case.require("already_there", leg[first], ">=", rules.plan_min_m, "m", label)
         case.require("nearly_the_goal", rest[first], ">=", rules.plan_min_m, "m", label)
         case.require("next_one_too_near", following - leg[first], ">=", rules.plan_min_m, "m", label)
+        case.require("label_tells_answer", view.places.tied(goal, others[first]), "<=", 0, "labels", label)
         wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
-        return case.ask(label, (view.places[i].label for i in wrong))
+        return case.ask(label, (view.places[i].label for i in wrong if not view.places.tied(goal, i)))

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, clock
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, clock, unsaid
 from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import relative_bearing_deg
@@ -33,6 +33,7 @@ class LandmarkPosition(EvenTask):
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that the video has shown, every few seconds."""
+        yield from unsaid(view)
         for second, index in view.moments:
             for place in view.pool:
                 yield self._case(view, place, second, index)

@@ -17,6 +17,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     cuts,
     last_second,
     latest,
+    unsaid,
 )
 from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
@@ -82,6 +83,7 @@ class Proximity(EvenTask):
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark and stretch that ends with a movement: that one, the latest three, and the flight so far."""
+        yield from unsaid(view)
         if not view.pool:
             return
         measured = np.stack([view.distance_m, *_to_center(view)])

@@ -90,7 +90,7 @@ class ActionGeneration(_Next):
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """A second within every movement but the last."""
         flight, goal = view.flight, _led_by(view)
-        task = (ROUTE, *flight.route) if goal is None else (GOAL, str(flight.goal))
+        task = (ROUTE, *flight.route) if goal is None else (GOAL, view.places[goal].label)
         for before, after in pairwise(view.steps):
             cut = cut_in(view, before, self.name)
             case = FlightCase(clock(cut), *task, until_s=cut, draw=(clock(cut),))

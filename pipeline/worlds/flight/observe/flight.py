@@ -12,9 +12,10 @@ from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
-from pipeline.worlds.flight.observe.landmarks import labels
+from pipeline.worlds.flight.observe.descriptions import describe
 from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.observe.task import spoken
 from pipeline.worlds.flight.observe.views import Poses, Setting, views
 
 MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
@@ -22,7 +23,7 @@ _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log
 
 
 def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionConfig) -> FlightScene:
-    """The scene with `Flight.motion` and the labels of its landmarks.
+    """The scene with `Flight.motion`, the labels of its landmarks, and goal and route in these words.
 
     Times count from the start of the video; what the log tells of before and after the video is left out. Findings
     named `quantised` give the step of the log's positions over ground, below which no movement is claimed.
@@ -33,22 +34,23 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0))
     if end_s is not None:
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
+    path = np.concatenate([np.empty((0, 3)), *(p.enu_m[:: max(1, round(config.rate_hz))] for p in found)])
     named = tuple(
-        landmark.model_copy(update={"label": label})
-        for landmark, label in zip(
-            flight.landmarks,
-            labels(flight.landmarks, config.unique_within_m, config.direction_margin_deg),
-            strict=True,
-        )
+        landmark.model_copy(update={"label": said.label, "proof": said.proof, "unsaid": said.unsaid})
+        for landmark, said in zip(flight.landmarks, describe(flight.landmarks, path, config.describe), strict=True)
     )
+    task = spoken(flight, named)
     moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
     motion = _motion(found, moved, flight, named, geometry, config)
     notes = _coverage(motion, end_s, config.rate_hz)
     if motion.views is not None:
         notes += _heights(named)
+    notes += task.findings
     return scene.model_copy(
         update={
-            "facts": flight.model_copy(update={"motion": motion, "landmarks": named}),
+            "facts": flight.model_copy(
+                update={"motion": motion, "landmarks": named, "goal": task.goal, "route": task.route}
+            ),
             "findings": (*scene.findings, *notes),
         }
     )
@@ -76,7 +78,9 @@ def _motion(
     seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
         setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config)
-        seen = views(Poses(t_s, enu, heading, pitch, part), landmarks, setting)
+        asked = [i for i, landmark in enumerate(landmarks) if landmark.label]
+        sightings = views(Poses(t_s, enu, heading, pitch, part), [landmarks[i] for i in asked], setting)
+        seen = tuple(view.model_copy(update={"landmark": asked[view.landmark]}) for view in sightings)
     return Motion(
         rate_hz=config.rate_hz,
         t_s=tuple(t_s.round(_DECIMALS).tolist()),
@@ -123,11 +127,12 @@ def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Fi
 
 def _heights(landmarks: tuple[Landmark, ...]) -> tuple[Finding, ...]:
     """Says so where a landmark's place in the picture rests on an assumed height of the ground."""
-    unknown = sum(landmark.base_m is None for landmark in landmarks)
+    asked = [landmark for landmark in landmarks if landmark.label]
+    unknown = sum(landmark.base_m is None for landmark in asked)
     if not unknown:
         return ()
     message = (
-        f"{unknown} of {len(landmarks)} landmarks have no known foot; they count as in view only where "
+        f"{unknown} of {len(asked)} landmarks have no known foot; they count as in view only where "
         "they are in the picture for every height of the ground about take-off"
     )
     remedy = "give the heights of their feet, if the land is known"

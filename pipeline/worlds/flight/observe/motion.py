@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Model
 from pipeline.geometry.tracks import Track
+from pipeline.worlds.flight.observe.descriptions import DescriptionConfig
 from pipeline.worlds.flight.observe.smoothing import despiked, fitted, rate_error, resampled, white_noise, window_s
 
 START_ERRORS: Final = 4.0  # a movement starts at no less than so many standard errors of its rate
@@ -73,8 +74,7 @@ class MotionConfig(Model):
     )
     relief_m: float = Field(default=10.0, ge=0, description="how much the ground may rise or fall from take-off")
     min_view_s: float = Field(default=1.0, gt=0, description="a shorter glance is not noticed")
-    unique_within_m: float = Field(default=200.0, gt=0, description="names are unique within this distance")
-    direction_margin_deg: float = Field(default=10.0, ge=0, lt=22.5, description="to the edge of a wind's sector")
+    describe: DescriptionConfig = DescriptionConfig()
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,14 @@ from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.feature import Feature, mentioned
 from pipeline.worlds.flight.facts import Landmark
+from pipeline.worlds.flight.readers.looks import look_of
 
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
 GROUND_DIFFERENCE_M: Final = (
     20.0  # between take-off and the feet of most buildings; altitudes of GPS are off by as much
 )
+SAME_SHARE: Final = 0.25  # of the larger one's radius: nearer than this, two outlines of one size are of one thing
+SAME_SIZE: Final = 0.7  # of the larger one's radius is the smaller one's; a point has none
 
 
 class Placed:
@@ -62,7 +65,7 @@ class Placed:
 
 
 def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, ...]:
-    """The features that have a name and lie within 50 km; says which do not, and what was assumed of the others."""
+    """The features that have a name or a look and lie within 50 km; says which do not."""
     far = placed.distance_m > LANDMARK_MAX_M
     if far.any():
         names = [_who(f, i) for i, f in enumerate(placed.features) if far[i]]
@@ -70,7 +73,21 @@ def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, 
         remedy = "GeoJSON has the longitude first; is this the file of this flight, and its log in the right place?"
         worst = float(placed.distance_m.max()) / 1000.0
         findings.add(doubt("landmark_too_far", file, message, remedy, worst, LANDMARK_MAX_M / 1000.0, "km"))
-    return tuple(_landmark(placed, i) for i, f in enumerate(placed.features) if f.name is not None and not far[i])
+    found = (_landmark(placed, i) for i in np.flatnonzero(~far).tolist())
+    return tuple(mark for mark in found if mark.name is not None or mark.look is not None)
+
+
+def others(marks: Sequence[Landmark], more: Sequence[Landmark]) -> tuple[Landmark, ...]:
+    """Those of more landmarks that are not one of the first over again: as another map has it, in about its place."""
+    center = np.array([mark.center for mark in marks]).reshape(-1, 2)
+    radius = np.array([mark.radius_m for mark in marks])
+
+    def is_there(mark: Landmark) -> bool:
+        larger, smaller = np.maximum(radius, mark.radius_m), np.minimum(radius, mark.radius_m)
+        alike = (radius == 0) | (smaller >= SAME_SIZE * larger)
+        return bool((alike & (np.hypot(*(center - mark.center).T) <= SAME_SHARE * larger)).any())
+
+    return tuple(mark for mark in more if not is_there(mark))
 
 
 def buildings(placed: Placed) -> Buildings:
@@ -112,8 +129,9 @@ def _landmark(placed: Placed, place: int) -> Landmark:
     circle_center, radius = _circle(np.concatenate(outlines))
     largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
     return Landmark(
-        name=feature.name or "",
+        name=feature.name,
         kind=feature.kind,
+        look=look_of(feature),
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),

@@ -13,7 +13,7 @@ from pipeline.reading.maps.feature import Box, Feature, box_around
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file
-from pipeline.worlds.flight.readers.place import Placed, buildings, check_heights, landmarks
+from pipeline.worlds.flight.readers.place import Placed, buildings, check_heights, landmarks, others
 from pipeline.worlds.flight.tracks.assemble import Assembled
 
 NEAR_M: Final = 1000.0  # of the track: what stands farther off hides nothing worth asking about
@@ -29,7 +29,7 @@ class Surroundings(NamedTuple):
 def read_surroundings(
     files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
 ) -> Surroundings:
-    """Landmarks of the file ``landmarks`` or else of ``buildings``, and the buildings of both.
+    """Landmarks and buildings of the files ``landmarks`` and ``buildings``, those of the former first.
 
     Raises:
         RawDataError: where a file cannot be read or placed on the earth.
@@ -49,11 +49,13 @@ def read_surroundings(
         walls = tuple(f for f in walls if any(box.holds(outline).any() for outline in f.outlines))
     ground_m = _ground_m(assembled.track)
     marks = landmarks(Placed(features, assembled.origin, ground_m), naming, findings)
-    nameless = sum(f.name is None for f in features)
-    if nameless and settings.landmarks is not None:
-        message = f"{naming}: {nameless} of {len(features)} landmarks have no name and cannot be spoken of"
-        measured = (float(nameless), 0.0, "landmarks")
-        findings.add(note("nameless_landmarks", naming, message, "give them names, to be asked about", *measured))
+    if walls:
+        marks += others(marks, landmarks(Placed(walls, assembled.origin, ground_m), settings.buildings or "", findings))
+    faceless = sum(mark.look is None for mark in marks)
+    if faceless and settings.landmarks is not None:
+        message = f"{naming}: of {faceless} of {len(marks)} landmarks it is not told what they look like"
+        remedy = "give kind, colour, roof_shape, height_m or sign, to have them spoken of"
+        findings.add(note("looks_unknown", naming, message, remedy, float(faceless), 0.0, "landmarks"))
     placed = Placed((*features, *walls), assembled.origin, ground_m)
     check_heights(placed, ground_m, findings)
     return Surroundings(marks, buildings(placed))

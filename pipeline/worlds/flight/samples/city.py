@@ -13,6 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
 from pipeline.geometry import geodesy
+from pipeline.worlds.flight.facts import RoofShape
 
 Color = tuple[int, int, int]
 Vec2 = tuple[float, float]
@@ -49,34 +50,45 @@ class Block(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A named thing: its block of the grid, the corner of its footprint in there, its size (x, y, height)."""
+    """A thing to speak of: its block of the grid, the corner of its footprint in there, its size (x, y, height).
+
+    ``said`` is what anybody would call it who sees it, and nothing else; None where something else looks the same.
+    ``roof`` is its shape and ``sign`` what can be read on it, both as maps have them.
+    """
 
     name: str
+    said: str | None
     kind: str
     cell: tuple[int, int]
     corner: Vec2
     size: tuple[float, float, float]
     color: Color
+    roof: RoofShape = "flat"
+    sign: str | None = None
     is_point: bool = False  # in the list of landmarks
     alone: bool = True  # nothing else stands in its block
 
 
-# Two shops have one name; the chapel stands in a yard among high houses.
+# Two shops look the same and have one name; the chapel stands in a yard among high houses.
 PLACES: Final = (
-    Place("City Hall", "building", (5, 3), (2, 3), (28, 24, 22), (226, 170, 40)),
-    Place("Water Tower", "tower", (1, 4), (10, 10), (11, 11, 58), (70, 150, 235)),
-    Place("Central Park", "park", (3, 2), (0, 0), (80, 32, 0.1), (84, 152, 62)),
-    Place("Saint Anna Church", "church", (6, 1), (9, 3), (13, 27, 38), (190, 52, 40)),
-    Place("Grand Hotel", "building", (2, 1), (3, 3), (26, 26, 33), (150, 72, 190)),
-    Place("Market Hall", "building", (4, 4), (1, 2), (30, 27, 13), (40, 170, 140)),
-    Place("Public Library", "building", (1, 1), (2, 4), (27, 23, 16), (232, 110, 30)),
-    Place("Corner Bakery", "shop", (2, 3), (0, 0), (11, 11, 7), (240, 130, 170), alone=False),
-    Place("Corner Bakery", "shop", (4, 3), (21, 0), (11, 11, 7), (240, 130, 170), alone=False),
-    Place("Old Chapel", "church", (6, 4), (12, 12), (8, 8, 6), (250, 240, 90)),
-    Place("Obelisk", "monument", (4, 2), (8, 14), (3, 3, 17), (250, 250, 250), is_point=True),
-    Place("Museum 't Hof", "building", (0, 2), (4, 2), (24, 28, 19), (30, 70, 170)),
-    Place("Central Station", "station", (7, 3), (2, 1), (26, 30, 18), (120, 20, 60)),
-)
+    Place("City Hall", "the yellow building with a dome", "building", (5, 3), (2, 3), (28, 24, 22),
+          (240, 205, 50), "domed"),
+    Place("Water Tower", "the blue tower", "tower", (1, 4), (10, 10), (11, 11, 58), (70, 150, 235)),
+    Place("Central Park", "the park", "park", (3, 2), (0, 0), (80, 32, 0.1), (84, 152, 62)),
+    Place("Saint Anna Church", "the red church", "church", (6, 1), (9, 3), (13, 27, 38), (190, 52, 40), "pitched"),
+    Place("Grand Hotel", "the purple building", "building", (2, 1), (3, 3), (26, 26, 33), (150, 72, 190)),
+    Place("Market Hall", "the green building", "building", (4, 4), (1, 2), (30, 27, 13), (40, 150, 70), "rounded"),
+    Place("Public Library", 'the orange building with the sign "LIBRARY"', "building", (1, 1), (2, 4), (27, 23, 16),
+          (232, 110, 30), sign="LIBRARY"),
+    Place("Corner Bakery", None, "building", (2, 3), (0, 0), (11, 11, 7), (240, 130, 170), alone=False),
+    Place("Corner Bakery", "the pink building beside the yellow building with a dome", "building", (4, 3), (21, 0),
+          (11, 11, 7), (240, 130, 170), alone=False),
+    Place("Old Chapel", "the yellow church", "church", (6, 4), (12, 12), (8, 8, 6), (250, 240, 90)),
+    Place("Peace Column", "the white obelisk", "obelisk", (4, 2), (8, 14), (3, 3, 17), (250, 250, 250), is_point=True),
+    Place("Museum 't Hof", 'the orange building with the sign "MUSEUM"', "building", (0, 2), (4, 2), (24, 28, 19),
+          (232, 110, 30), sign="MUSEUM"),
+    Place("Central Station", "the brown building", "building", (7, 3), (2, 1), (26, 30, 18), (120, 75, 40), "rounded"),
+)  # fmt: skip
 _PARK: Final = ((3, 2), (4, 2))
 _YARD: Final = (6, 4)
 

@@ -74,6 +74,7 @@ class PlantedLandmark(Model):
     """A named place, and when the camera shows it."""
 
     name: str
+    said: str | None = Field(default=None, description="what is seen of it alone; None: something else looks the same")
     kind: str
     is_point: bool = Field(description="whether the list of landmarks has its middle alone")
     solid: Solid
@@ -175,6 +176,7 @@ def planted_landmarks(blocks: tuple[Block, ...], origin: Origin, shown: Shown) -
     return tuple(
         PlantedLandmark(
             name=place.name,
+            said=place.said,
             kind=place.kind,
             is_point=place.is_point,
             solid=solid_of(block, origin),

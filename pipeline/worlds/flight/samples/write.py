@@ -16,7 +16,7 @@ import yaml
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
-from pipeline.worlds.flight.samples.city import PLACES, Block, blocks, to_wgs84
+from pipeline.worlds.flight.samples.city import PLACES, Block, Color, blocks, to_wgs84
 from pipeline.worlds.flight.samples.pilot import Pose, fly
 from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan, LogKind
 from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
@@ -152,7 +152,9 @@ def _landmarks(city: tuple[Block, ...]) -> dict[str, Any]:
         geometry = (
             {"type": "Point", "coordinates": middle} if place.is_point else {"type": "Polygon", "coordinates": [ring]}
         )
-        properties = {"name": place.name, "kind": place.kind, **height}
+        look: dict[str, str] = {"roof_shape": place.roof} if height else {}
+        look |= {"sign": place.sign} if place.sign else {}
+        properties = {"name": place.name, "kind": place.kind, "colour": _hex(place.color), **look, **height}
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})
     return {"type": "FeatureCollection", "features": features}
 
@@ -162,12 +164,20 @@ def _buildings(city: tuple[Block, ...]) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {"height_m": block.high[2]},
+            "properties": {"height_m": block.high[2], "colour": _hex(block.color), "roof_shape": _roof(block)},
             "geometry": {"type": "Polygon", "coordinates": [_ring(block)]},
         }
         for block in _standing(city)
     ]
     return {"type": "FeatureCollection", "features": features}
+
+
+def _hex(color: Color) -> str:
+    return "#" + bytes(color).hex()
+
+
+def _roof(block: Block) -> str:
+    return "flat" if block.place is None else PLACES[block.place].roof
 
 
 def _standing(city: tuple[Block, ...]) -> list[Block]:

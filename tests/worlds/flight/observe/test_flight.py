@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Look, Motion
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
@@ -22,7 +22,7 @@ from tests.worlds.flight.observe.planted import Phase, fly, logged
 
 CONFIG = MotionConfig()
 CAMERA = Camera(horizontal_fov_deg=80, width=1280, height=720)
-TOWER = Landmark(name="Tower", center=(0, 100), radius_m=5, base_m=0, top_m=20)
+TOWER = Landmark(name="Tower", look=Look(noun="tower"), center=(0, 100), radius_m=5, base_m=0, top_m=20)
 PHASES = [Phase(6), Phase(5, up=2), Phase(8, forward=6), Phase(4, yaw=30), Phase(8, forward=6), Phase(6)]
 
 
@@ -125,11 +125,15 @@ def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
 
 
 def test_landmarks_are_seen_and_labelled():
-    other = Landmark(name="Tower", center=(0, -300), radius_m=5)
-    out = observe_flight(scene(camera=CAMERA, landmarks=[TOWER, other]), FlightGeometry(log()), CONFIG)
-    assert [landmark.label for landmark in out.facts.landmarks] == ["Tower", "Tower"]
+    shop = Landmark(name="Shop", center=(0, 100), radius_m=0)
+    other = Landmark(name="Garden", look=Look(noun="park"), center=(0, -300), radius_m=5)
+    given = scene(camera=CAMERA, landmarks=[shop, TOWER, other], goal="tower", route=["fly to the Tower", "hover"])
+    out = observe_flight(given, FlightGeometry(log()), CONFIG)
+    assert [landmark.label for landmark in out.facts.landmarks] == [None, "the tower", "the park"]
+    assert [landmark.unsaid is None for landmark in out.facts.landmarks] == [False, True, True]
+    assert (out.facts.goal, out.facts.route) == ("the tower", ("fly to the tower", "hover"))
     (view,) = out.facts.motion.views
-    assert view.landmark == 0
+    assert view.landmark == 1
     # The upper edge of the picture is at 5.3 degrees, the tower's middle at 5.7 until the drone has climbed 0.8 m.
     assert 6.2 <= view.intervals[0][0] <= 6.8
     assert 19 < view.intervals[-1][1] < 23  # until the turn to the right
@@ -145,7 +149,12 @@ def test_steps_that_the_reader_found_bound_what_is_claimed():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rate_hz": 0}, {"min_hover": 2}, {"turn": {"start": 3, "stop": 6, "least": 7.5}}, {"direction_margin_deg": 22.5}],
+    [
+        {"rate_hz": 0},
+        {"min_hover": 2},
+        {"turn": {"start": 3, "stop": 6, "least": 7.5}},
+        {"describe": {"around_m": 0}},
+    ],
 )
 def test_a_wrong_configuration_is_refused(wrong):
     with pytest.raises(ValidationError):

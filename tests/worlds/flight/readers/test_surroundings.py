@@ -72,8 +72,9 @@ def test_the_nameless_hide_and_the_names_may_repeat(tmp_path: Path) -> None:
         box_feature((90, 20), name="Kiosk"),
     )
     scene, flight, geometry = read(tmp_path)
-    assert [m.name for m in flight.landmarks] == ["Kiosk", "Kiosk"]
-    assert finding(scene, "nameless_landmarks").measured == 1.0
+    assert [m.name for m in flight.landmarks] == [None, "Kiosk", "Kiosk"]
+    assert [m.look and m.look.noun for m in flight.landmarks] == ["building", None, None]
+    assert finding(scene, "looks_unknown").measured == 2.0
     assert geometry.buildings.top_m == pytest.approx([20.0])
 
 
@@ -120,7 +121,7 @@ def test_buildings_beyond_a_kilometre_of_the_track_are_left_out(tmp_path: Path) 
         box_feature((0, 900)),
     )
     scene, flight, geometry = read(tmp_path)
-    assert [m.name for m in flight.landmarks] == ["Hill"]
+    assert [m.name for m in flight.landmarks] == ["Hill", None, None], "the houses are no rivals of it, but there"
     assert geometry.buildings.top_m == pytest.approx([-1.0, np.nan], nan_ok=True)
     assert finding(scene, "heights_unknown").measured == 1.0
     assert finding(scene, "nothing_near").subject == "landmarks.geojson"

@@ -1,0 +1,64 @@
+"""Colours and the words for them: how surely a colour is, or is not, what a word says.
+
+A word stands for some colours that everybody calls so. Distances are those of CIELAB (CIE 1976, D65), in which 2 can
+just be told apart side by side; between neighbouring words lie 30 and more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+
+Rgb = tuple[int, int, int]  # sRGB, 0 to 255
+
+# The eleven basic words of English (Berlin and Kay, "Basic Color Terms", 1969) and beige, of which many houses are;
+# the colours are ours.
+WORDS: Final[dict[str, tuple[Rgb, ...]]] = {
+    "red": ((200, 30, 30), (150, 25, 25), (230, 60, 50), (190, 52, 40), (110, 15, 20)),
+    "orange": ((240, 130, 30), (220, 100, 20), (255, 165, 0), (205, 95, 35)),
+    "yellow": ((245, 215, 50), (250, 240, 90), (235, 200, 40), (255, 235, 140), (190, 160, 40)),
+    "green": ((50, 140, 50), (90, 160, 70), (30, 90, 40), (120, 200, 100), (40, 160, 90), (95, 110, 50)),
+    "blue": ((40, 80, 180), (70, 150, 235), (30, 40, 110), (120, 170, 230), (50, 110, 160), (0, 0, 255)),
+    "purple": ((130, 50, 170), (150, 72, 190), (90, 30, 110), (180, 130, 210), (105, 50, 130)),
+    "pink": ((240, 130, 170), (250, 180, 200), (230, 80, 150), (200, 110, 140)),
+    "brown": ((120, 75, 40), (90, 55, 30), (145, 95, 60), (110, 60, 40)),
+    "beige": ((222, 205, 170), (205, 185, 150), (235, 220, 190), (180, 160, 130)),
+    "white": ((255, 255, 255), (245, 245, 240), (232, 232, 228)),
+    "grey": ((128, 128, 128), (160, 160, 160), (95, 95, 95), (190, 190, 188)),
+    "black": ((10, 10, 10), (40, 40, 40)),
+}
+_WHITE: Final = np.array([0.95047, 1.0, 1.08883])  # D65, as XYZ
+_TO_XYZ: Final = np.array(  # of linear sRGB (IEC 61966-2-1)
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+_DECIMALS: Final = 3
+
+
+def lab(rgb: FloatArray) -> FloatArray:
+    """CIELAB (N, 3) of sRGB colours (N, 3), 0 to 255."""
+    share = np.asarray(rgb, dtype=np.float64) / 255.0
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    xyz = (linear[:, None, :] * _TO_XYZ).sum(-1) / _WHITE
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+def margins(rgb: FloatArray) -> dict[str, FloatArray]:
+    """How much nearer each colour (N, 3) is to a word than to any other, (N,) by word.
+
+    Positive: this is its word; negative: another one is. Near 0 it may be called either. NaN for a NaN.
+    """
+    seen = lab(rgb)
+    away = {word: _nearest(seen, lab(np.array(colours, dtype=np.float64))) for word, colours in WORDS.items()}
+    return {
+        word: (np.min([d for other, d in away.items() if other != word], axis=0) - mine).round(_DECIMALS)
+        for word, mine in away.items()
+    }
+
+
+def _nearest(seen: FloatArray, of: FloatArray) -> FloatArray:
+    """Distance (N,) of colours to the nearest of some."""
+    return np.asarray(np.linalg.norm(seen[:, None] - of[None], axis=-1).min(1))

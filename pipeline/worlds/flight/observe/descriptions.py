@@ -1,0 +1,311 @@
+"""How to speak of the landmarks of a flight: by what is seen of them, so that the words fit one thing alone.
+
+All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, a sign, or what it
+stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell of
+a thing may be anything, and what is near a limit may be on either side. A landmark has a label where the words surely
+fit it and may fit nothing else near the flight. A thing that is a landmark to nobody, a nameless house, counts too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.schema import Evidence, Model, Rejection
+from pipeline.geometry.colours import WORDS, margins
+from pipeline.worlds.flight.facts import Landmark
+from pipeline.worlds.flight.nouns import COLOURED, SLIM, TOWER, may_be
+from pipeline.worlds.flight.places import BESIDE, Place, place_of
+
+_ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "domed": "a dome", "rounded": "a round roof"}
+# Roofs that may be taken for one another.
+_LIKE: Final = {"pitched": "pointed", "pointed": "pitched", "domed": "rounded", "rounded": "domed"}
+_MAX_LABEL: Final = 200  # characters; schema.Name
+_DECIMALS: Final = 3
+_FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
+
+
+class DescriptionConfig(Model):
+    """By how much words must fit a landmark, and miss everything else. Limits are ours."""
+
+    around_m: float = Field(
+        default=500.0, gt=0, description="words fit one thing alone among those so near to the path, in view or not"
+    )
+    colour_margin: float = Field(
+        default=10.0, gt=0, description="CIELAB: nearer to the colour's word than to any other, or than to the word"
+    )
+    height_ratio_min: float = Field(default=1.3, gt=1, description="tallest or lowest: over the next")
+    height_gap_min_m: float = Field(default=3.0, ge=0, description="the same, in metres: about a storey")
+    beside_max_m: float = Field(default=30.0, gt=0, description="to what a thing stands beside: about a street")
+    apart_min_m: float = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
+
+
+class Said(NamedTuple):
+    """What became of one landmark: a label and what proves it, or why there is none."""
+
+    label: str | None
+    proof: tuple[Evidence, ...] = ()
+    unsaid: Rejection | None = None
+
+
+class Words(NamedTuple):
+    """A noun and what is told of it.
+
+    Attributes:
+        noun: "building".
+        paint: where there is colour ("all", "walls" or "roof") and which.
+        roof: its shape.
+    """
+
+    noun: str
+    paint: tuple[str, str] | None = None
+    roof: str | None = None
+
+    def text(self, first: str = "", last: str = "") -> str:
+        """For example "the tallest red building with a dome"."""
+        where, colour = self.paint or ("", "")
+        more = [f"{colour} walls"] if where == "walls" else [f"a {colour} roof"] if where == "roof" else []
+        more += [_ROOFS[self.roof]] if self.roof else []
+        before = [word for word in (first, colour if where == "all" else "") if word]
+        told = f" with {' and '.join(more)}" if more else ""
+        return " ".join(["the", *before, self.noun]) + told + last
+
+
+def describe(landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig) -> tuple[Said, ...]:
+    """What to call each landmark.
+
+    Args:
+        landmarks: all that the maps have about a flight.
+        path: (N, 2 or 3) where it flies, ENU metres; what lies farther than ``config.around_m`` from it is no rival.
+        config: margins.
+    """
+    around = _around(landmarks, path, config.around_m)
+    things = Things([landmarks[i] for i in around.tolist()], config)
+    found = {around[row]: said for row, said in enumerate(things.said())}
+    hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
+    far = Rejection(reason="not_near_the_flight", measured=None, limit=config.around_m, unit="m")
+    return tuple(
+        found.get(i, Said(None, unsaid=hidden if mark.look is None else far)) for i, mark in enumerate(landmarks)
+    )
+
+
+def _around(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) -> IntArray:
+    """Indices of the landmarks with a look that may be seen from a path."""
+    seen = np.array([i for i, mark in enumerate(landmarks) if mark.look is not None], dtype=np.intp)
+    if not len(path) or not len(seen):
+        return seen[:0]
+    center = np.array([landmarks[i].center for i in seen])
+    radius = np.array([landmarks[i].radius_m for i in seen])
+    near = np.zeros(len(seen), dtype=bool)
+    for point in path[:, :2]:
+        near |= np.hypot(*(center - point).T) - radius <= within_m
+    return seen[near]
+
+
+@dataclass(frozen=True)
+class Things:
+    """All that may be seen from a flight, of which each has a look; arrays are of their number n."""
+
+    marks: Sequence[Landmark]
+    config: DescriptionConfig
+
+    def said(self) -> list[Said]:
+        """First what looks tell, then what stands beside something that they tell."""
+        alone = [self._by_look(i) for i in range(len(self.marks))]
+        anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]
+        return [said if said.label else self._beside(i, anchors) or said for i, said in enumerate(alone)]
+
+    # What fits
+
+    def fits(self, words: Words) -> BoolArray:
+        """Which things some words surely fit (n,)."""
+        sure = self._noun == words.noun
+        if words.paint:
+            where, colour = words.paint
+            least = self.config.colour_margin
+            sure &= np.all([self._paint[w][colour] >= least for w in _surfaces(where)], axis=0)  # NaN is not
+        return sure & (self._roof == words.roof) if words.roof else sure
+
+    def may_fit(self, words: Words) -> BoolArray:
+        """Which things some words may fit (n,)."""
+        if words not in self._fitting:
+            self._fitting[words] = self._may_be_noun(words.noun) & self._may_be_told(words)
+        return self._fitting[words]
+
+    def _may_be_noun(self, noun: str) -> BoolArray:
+        may = np.isin(self._noun, sorted(may_be(noun)))
+        if noun == TOWER:
+            slim = ~(self.height_m[:, 1] < SLIM * 2 * self._radius_m)  # also what has no known height
+            may |= slim & np.isin(self._noun, sorted(may_be("building")))
+        return may
+
+    def _may_be_told(self, words: Words) -> BoolArray:
+        may = np.ones(len(self.marks), dtype=bool)
+        if words.paint:
+            where, colour = words.paint
+            least = self.config.colour_margin
+            # Of a thing with a red roof and grey walls somebody says that it is red.
+            not_so = [self._paint[w][colour] <= -least for w in _surfaces(where)]
+            may &= ~np.all(not_so, axis=0)
+        if words.roof:
+            may &= np.isin(self._roof, ["", words.roof, _LIKE[words.roof]])
+        return may
+
+    # Words
+
+    def _words(self, i: int) -> Iterator[Words]:
+        """What may be told of a thing, first that by which it is recognised best."""
+        noun = str(self._noun[i])
+        paint, roof = self._paint_of(i) if noun in COLOURED else None, str(self._roof[i])
+        told = Words(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)
+        yield from dict.fromkeys([Words(noun, paint), Words(noun, None, told.roof), Words(noun), told])
+
+    def _paint_of(self, i: int) -> tuple[str, str] | None:
+        for where in ("all", "walls", "roof"):
+            for colour in WORDS:
+                if all(self._paint[w][colour][i] >= self.config.colour_margin for w in _surfaces(where)):
+                    return where, colour
+        return None
+
+    def _by_look(self, i: int) -> Said:
+        """A label from what is seen of a thing itself."""
+        tried = [(words, np.flatnonzero(self.may_fit(words))) for words in self._words(i)]
+        for words, may in tried:
+            if len(may) == 1:
+                return _say(words.text(), self._proof(i, words))
+        for words, may in tried:
+            height = self._height_word(i, may[may != i])
+            if height is not None:
+                return _say(words.text(first=height[0]), (*self._proof(i, words), height[1]))
+        sign = self._sign(i)
+        if sign is not None:
+            return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
+        fewest = min((len(may) for _, may in tried), default=0)
+        return Said(None, unsaid=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things"))
+
+    def _height_word(self, i: int, others: IntArray) -> tuple[str, Evidence] | None:
+        """The word "tallest" or "lowest" among others of which every height is known, by a margin."""
+        (low, high), rivals = self.height_m[i], self.height_m[others]
+        if np.isnan(low) or np.isnan(rivals).any():
+            return None
+        for word, more, less in (("tallest", low, rivals[:, 1].max()), ("lowest", rivals[:, 0].min(), high)):
+            if more >= less * self.config.height_ratio_min and more - less >= self.config.height_gap_min_m:
+                limit = self.config.height_ratio_min
+                return word, _shown("height_ratio", word, float(more / less), ">=", limit, "ratio")
+        return None
+
+    def _sign(self, i: int) -> str | None:
+        """What can be read on a thing, and on no other."""
+        look = self.marks[i].look
+        return look.sign if look and look.sign and self._signs[look.sign.casefold()] == 1 else None
+
+    def _beside(self, i: int, anchors: Sequence[Place]) -> Said | None:
+        """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""
+        most, apart = self.config.beside_max_m, self.config.apart_min_m
+        own = place_of(i, self.marks[i], "")
+        near = sorted(((own.gap_m(a), a.label, a) for a in anchors if own.bound_m(a) <= most), key=lambda n: n[:2])
+        for words in reversed(list(self._words(i))):
+            rivals = np.flatnonzero(self.may_fit(words))
+            rivals = rivals[rivals != i]
+            for gap, label, anchor in near:
+                if gap > most or anchor.index in rivals:
+                    continue
+                away = self._least_gap_m(rivals, anchor, apart)
+                if away >= apart:
+                    proof = _shown("gap", label, gap, "<=", most), _shown("gap_of_others", label, away, ">=", apart)
+                    return _say(words.text(last=f"{BESIDE}{label}"), proof)
+        return None
+
+    def _least_gap_m(self, rivals: IntArray, anchor: Place, enough_m: float) -> float:
+        """Distance of the nearest of some things to an anchor, as far as it is less than enough."""
+        bound = np.hypot(*(self._center - anchor.center).T)[rivals] - self._radius_m[rivals] - anchor.radius_m
+        least = float(bound[bound >= enough_m].min(initial=_FAR_M))
+        for j in rivals[bound < enough_m].tolist():
+            least = min(least, place_of(j, self.marks[j], "").gap_m(anchor))
+            if least < enough_m:
+                break
+        return least
+
+    def _proof(self, i: int, words: Words) -> tuple[Evidence, ...]:
+        """By how much the colour fits this thing, and others that are like it but for the colour do not."""
+        if not words.paint:
+            return ()
+        where, colour = words.paint
+        fits = min(float(self._paint[w][colour][i]) for w in _surfaces(where))
+        rivals = np.flatnonzero(self.may_fit(words._replace(paint=None)) & ~self.may_fit(words))
+        off = [float(max(-self._paint[w][colour][j] for w in _surfaces(where))) for j in rivals.tolist()]
+        limit = self.config.colour_margin
+        told = [("colour_fits", fits), *([("colour_fits_no_other", min(off))] if off else [])]
+        return tuple(_shown(name, colour, value, ">=", limit, "Lab") for name, value in told)
+
+    # Arrays
+
+    @cached_property
+    def _noun(self) -> npt.NDArray[np.str_]:
+        return np.array([mark.look.noun if mark.look else "" for mark in self.marks])
+
+    @cached_property
+    def _signs(self) -> Counter[str]:
+        return Counter(mark.look.sign.casefold() for mark in self.marks if mark.look and mark.look.sign)
+
+    @cached_property
+    def _fitting(self) -> dict[Words, BoolArray]:
+        """What `may_fit` has answered: many things are alike."""
+        return {}
+
+    @cached_property
+    def _center(self) -> FloatArray:
+        return np.array([mark.center for mark in self.marks]).reshape(-1, 2)
+
+    @cached_property
+    def _roof(self) -> npt.NDArray[np.str_]:
+        return np.array([(mark.look.roof_shape or "") if mark.look else "" for mark in self.marks])
+
+    @cached_property
+    def _radius_m(self) -> FloatArray:
+        return np.array([mark.radius_m for mark in self.marks])
+
+    @cached_property
+    def height_m(self) -> FloatArray:
+        """Least and greatest height (n, 2); NaN: not known."""
+        known = [mark.look.height_m if mark.look else None for mark in self.marks]
+        return np.array([height or (np.nan, np.nan) for height in known], dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def _paint(self) -> dict[str, dict[str, FloatArray]]:
+        """For walls and roofs: by how much each word fits the colour (n,); NaN: not known."""
+        nothing = (np.nan,) * 3
+        painted = {
+            "walls": [mark.look.walls if mark.look else None for mark in self.marks],
+            "roof": [mark.look.roof if mark.look else None for mark in self.marks],
+        }
+        return {
+            where: margins(np.array([rgb or nothing for rgb in colours], dtype=np.float64).reshape(-1, 3))
+            for where, colours in painted.items()
+        }
+
+
+def _say(text: str, proof: tuple[Evidence, ...]) -> Said:
+    if len(text) <= _MAX_LABEL:
+        return Said(text, proof)
+    too_long = Rejection(reason="label_too_long", measured=len(text), limit=_MAX_LABEL, unit="characters")
+    return Said(None, unsaid=too_long)
+
+
+def _shown(
+    name: str, subject: str, value: float, relation: Literal[">=", "<="], limit: float, unit: str = "m"
+) -> Evidence:
+    value = round(value, _DECIMALS)
+    return Evidence(name=name, subject=subject, value=value, relation=relation, limit=limit, unit=unit)
+
+
+def _surfaces(where: str) -> tuple[str, ...]:
+    return ("walls", "roof") if where == "all" else (where,)

@@ -1,0 +1,114 @@
+"""What is seen of a thing, from what its map says: no colour, shape, height or sign that it does not tell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from PIL import ImageColor
+
+from pipeline.reading.maps.feature import Feature
+from pipeline.worlds.flight.facts import Look, Rgb, RoofShape
+from pipeline.worlds.flight.nouns import BUILDING, BUILT, CHRISTIAN, NOUN_OF, POINTS
+
+# A storey of a building with what lies above and below it, metres: of few and high ones, of many and low ones.
+STOREY_M: Final = (2.5, 5.0)
+LEVELS_MAX: Final = 200  # the highest building has 163
+_KIND_KEYS: Final = ("kind", "building", "man_made", "leisure", "natural", "amenity", "historic", "tourism", "type")
+_HOUSES: Final = ("building", "Building")  # keys and values that say that a thing is a building of whatever kind
+_WALLS: Final = ("building:colour", "colour")
+_ROOF: Final = ("roof:colour", "roof_colour", "colour")
+_SHAPE: Final = ("roof:shape", "roof_shape")
+_LEVELS: Final = ("building:levels", "levels")
+_HEIGHT: Final = ("height_m", "height", "height of geometry")
+_HEX: Final = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE | re.ASCII)
+# Roof shapes as Simple 3D Buildings has them, by what they look like.
+_SHAPES: Final[dict[str, RoofShape]] = {
+    "flat": "flat",
+    **dict.fromkeys(("gabled", "hipped", "half-hipped", "gambrel", "mansard", "saltbox", "pitched"), "pitched"),
+    **dict.fromkeys(("pyramidal", "cone", "spire", "pointed"), "pointed"),
+    **dict.fromkeys(("dome", "onion", "domed"), "domed"),
+    **dict.fromkeys(("round", "barrel", "rounded"), "rounded"),
+}  # fmt: skip
+T = TypeVar("T")
+_SIGN_MAX: Final = 60  # characters: nobody reads more from the air
+
+
+def look_of(feature: Feature) -> Look | None:
+    """The look of a map's feature; None where nothing tells what it looks like, as of a shop within a house."""
+    found = _noun(feature)
+    if found is None:
+        return None
+    noun, source = found
+    told, tags = {"noun": source}, feature.tags
+    walls = _first(tags, _WALLS, rgb_of, told, "walls")
+    roof = _first(tags, _ROOF, rgb_of, told, "roof")
+    shape: RoofShape | None = _first(tags, _SHAPE, _shape, told, "roof_shape")
+    height: tuple[float, float] | None = None
+    if math.isfinite(feature.height_m):
+        height = feature.height_m, feature.height_m
+        told["height_m"] = next((f"{key}={tags[key]}" for key in _HEIGHT if key in tags), "the map's height")
+    else:
+        height = _first(tags, _LEVELS, _storeys, told, "height_m")
+    sign = _first(tags, ("sign",), _readable, told, "sign")
+    return Look(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, told_by=told)
+
+
+def rgb_of(text: str) -> Rgb | None:
+    """A colour as maps write them: "#b22222", "#B22" or a name of CSS; None for anything else."""
+    text = text.strip().casefold().replace(" ", "").replace("_", "")
+    value = text if _HEX.fullmatch(text) else str(ImageColor.colormap.get(text, ""))
+    if not _HEX.fullmatch(value):
+        return None
+    red, green, blue = (value[1 + i] * 2 if len(value) == 4 else value[1 + 2 * i : 3 + 2 * i] for i in range(3))
+    return int(red, 16), int(green, 16), int(blue, 16)
+
+
+def _noun(feature: Feature) -> tuple[str, str] | None:
+    """The noun, and what of the map says it."""
+    tags = feature.tags
+    is_point = len(feature.outlines[0]) < 3
+    for key in _KIND_KEYS:
+        noun = NOUN_OF.get(tags.get(key, "").casefold().replace("_", " "), "")
+        houses_only = "building" in tags and noun not in BUILT  # a car park that is a building looks like one
+        if noun and not houses_only and (not is_point or noun in POINTS):
+            return noun, f"{key}={tags[key]}"
+    if is_point:
+        return None
+    if feature.solid and tags.get("amenity") == "place_of_worship" and tags.get("religion") == "christian":
+        return CHRISTIAN, "amenity=place_of_worship, religion=christian"
+    if feature.solid or tags.get("kind") in _HOUSES:
+        told = next((f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), None)
+        return BUILDING, told or "an outline of a building"
+    return None
+
+
+def _first(
+    tags: Mapping[str, str], keys: Sequence[str], read: Callable[[str], T | None], told: dict[str, str], fact: str
+) -> T | None:
+    """What the first of some keys says that can be read, noted in ``told``."""
+    for key in keys:
+        value = read(tags[key]) if key in tags else None
+        if value is not None:
+            told[fact] = f"{key}={tags[key]}"
+            return value
+    return None
+
+
+def _shape(text: str) -> RoofShape | None:
+    return _SHAPES.get(text.casefold())
+
+
+def _storeys(text: str) -> tuple[float, float] | None:
+    """Least and greatest height of a building of so many storeys."""
+    if not re.fullmatch(r"\d{1,3}(?:\.\d)?", text.strip(), re.ASCII) or not 0 < float(text) <= LEVELS_MAX:
+        return None
+    return STOREY_M[0] * float(text), STOREY_M[1] * (float(text) + 1)  # and a roof
+
+
+def _readable(text: str) -> str | None:
+    """Words on a sign, on one line, without what would end a quotation."""
+    words = " ".join(text.split())
+    return words if 0 < len(words) <= _SIGN_MAX and '"' not in words else None

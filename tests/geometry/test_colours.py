@@ -1,0 +1,37 @@
+"""Colours and their words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.geometry.colours import WORDS, lab, margins
+
+
+@pytest.mark.parametrize(
+    ("rgb", "expected"),
+    [
+        ((255, 255, 255), (100.0, 0.0, 0.0)),
+        ((0, 0, 0), (0.0, 0.0, 0.0)),
+        ((255, 0, 0), (53.24, 80.09, 67.20)),
+        ((0, 0, 255), (32.30, 79.19, -107.86)),
+        ((128, 128, 128), (53.59, 0.0, 0.0)),
+    ],
+)
+def test_lab_of_known_colours(rgb: tuple[int, ...], expected: tuple[float, ...]) -> None:
+    assert lab(np.array([rgb]))[0] == pytest.approx(expected, abs=0.02)
+
+
+def test_every_colour_is_surely_its_own_word_and_no_other() -> None:
+    for word, colours in WORDS.items():
+        found = margins(np.array(colours, dtype=np.float64))
+        assert (found[word] >= 10).all(), word
+        assert all((found[other] <= -10).all() for other in WORDS if other != word)
+
+
+def test_between_two_words_neither_is_sure() -> None:
+    found = margins(np.array([[215, 55, 90], [np.nan] * 3]))
+    sure = {word for word, value in found.items() if abs(value[0]) < 10}
+    assert sure == {"red", "pink"}
+    assert all(np.isnan(value[1]) for value in found.values())
+    assert sum(value[0] > 0 for value in found.values()) == 1

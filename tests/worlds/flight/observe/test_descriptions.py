@@ -1,0 +1,216 @@
+"""How landmarks are spoken of: by what is seen of them, and of nothing else near the flight."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.geometry.colours import WORDS
+from pipeline.worlds.flight.facts import Landmark
+from pipeline.worlds.flight.nouns import may_be
+from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, Said, describe
+from pipeline.worlds.flight.observe.task import COMPASS
+
+CONFIG = DescriptionConfig()
+PATH = np.zeros((1, 3))
+RED, DARK_RED, GREY, BLUE, ROSE = (200, 30, 30), (150, 25, 25), (128, 128, 128), (70, 150, 235), (215, 55, 90)
+
+
+def thing(
+    noun: str = "building",
+    at: tuple[float, float] = (0.0, 0.0),
+    colour: Any = None,
+    height: float | tuple[float, float] | None = None,
+    radius: float = 5.0,
+    **look: Any,
+) -> Landmark:
+    if colour is not None:
+        look |= {"walls": colour, "roof": colour}
+    if height is not None:
+        look["height_m"] = height if isinstance(height, tuple) else (height, height)
+    return Landmark.model_validate({"center": at, "radius_m": radius, "look": {"noun": noun, **look}})
+
+
+def said(*things: Landmark) -> tuple[Said, ...]:
+    return describe(things, PATH, CONFIG)
+
+
+def labels(*things: Landmark) -> list[str | None]:
+    return [one.label for one in said(*things)]
+
+
+def test_a_thing_alone_is_told_by_its_noun_and_colour() -> None:
+    assert labels(thing("park")) == ["the park"]
+    assert labels(thing("church", colour=RED)) == ["the red church"]
+    assert labels(thing(colour=ROSE)) == ["the building"], "red or pink"
+    assert labels(thing(walls=RED)) == ["the building with red walls"]
+    assert labels(thing(roof=RED)) == ["the building with a red roof"]
+    assert labels() == []
+
+
+def test_what_is_told_of_one_is_not_told_of_the_other() -> None:
+    assert labels(thing(colour=RED), thing(colour=GREY)) == ["the red building", "the grey building"]
+    assert labels(thing(roof_shape="domed"), thing(roof_shape="flat")) == ["the building with a dome", None]
+    assert labels(thing("church"), thing("park")) == ["the church", "the park"]
+
+
+def test_a_colour_that_may_be_the_other_ones_does_not_tell() -> None:
+    """Reds of two kinds are both red; what is between red and pink may be either; an untold colour may be any."""
+    assert labels(thing(colour=RED), thing(colour=DARK_RED)) == [None, None]
+    assert labels(thing(colour=RED), thing(colour=ROSE)) == [None, None]
+    assert labels(thing(colour=RED), thing()) == [None, None]
+    assert labels(thing(colour=RED), thing(walls=GREY))[0] is None, "its roof may be red"
+
+
+def test_a_noun_that_may_be_said_of_the_other_does_not_tell() -> None:
+    assert labels(thing("building", colour=RED), thing("church", colour=RED)) == [None, "the red church"]
+    assert labels(thing("tower"), thing("chimney")) == [None, None]
+    assert labels(thing("tower"), thing(height=30, radius=5)) == [None, None], "a house as slim as a tower"
+    assert labels(thing("tower"), thing(height=10, radius=5))[0] == "the tower"
+    assert labels(thing("tower"), thing())[0] is None, "its height is not known"
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "told"),
+    [(13.0, 10.0, True), (12.9, 10.0, False), (9.0, 6.0, True), (8.9, 6.0, False), (None, 10.0, False)],
+)
+def test_heights_tell_by_a_ratio_and_a_storey(high: float | None, low: float, told: bool) -> None:
+    found = labels(thing(colour=RED, height=high), thing(colour=RED, height=low))
+    assert found == (["the tallest red building", "the lowest red building"] if told else [None, None])
+
+
+def test_storeys_tell_a_height_by_their_bounds() -> None:
+    assert labels(thing(height=(25.0, 55.0)), thing(height=(5.0, 15.0)))[0] == "the tallest building"
+    assert labels(thing(height=(15.0, 35.0)), thing(height=(5.0, 15.0)))[0] is None
+
+
+def test_a_sign_tells_what_looks_do_not() -> None:
+    twins = thing(colour=RED, sign="HOTEL"), thing(colour=RED, sign="BANK"), thing(colour=RED, sign="bank")
+    assert labels(*twins) == ['the red building with the sign "HOTEL"', None, None]
+
+
+@pytest.mark.parametrize(("gap", "other", "told"), [(29, 61, True), (31, 61, False), (29, 59, False)])
+def test_what_stands_beside_something_else_is_told_by_it(gap: float, other: float, told: bool) -> None:
+    """Gaps are those of the circles, each of 5 m."""
+    found = labels(thing("park"), thing(at=(gap + 10.0, 0.0)), thing(at=(0.0, -other - 10.0)))
+    assert found == ["the park", "the building beside the park" if told else None, None]
+
+
+def test_only_what_is_near_the_flight_counts() -> None:
+    assert labels(thing("park"), thing("park", at=(0.0, 506.0)))[0] == "the park"
+    assert labels(thing("park"), thing("park", at=(0.0, 504.0)))[0] is None
+    far = said(thing("park"), thing("park", at=(0.0, 506.0)))[1].unsaid
+    assert far is not None
+    assert (far.reason, far.limit) == ("not_near_the_flight", 500.0)
+
+
+def test_why_there_is_no_label_is_said_with_numbers() -> None:
+    nothing = Landmark(name="Shop", center=(0, 0), radius_m=0)
+    found = said(thing(colour=RED), thing(colour=RED), thing(colour=RED), nothing)
+    reasons = [(one.unsaid.reason, one.unsaid.measured, one.unsaid.limit) for one in found if one.unsaid]
+    assert reasons == [("looks_like_another", 3, 1)] * 3 + [("looks_unknown", None, None)]
+    shown = said(thing(colour=RED), thing(colour=BLUE))[0].proof
+    assert [(e.name, e.relation, e.limit) for e in shown] == [
+        ("colour_fits", ">=", 10.0),
+        ("colour_fits_no_other", ">=", 10.0),
+    ]
+    assert all(e.value >= 10.0 for e in shown)
+
+
+# Any city
+
+
+SURE = {word: colours[0] for word, colours in WORDS.items()}
+things = st.builds(
+    thing,
+    noun=st.sampled_from(["building", "building", "church", "tower", "park"]),
+    at=st.tuples(st.integers(-300, 300), st.integers(-300, 300)),
+    colour=st.none() | st.sampled_from([*SURE.values(), ROSE]) | st.tuples(*[st.integers(0, 255)] * 3),
+    height=st.none() | st.integers(3, 60).map(float),
+    radius=st.sampled_from([3.0, 10.0]),
+    roof_shape=st.sampled_from([None, "flat", "pitched", "domed"]),
+    sign=st.sampled_from([None, None, "BANK", "HOTEL"]),
+)
+_LABEL = re.compile(
+    r"the (?:(?P<rank>tallest|lowest) )?(?:(?P<colour>\w+) )?(?P<noun>building|church|tower|park)"
+    r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?(?: beside (?P<anchor>.+))?"
+)
+_ROOFS = {"a dome": "domed", "a pitched roof": "pitched"}
+
+
+def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all_of: tuple[Landmark, ...]) -> bool:
+    """Whether words may be said of a thing by somebody who is off by half of every margin: slow and plain."""
+    found = _LABEL.fullmatch(label)
+    assert found is not None, label
+    look = mark.look
+    assert look is not None
+    slim = look.noun in may_be("building") and (look.height_m is None or look.height_m[1] >= 2.4 * mark.radius_m)
+    wrong = [look.noun not in may_be(found["noun"]) and not (found["noun"] == "tower" and slim)]
+    if found["colour"] and look.walls is not None:
+        wrong.append(_off(look.walls, found["colour"]) > CONFIG.colour_margin / 2)
+    if found["roof"]:
+        wrong.append(look.roof_shape not in {None, _ROOFS[found["roof"]]})
+    if found["sign"]:
+        wrong.append(look.sign != found["sign"])
+    if found["anchor"]:
+        anchor = by_label[found["anchor"]]
+        wrong.append(np.hypot(*np.subtract(mark.center, anchor.center)) - mark.radius_m - anchor.radius_m > 45.0)
+    if found["rank"]:
+        plainly = label.replace(f"{found['rank']} ", "", 1)
+        rivals = [m for m in all_of if m is not mark and somebody_says(plainly, m, by_label, all_of)]
+        wrong.append(any(_beats(m, mark, found["rank"]) for m in rivals))
+    return not any(wrong)
+
+
+def _beats(rival: Landmark, mark: Landmark, rank: str) -> bool:
+    """Whether another thing is surely taller, or lower, by a tenth."""
+    heights = [m.look.height_m for m in (rival, mark) if m.look and m.look.height_m]
+    if len(heights) < 2:
+        return False
+    (low, high), (mine_low, mine_high) = heights
+    return low > 1.1 * mine_high if rank == "tallest" else 1.1 * high < mine_low
+
+
+def _off(rgb: tuple[int, int, int], word: str) -> float:
+    """By how much another word fits a colour better (CIELAB by hand)."""
+
+    def lab(colour: tuple[int, int, int]) -> np.ndarray:
+        linear = [c / 3294.6 if c <= 10.31475 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+        r, g, b = linear
+        x = (0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047
+        y = 0.2126729 * r + 0.7151522 * g + 0.0721750 * b
+        z = (0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883
+        fx, fy, fz = (t ** (1 / 3) if t > 0.008856451679 else 7.787037 * t + 4 / 29 for t in (x, y, z))
+        return np.array([116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)])
+
+    away = {w: min(float(np.linalg.norm(lab(rgb) - lab(c))) for c in colours) for w, colours in WORDS.items()}
+    return away[word] - min(d for w, d in away.items() if w != word)
+
+
+@settings(max_examples=40)
+@given(st.lists(things, min_size=1, max_size=8).map(tuple))
+def test_every_label_applies_to_one_thing_alone(city: tuple[Landmark, ...]) -> None:
+    found = said(*city)
+    by_label = {one.label: mark for one, mark in zip(found, city, strict=True) if one.label}
+    assert len(by_label) == sum(one.label is not None for one in found)
+    for one, mark in zip(found, city, strict=True):
+        assert (one.label is None) == (one.unsaid is not None)
+        if one.label:
+            fits = [m for m in city if somebody_says(one.label, m, by_label, city)]
+            assert fits == [mark], one.label
+            assert not COMPASS.search(one.label)
+            assert all(e.limit is not None and (e.value >= e.limit) == (e.relation == ">=") for e in one.proof)
+
+
+@settings(max_examples=20)
+@given(st.lists(things, min_size=2, max_size=6), st.randoms())
+def test_labels_follow_their_things_in_any_order(city: list[Landmark], random: Any) -> None:
+    found = labels(*city)
+    order = list(range(len(city)))
+    random.shuffle(order)
+    assert labels(*(city[i] for i in order)) == [found[i] for i in order]
