@@ -51,7 +51,6 @@ class Built:
     outcome: Outcome
     scenes: dict[str, FlightScene]
     capped: Counter[str]  # questions per task under the cap of the build file
-    refused: list[dict[str, Any]]  # candidates
     questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
 
 
@@ -79,8 +78,7 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
             chosen = select(read_table(raw), URBAN_TASKS, CAP, SHARES)
             capped.update(asked_in(chosen)["task"].to_pylist())
     truths = {name: read_flight_truth(flights, name) for name in IDS}
-    refused = [row for row in rows["generate"] if row["reason"] is not None]
-    return Built(folder, truths, outcome, scenes, capped, refused, questions)
+    return Built(folder, truths, outcome, scenes, capped, questions)
 
 
 def uncapped(flights: Path) -> BuildConfig:
@@ -257,14 +255,6 @@ def test_questions_speak_of_what_is_seen(built: Built) -> None:
         text = " ".join([question["text"], question["answer"], *question["wrong"]])
         assert not [name for name in names if name.casefold() in text.casefold()], text
         assert not COMPASS.search(text), text
-
-
-def test_what_looks_like_another_is_refused_by_name(built: Built) -> None:
-    """One of the two pink shops stands beside nothing that tells it; each task that asks of landmarks says so."""
-    refused = [row for row in built.refused if row["reason"] == "looks_like_another"]
-    assert {tuple(row["operands"]) for row in refused} == {("Corner Bakery",)}
-    assert {row["task"] for row in refused} == {"Landmark Position", "Object Recall", "Proximity"}
-    assert {(row["measured"], row["limit"], row["unit"]) for row in refused} == {(2.0, 1.0, "things")}
 
 
 def test_the_release_has_the_released_columns(built: Built) -> None:

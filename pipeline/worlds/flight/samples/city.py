@@ -80,7 +80,8 @@ PLACES: Final = (
     Place("Market Hall", "the green building", "building", (4, 4), (1, 2), (30, 27, 13), (40, 150, 70), "rounded"),
     Place("Public Library", 'the orange building with the sign "LIBRARY"', "building", (1, 1), (2, 4), (27, 23, 16),
           (232, 110, 30), sign="LIBRARY"),
-    Place("Corner Bakery", None, "building", (2, 3), (0, 0), (11, 11, 7), (240, 130, 170), alone=False),
+    Place("Corner Bakery", "the pink building beside the white stadium", "building", (2, 3), (0, 0), (11, 11, 7),
+          (240, 130, 170), alone=False),
     Place("Corner Bakery", "the pink building beside the yellow building with a dome", "building", (4, 3), (21, 0),
           (11, 11, 7), (240, 130, 170), alone=False),
     Place("Old Chapel", "the yellow church", "church", (6, 4), (12, 12), (8, 8, 6), (250, 240, 90)),
@@ -88,6 +89,7 @@ PLACES: Final = (
     Place("Museum 't Hof", 'the orange building with the sign "MUSEUM"', "building", (0, 2), (4, 2), (24, 28, 19),
           (232, 110, 30), sign="MUSEUM"),
     Place("Central Station", "the brown building", "building", (7, 3), (2, 1), (26, 30, 18), (120, 75, 40), "rounded"),
+    Place("City Stadium", "the white stadium", "stadium", (1, 2), (1, 2), (30, 28, 12), (240, 240, 236)),
 )  # fmt: skip
 _PARK: Final = ((3, 2), (4, 2))
 _YARD: Final = (6, 4)
