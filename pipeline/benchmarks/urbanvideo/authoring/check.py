@@ -15,6 +15,7 @@ from typing import Final
 from pipeline.benchmarks.urbanvideo.authoring.claims import (
     claims,
     described,
+    mistimed_s,
     not_made,
     observable,
     side_off_deg,
@@ -23,9 +24,10 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
 )
 from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
-from pipeline.benchmarks.urbanvideo.authoring.meaning import content, says_all_of
+from pipeline.benchmarks.urbanvideo.authoring.meaning import content, nearly_same, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form, reads
+from pipeline.benchmarks.urbanvideo.authoring.timing import is_about_sight, is_shown_in, spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     BUILDINGS,
     COLOURS,
@@ -33,6 +35,7 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     FACING,
     FLOWN,
     FLOWN_AS,
+    MOVEMENT,
     PARTS,
     PLACED,
     PLACED_AS,
@@ -68,6 +71,24 @@ _LOOKS: Final = COLOURS | frozenset(
     """brick glass stone wooden concrete steel metal marble round square oval cylindrical triangular domed curved old
     new modern ancient ruined abandoned burning colourful colorful striped painted""".split()  # noqa: SIM905
 )
+# What happens in the flight, with no word of when.
+_DOES: Final = re.compile(
+    r"\b(?:what|which)\b.*\b(?:(?:does|did) .*\bdo|happens?|movements?|man(?:oeuvre|euver)s?|actions?)\b"
+)
+# What an object is asked for by: other objects of the video are not there.
+_WHERE: Final = re.compile(
+    r"\b(?:after|before|while|when|during(?! (?:the|this) flight)|beside|next to|near|behind|under|below|above|between|"
+    r"on|in (?!(?:the|this) (?:video|flight|picture|image)\b))\b"
+)
+_EDGE: Final = (
+    r"(?=$|[,.]| (?:that|which|with|on|in|at|and|to|from|over|by|near|beside|ahead|behind|as|is|straight|directly|"
+    r"right|full|farther|far|close|below|above|under|next|of|whose|where|standing|growing|getting|coming)\b)"
+)
+_THING: Final = re.compile(
+    rf"(?:an?|the|some|several|two|three) (?:(?:row|line|group|pair|couple|stretch|lot|number|cluster|series)s? of "
+    rf"(?P<of>[\w' -]+?){_EDGE}|(?P<thing>[\w' -]+?){_EDGE})"
+)
+_TIMES: Final = content("start end first last second finally once twice again then flight way moment")
 _TURNING: Final = frozenset(
     {*SIDES, "front", "turn", "fly", "forward", "backward", "hover", "ascend", "descend", "gimbal", "up", "down"}
 )
@@ -86,6 +107,8 @@ def measures(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "w
     yield from lengths(item)
     yield from reads(item, asks, (*known.objects, *facts.names))
     yield hallucination(item, facts, known)
+    if asks == "what":
+        yield rule("hallucination_unknown_answer", _unknown_head(item.answer, facts, known), "<=", 0, "objects")
     yield direction(item, facts)
     yield from agreement(item, facts, known, asks)
     yield from only_right(item, facts, known)
@@ -106,6 +129,10 @@ def options(item: WrittenItem) -> Iterator[Measure]:
     right = item.answer
     part = sum(says_all_of(right, wrong) or says_all_of(wrong, right) for wrong in item.wrong)
     yield rule("choices_include_right", part, "<=", 0, "options")
+    within = sum(says_all_of(a, b) or says_all_of(b, a) for a, b in combinations(item.wrong, 2))
+    yield rule("choices_include_each_other", within, "<=", 0, "pairs of options")
+    alike = sum(nearly_same(a, b) for a, b in combinations(offered, 2))
+    yield rule("choices_nearly_same", alike, "<=", 0, "pairs of options")
 
 
 def _pairs(
@@ -120,6 +147,17 @@ def hallucination(item: WrittenItem, facts: Observed, known: Extract) -> Measure
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
     unknown = {thing for thing in named if not covered(thing, names) and not _general(thing, item, names)}
     return rule("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
+
+
+def _unknown_head(answer: str, facts: Observed, known: Extract) -> int:
+    """1 where an answer is a thing of a kind that nobody has seen, known to `things` or not ("a paddle steamer")."""
+    found = _THING.match(plain(without(answer, known.objects)))
+    if not found or "_" in found[0]:
+        return 0
+    head = singular((found["of"] or found["thing"]).split()[-1])
+    names = (*known.objects, *facts.kinds)
+    seen = {word for name in names for word in (*tokens(name), *content(name))} | PARTS
+    return int(not (head in seen or content(head) & seen or head in {"building", "structure", "landmark"}))
 
 
 def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
@@ -168,6 +206,7 @@ def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "
         unseen = {n for text in (item.question, item.answer) for n in _unseen(text, facts)}
         yield rule("hallucination_never_in_view", len(unseen), "<=", 0, "landmarks")
     yield from claims((item.question, item.answer), facts, known)
+    yield from timing(item, facts, known, asks)
 
 
 def _unseen(text: str, facts: Observed) -> set[int]:
@@ -185,8 +224,13 @@ def _unseen(text: str, facts: Observed) -> set[int]:
 
 def only_right(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
     """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
-    true = _also_there(item, facts)
+    true = _also_there(item, facts) + _also_seen(item, facts, known)
+    whole = bool(_DOES.search(plain(item.question))) and not movements(item.question)
     for wrong in item.wrong:
+        if whole and not content(MOVEMENT.sub(" ", plain(wrong))) - _TIMES:
+            story = [m for m in movements(without(wrong, known.objects)) if observable(m, facts)]
+            true += bool(story) and not not_made(story, known.movements) and not mistimed_s([wrong], facts, known)
+            continue
         if content(wrong) - _TURNING != content(item.answer) - _TURNING:
             continue
         here, there = sides(wrong), sides(item.answer)
@@ -209,16 +253,34 @@ def _also_there(item: WrittenItem, facts: Observed) -> int:
     """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
     if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
         return 0
-    where, seen = sides(item.question), SEEN.search(plain(item.question))
+    where, seen = sides(item.question), is_about_sight(plain(item.question))
     named = [
-        mark
+        (mark, sides(wrong))
         for wrong in item.wrong
         for mark in described(wrong, facts)
-        if content(wrong) <= content(words_of(mark, facts))
+        if content(wrong) - _TURNING - content(" ".join(PARTS)) <= content(words_of(mark, facts))
     ]
     if len(where) == 1:
-        return sum(facts.off_side_deg(mark, where[0], item.time_s) == 0 for mark in named)
-    return sum(facts.is_shown(mark, item.time_s) for mark in named) if seen else 0
+        return sum(facts.off_side_deg(mark, where[0], item.time_s) == 0 for mark, _ in named)
+    if not seen:
+        return 0
+    when = spans(plain(item.question), facts) if facts.segments and item.time_s is None else []
+    return sum(
+        (is_shown_in(mark, when, facts) if when else facts.is_shown(mark, item.time_s))
+        and all(facts.off_side_deg(mark, side, item.time_s) == 0 for side in placed)
+        for mark, placed in named
+    )
+
+
+def _also_seen(item: WrittenItem, facts: Observed, known: Extract) -> int:
+    """Wrong options that name an object of the video, where the question asks what it shows, at no time or place."""
+    question = plain(item.question)
+    if not of_form(question, "what") or not is_about_sight(question) or sides(question) or item.time_s is not None:
+        return 0
+    if (facts.segments and spans(question, facts)) or _WHERE.search(question):
+        return 0
+    seen = [content(name) for name in known.objects if name not in facts.names]
+    return sum(bool(said := content(wrong)) and any(said <= name for name in seen) for wrong in item.wrong)
 
 
 def leaks(item: WrittenItem) -> Iterator[Measure]:

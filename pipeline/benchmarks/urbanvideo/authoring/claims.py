@@ -49,10 +49,11 @@ _CLOCK: Final = re.compile(r"\b(?P<m>\d{1,2}):(?P<s>\d\d)\b")
 _TIMES: Final = re.compile(rf"\b(?:(?P<word>once|twice|thrice)|{_NUMBER} times)\b")
 _TIMES_WORDS: Final = {"once": 1, "twice": 2, "thrice": 3}
 _COUNTED: Final = re.compile(rf"\b{_NUMBER} (?P<things>(?:[\w-]+ ){{0,2}}[\w-]+)")
-_EARLY: Final = re.compile(
-    r"\b(?:at|in|from|near) the (?:very )?(?:beginning|start|outset|initial|early)\b|\binitial(?:ly)?\b|\bat first\b"
+EARLY: Final = re.compile(
+    r"\b(?:at|in|from|near) the (?:very )?(?:beginning|start|outset|initial|early)\b|\binitial(?:ly)?\b|\bat first\b|"
+    r"\b(?:in|during|over) the (?:very )?first (?:few )?(?:seconds|moments)\b|\bat the very start\b"
 )
-_LATE: Final = re.compile(r"\b(?:at|in|near|towards) the (?:very )?(?:end|final|last)\b|\bfinally\b|\bin the end\b")
+LATE: Final = re.compile(r"\b(?:at|in|near|towards) the (?:very )?(?:end|final|last)\b|\bfinally\b|\bin the end\b")
 _TOWARDS: Final = re.compile(
     r"\b(?:towards?|closer to|approach(?:es|ed|ing)?|near(?:s|ed|ing)|reach(?:es|ed|ing)?) (?:the )?_"
 )
@@ -69,7 +70,8 @@ _DOES: Final = re.compile(
     r"\b(?:what|which)\b.*?\b(?:(?:does|did) .*\bdo|movements?|steps?|actions?)\b.*\b(?P<order>after|before|once)\b"
 )
 _ASKED: Final = re.compile(r"\b(?:what|which)\b")
-_INSTEAD: Final = re.compile(r"\b(?:instead of|rather than) (?P<what>[^,?;]*)")
+_INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|without(?= \w+ing\b)) (?P<what>[^,?;]*)")
+_HAD_NOT: Final = re.compile(r"\b(?:had not|hadn't|had (?:it|the \w+) not|did not|didn't) (?P<what>[^,?;]*)")
 
 
 def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Measure]:
@@ -87,7 +89,7 @@ def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Mea
         yield rule("invalid_or_ambiguous_order", order, "<=", 0, "movements")
     if facts.segments:
         yield rule("invalid_or_ambiguous_times", _miscounted(said, facts, known), "<=", 0, "times")
-        yield rule("invalid_or_ambiguous_when", _mistimed_s(said, facts, known), "<=", 0, "s")
+        yield rule("invalid_or_ambiguous_when", mistimed_s(said, facts, known), "<=", 0, "s")
         off = max((_size_off(text, facts, known) for text in said), default=0.0)
         yield rule("hallucination_number", off, "<=", NUMBER_OFF_MAX, "share")
     counted = sum(_too_many(text, facts, known) for text in said)
@@ -106,8 +108,8 @@ def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterato
 
 
 def supposed_instead(question: str) -> list[str]:
-    """What a question sets something else against ("instead of ascending"): that must have been so."""
-    return [match["what"] for match in _INSTEAD.finditer(plain(question))]
+    """What a question sets something else against ("instead of ascending", "had it not turned"): that must be so."""
+    return [match["what"] for match in (*_INSTEAD.finditer(plain(question)), *_HAD_NOT.finditer(plain(question)))]
 
 
 def not_made(said: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:
@@ -189,7 +191,7 @@ def _miscounted(said: Sequence[str], facts: Observed, known: Extract) -> int:
     return off
 
 
-def _mistimed_s(said: Sequence[str], facts: Observed, known: Extract) -> float:
+def mistimed_s(said: Sequence[str], facts: Observed, known: Extract) -> float:
     """How far a movement that is said to begin or to end the flight is from its first or last third."""
     end_s = max(segment.end_s for segment in facts.segments)
     off = 0.0
@@ -199,9 +201,9 @@ def _mistimed_s(said: Sequence[str], facts: Observed, known: Extract) -> float:
                 spans = [(s.start_s, s.end_s) for s in facts.segments if set(MEANT[movement]) & set(s.actions)]
                 if not spans or not observable(movement, facts):
                     continue
-                if _EARLY.search(sentence):
+                if EARLY.search(sentence):
                     off = max(off, min(start for start, _ in spans) - PHASE * end_s)
-                if _LATE.search(sentence):
+                if LATE.search(sentence):
                     off = max(off, (1 - PHASE) * end_s - max(end for _, end in spans))
     return off
 

@@ -51,7 +51,7 @@ _SAME: Final = """
     approach nearing
     start begin commence initial outset beginning
     end finish conclude final last
-    large big huge sizeable massive
+    large big huge sizeable massive giant enormous gigantic vast great
     small little tiny
     fast quick quickly rapid rapidly speedy
     slow slowly gradual gradually
@@ -61,7 +61,7 @@ _SAME: Final = """
     lot carpark car-park parking-lot parking
     road street avenue
     river stream waterway
-    way path route track trail footpath
+    way path route track trail footpath flight journey trip
     find locate discover search seek
     collide crash hit collision strike
     keep maintain retain hold
@@ -72,7 +72,7 @@ _SAME: Final = """
     ground floor earth
     open empty free unobstructed
     center centre middle
-    follow trace
+    follow trace chase pursue tail track shadow accompany escort
     people person pedestrian man woman
     car automobile vehicle
     show display reveal
@@ -88,12 +88,63 @@ _SAME: Final = """
     fog mist
     sea ocean
     beach shore
-    wait pause
+    wait pause patient linger
     stop halt
     return back
-    hide conceal
+    hide conceal cover
+    flee escape getaway
+    rescue save
+    repair mend fix
+    frighten scare startle
+    deliver bring drop
+    fetch collect pick
+    meet encounter join
+    quay wharf jetty pier dock
+    square plaza
+    church chapel
+    monument memorial
+    cabin hut
+    cliff precipice
+    crowd throng mob
+    fire blaze flame
+    police cop
+    child kid
+    sheep lamb
+    photo picture image
+    signal signalled signaled
+    gap opening
+    glance peek
+    shelter refuge cover
+    rain downpour shower
+    tired exhausted
+    cool chill
+    help assist aid
+    guide lead direct
+    measure gauge
+    count tally
+    test try
+    choose select pick
+    rest recover
+    recharge charge
+    save conserve spare
+    rooftop roof
+    pasture meadow field
+    sailboat sailing-boat yacht
+    bus coach
+    steeple spire
+    warehouse depot storehouse
+    factory plant works
+    hospital clinic
+    playground play-area
+    cemetery graveyard churchyard
     film photograph record shoot
     danger hazard risk
+    push blow shove drive
+    strong powerful heavy fierce
+    weak feeble faint
+    nearly almost
+    under beneath below underneath
+    over above
     storm gale
     wind gust
     direction heading bearing

@@ -6,10 +6,16 @@ import re
 from functools import cache
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.authoring.lexicon import EMPTY, NEGATIONS, SAME_AS
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import MOVEMENT, NUMBERS
+from pipeline.benchmarks.urbanvideo.authoring.lexicon import EMPTY, NEGATIONS, SAME_AS, TOPICS
+from pipeline.benchmarks.urbanvideo.authoring.vocabulary import COLOURS, MOVEMENT, NUMBERS, THINGS
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, singular
 
+SHARED_MIN: Final = 2  # words that carry meaning
+SHARED_SHARE: Final = 0.4  # of those of both: options of good questions differ by a thing or a side from there on
+SIDE_WORDS: Final = frozenset(
+    """front behind left right above abov below under over down up upsid forward backward ascend descend hover turn fly
+    nearer farther higher lower closer first second third last befor after again""".split()  # noqa: SIM905
+)
 # What follows tells where something is, or when: it is not what is spoken of.
 _RELATION: Final = re.compile(
     r"\b(?:beside|next to|near|behind|in front of|opposite|above|below|under|between|across from|on top of|"
@@ -27,11 +33,36 @@ _PHRASES: Final = (
     (re.compile(r"\bshopping (?:cent(?:er|re)|mall)\b"), "mall"),
     (re.compile(r"\b(?:car park|parking (?:lot|area))\b"), "lot"),
     (re.compile(r"\bblock of flats\b"), "building"),
+    (re.compile(r"\b(?:power|electric(?:al|ity)?) (?:line|cable|wire)s?\b"), "powerline"),
+    (re.compile(r"\bfac(?:e|es|ed|ing)\b"), "front"),
+    (
+        re.compile(
+            r"\b(?:keep|keeps|kept|keeping|stay|stays|stayed|staying) (?:away|off|out of the way)\b(?: from| of)?|"
+            r"\b(?:keep|keeps|keeping|maintain|maintains|maintaining) (?:a |its |some )?(?:safe )?distance from\b"
+        ),
+        "avoid",
+    ),
+    (re.compile(r"\b(?:run|runs|ran|running|bump|bumps|bumping|crash|crashes|crashing) into\b"), "collide"),
+    (re.compile(r"\b(?:big|ferris|giant|observation) wheel\b"), "ferriswheel"),
+    (
+        re.compile(r"\b(?:at|from) (?:a )?(?:closer|shorter|short|nearer|close) (?:distance|range)\b|\bup close\b"),
+        "nearer",
+    ),
+    (re.compile(r"\b(?:closer|better|nearer) (?:look|view)\b"), "view nearer"),
     (re.compile(r"\b(?:steers?|steering|keep|keeps|kept|keeping|stay|stays|stayed|staying) clear of\b"), "avoid"),
     (re.compile(r"\b(?:goes|go|going|went) (?:a)?round\b"), "avoid"),
     (re.compile(r"\b(?:in|stood in|stands in|standing in) the way\b"), "block"),
     (re.compile(r"\b(?:can|could)(?: not|n't)\b|\bunable to\b"), "cannot"),
     (re.compile(r"\bout of (?:view|sight)\b"), "not view"),
+    (re.compile(r"\boff (?:its |the )?course\b|\boff (?:its|the) (?:way|path|route|track)\b"), "away way"),
+    (
+        re.compile(
+            r"\b(?:battery|power|charge|energy)\b(?: \w+){0,3} (?:empty|low|flat|dead|weak|exhausted)\b|"
+            r"\b(?:runs?|running|ran|short) (?:out of|low on|of) (?:battery|power|charge|energy)\b|"
+            r"\b(?:battery|power) (?:runs|ran|running|was running|is running) (?:out|low)\b"
+        ),
+        "battery-low",
+    ),
     (
         re.compile(
             r"\b(?:head|mov|go|fly|fli|travel|proceed|steer|mak|set|sett)(?:e|es|s|ed|ing)? (?:course |out )?"
@@ -71,6 +102,16 @@ def says_all_of(text: str, other: str) -> bool:
     if not more:
         return not _ORDER.search(plain(text)) or _in_order(text) == _in_order(other)
     return content(_head(other)) <= content(_head(text)) and _sequence_kept(text, other)
+
+
+def nearly_same(text: str, other: str) -> bool:
+    """Whether two texts share most of what they say, and one of them has nothing of its own that sets it apart."""
+    mine, others = content(text), content(other)
+    shared = mine & others
+    if len(shared) < SHARED_MIN or len(shared) < SHARED_SHARE * len(mine | others):
+        return False
+    apart = content(" ".join(THINGS | TOPICS | COLOURS | frozenset(NUMBERS))) | NEGATIONS | SIDE_WORDS
+    return any(not (rest & apart or any(word.isdigit() for word in rest)) for rest in (mine - shared, others - shared))
 
 
 def _in_order(text: str) -> list[str]:

@@ -87,14 +87,16 @@ PHRASES: Final[dict[str, str]] = {
     "turn right": rf"{_TURN}{_TO} right|right(?:-hand)? turns?",
     "ascend": rf"ascend(?:s|ed|ing)?|ascents?|climb(?:s|ed|ing)?(?: up)?|ris(?:e|es|en|ing)|rose|"
     rf"(?:get|go|fly)(?:s|es|ting|ing)? higher|{_GO} up(?:wards?)?|"
-    rf"(?:gain|increas|rais)(?:e|s|es|ed|ing)? {_HEIGHT}|tak(?:e|es|ing) off|took off|lift(?:s|ed|ing)? off",
+    rf"(?:gain|increas|rais)(?:e|s|es|ed|ing)? {_HEIGHT}|tak(?:e|es|en|ing) off|took off|lift(?:s|ed|ing)? off",
     "descend": rf"descend(?:s|ed|ing)?|descents?|{_GO} down(?:wards?)?|touch(?:es|ed|ing)? down|"
-    rf"(?<!a )(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down",
+    rf"(?<!a )(?:los|decreas|reduc|lower|drop)(?:e|s|es|ed|ing|ped|ping)? {_HEIGHT}|(?:comes?|coming|came) down|"
+    r"s[iau]nk(?:s|ing)?|(?:go|com)(?:es|e|ing)? lower|(?:went|came|flies|flew) lower",
     "fly backward": rf"{_GO} back(?:wards?)?|back(?:s|ed|ing) (?:up|away)",
     "fly left": rf"{_GO}(?: sideways)?{_TO} left",
     "fly right": rf"{_GO}(?: sideways)?{_TO} right(?! (?:over|past|through|up|along|by|above|into|behind|next))",
     "fly forward": rf"{_GO}(?: straight)? (?:forwards?|ahead|straight|on)",
-    "hover": r"hover(?:s|ed|ing)?|(?:stays?|remains?|holds?) (?:in place|still|stationary|position)",
+    "hover": r"hover(?:s|ed|ing)?|(?:stays?|remains?) (?:put|where it is)|"
+    r"(?:stays?|remains?|holds?) (?:in place|still|stationary|position)",
 }
 MOVEMENT: Final = re.compile("|".join(rf"\b(?P<{n.replace(' ', '_')}>{p})\b" for n, p in PHRASES.items()))
 # What a text's movement may be among observed ones: "flies left" is also said of a turn.
@@ -102,6 +104,7 @@ MEANT: Final[dict[str, tuple[str, ...]]] = {name: (name,) for name in PHRASES} |
     "turn around": ("turn left", "turn right"),
     "fly left": ("fly left", "turn left"),
     "fly right": ("fly right", "turn right"),
+    "hover": ("hover", "stay in place"),
 }
 # Said of what did not happen, has not yet, or need not have: "would turn left", "never ascends", "ready to descend".
 UNREAL: Final = re.compile(
