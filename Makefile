@@ -59,6 +59,8 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.flights
 	$(BIN)/python -m tests.bench.motion
 	$(BIN)/python -m tests.bench.urban
+	$(BIN)/python -m tests.bench.leaks
+	$(BIN)/python -m tests.bench.real_flights
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas

@@ -139,11 +139,11 @@ def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title
     for column in table.columns[1:]:
         column.justify = "right"
     contradicted = Counter(m.question.question_type for m in misses if m.kind == "contradicted")
-    rows = [
-        (name, c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())
-    ]
-    rows.append(("all", *(sum(row[i] for row in rows) for i in range(1, 5))))  # type: ignore[arg-type, misc]
-    for name, n, missing, contained, wrong in rows:
+    figures: dict[str, Sequence[int]] = {
+        name: (c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())
+    }
+    figures["all"] = [sum(row[column] for row in figures.values()) for column in range(4)]
+    for name, (n, missing, contained, wrong) in figures.items():
         if name == "all":
             table.add_section()
         share = f"{contained / (n - missing):.1%}" if n > missing else ""

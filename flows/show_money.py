@@ -33,7 +33,7 @@ def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
 
 def spending_table(config: BuildConfig, folder: Path) -> Table | None:
     """What was paid in all builds of a folder; None where no hosted model was asked."""
-    models = {model.name: model for model in models_of(config) if model.provider not in {"embedded", "replay"}}
+    models = {model.name: model for model in models_of(config) if model.is_hosted}
     spent = spent_in(folder / REPLIES_FILE)
     prices = load_prices()
     title = f"Spent on models in all runs (USD at prices of {prices.as_of}; {caps_of(config)})"

@@ -83,21 +83,13 @@ def author_forecast(model: ModelSpec, calls: int, cache: Path, money: Money) -> 
     Its prompts grow out of its own replies, so that before the first one nothing is known of their length.
     """
     spent = [row for row in spent_in(cache) if row.told and row.name == model.name]
-    price, requests = money.price_of(model), sum(row.requests for row in spent)
-    mean = Usage(
-        *(
-            round(calls * sum(getattr(row.usage, kind) for row in spent) / requests) if requests else 0
-            for kind in ("input_tokens", "output_tokens")
-        )
-    )
-    known = bool(requests) or not calls
-    return Forecast(
-        "author",
-        model.name,
-        calls,
-        0,
-        mean.input_tokens if known else None,
-        mean.output_tokens if known else None,
-        price.cost_usd(mean) if price and known else None,
-        0.0 if not calls else None,
-    )
+    requests = sum(row.requests for row in spent)
+    if not calls:
+        return Forecast("author", model.name, 0, 0, 0, 0, 0.0, 0.0)
+    if not requests:
+        return Forecast("author", model.name, calls, 0, None, None, None, None)
+    took = sum((row.usage for row in spent), Usage())
+    mean = Usage(round(calls * took.input_tokens / requests), round(calls * took.output_tokens / requests))
+    price = money.price_of(model)
+    cost_usd = price.cost_usd(mean) if price else None
+    return Forecast("author", model.name, calls, 0, mean.input_tokens, mean.output_tokens, cost_usd, None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pipeline.llm.base import UNPAID
+
 _RULES: Final = {
     "all_correct": "all of them answered right",
     "majority": "more than half of them answered right",
@@ -75,7 +77,7 @@ def _costs(models: Sequence[Row], prices_of: str) -> list[str]:
     """What the replies of hosted models took."""
     lines = []
     for model in models:
-        if model["provider"] in {"embedded", "replay"}:
+        if model["provider"] in UNPAID:
             continue
         usd = model["cost_usd"]
         price = "of unknown price" if usd is None else f"{usd:.2f} USD at prices of {prices_of}"

@@ -61,10 +61,8 @@ def fit(image: Image, form: VideoForm) -> Image:
     width, height = form.size
     rows, columns = image.shape[:2]
     scale = min(width / columns, height / rows)
-    if form.bars:
-        target = max(2, round(columns * scale)), max(2, round(rows * scale))
-    else:  # the encoder takes even sizes only
-        target = max(2, 2 * round(columns * scale / 2)), max(2, 2 * round(rows * scale / 2))
+    step = 1 if form.bars else 2  # the encoder takes even sizes only
+    target = [max(2, step * round(side * scale / step)) for side in (columns, rows)]
     source = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
     scaled = source.reformat(width=target[0], height=target[1], interpolation="AREA" if scale < 1 else "BICUBIC")
     if not form.bars:

@@ -17,6 +17,7 @@ JsonSchema = Mapping[str, Any]
 Kind = Literal["text", "image", "video"]
 Scoring = Literal["letter", "cloze"]
 Provided = Literal["openai", "gemini", "gemini-legacy", "embedded", "replay"]
+UNPAID: Final = frozenset({"embedded", "replay"})  # providers that answer on this machine
 
 EMBEDDED_MODEL: Final = "SmolLM2-135M-Instruct"
 EMBEDDED_TIMEOUT_S: Final = 600.0
@@ -196,7 +197,7 @@ class ModelSpec(BaseModel):
     def _sound(self) -> ModelSpec:
         if not self.model:
             raise ValueError(f"a model of provider {self.provider} needs the key model")
-        if self.scoring == "cloze" and self.provider not in {"embedded", "replay"}:
+        if self.scoring == "cloze" and self.is_hosted:
             raise ValueError(
                 "scoring cloze needs provider embedded: hosted models do not tell the likelihood of a text"
             )
@@ -228,6 +229,11 @@ class ModelSpec(BaseModel):
         if self.recording is not None and self.recording.exists():
             recorded = hashlib.sha256(self.recording.read_bytes()).hexdigest()
         return self.model_dump(mode="json", exclude=transport) | {"recorded": recorded}
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it is asked over the network, at a price; the others answer on this machine."""
+        return self.provider not in UNPAID
 
     @property
     def key_name(self) -> str | None:

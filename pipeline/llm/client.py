@@ -255,7 +255,7 @@ class Client:
             failure = error.without(self._key)
         except Scan2qaError:
             raise
-        except Exception as error:
+        except Exception as error:  # whatever a provider's package raises costs one question, not the build
             failure = ModelError("unexpected", redact(f"{type(error).__name__}: {error}", self._key))
         else:
             return self._without_key(reply)

@@ -157,7 +157,6 @@ def _text(content: Any) -> str | None:
 
 def _usage(usage: Any) -> Usage | None:
     """Tokens as told; None where the server does not tell both."""
-    counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-    if not all(isinstance(count, int) and count >= 0 for count in counts):
-        return None
-    return Usage(int(counts[0]), int(counts[1]))  # type: ignore[arg-type]
+    told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    counts = [count for count in told if isinstance(count, int) and count >= 0]
+    return Usage(*counts) if len(counts) == len(told) else None

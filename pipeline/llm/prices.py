@@ -43,6 +43,6 @@ def price_of(spec: ModelSpec, table: PriceTable) -> Price | None:
     """The configured price, else the table's; None if unknown, which is not free."""
     if spec.price is not None:
         return spec.price
-    if spec.provider in {"embedded", "replay"}:
+    if not spec.is_hosted:
         return FREE
     return table.models.get(spec.model)

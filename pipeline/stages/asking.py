@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
 
 from pipeline.blind.forecast import Forecast, author_forecast, forecasts
 from pipeline.core.parquet import read_table
@@ -17,8 +16,6 @@ from pipeline.engine.store import Store
 from pipeline.llm.till import Money
 from pipeline.stages.author import AUTHOR, sees_video
 
-HERE: Final = frozenset({"embedded", "replay"})  # providers that cost nothing
-
 
 def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
     """What asking hosted models will take, by the last build's results; None where there are none yet.
@@ -29,7 +26,7 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
     store, money = Store(folder / STORE), Money(max_usd=config.max_usd)
     found = []
     model, author = config.author.model, config.of_benchmark().author
-    if AUTHOR.is_wanted(config) and model is not None and author is not None and model.provider not in HERE:
+    if AUTHOR.is_wanted(config) and model is not None and author is not None and model.is_hosted:
         facts = last.get("generate", {})
         if not facts:
             return None
@@ -37,13 +34,11 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
         calls = sum(author.calls(table, config.generate.tasks, sees_video(config)) for table in tables)
         found.append(author_forecast(model, calls, folder / REPLIES_FILE, money))
         second = config.author.second
-        if (
-            second is not None and second.provider not in HERE
-        ):  # with and without the video, if all that is written passes
+        if second is not None and second.is_hosted:  # with and without the video, if all that is written passes
             unwritten = calls - len(tables) * (1 + sees_video(config))
             answers = 2 * config.author.questions_per_task * max(0, unwritten)
             found.append(author_forecast(second, answers, folder / REPLIES_FILE, money))
-    if any(voter.provider not in HERE for voter in config.blind.models):
+    if any(voter.is_hosted for voter in config.blind.models):
         selected = last.get("select", {})
         if not selected:
             return None

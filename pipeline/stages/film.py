@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.files import write_atomically
 from pipeline.core.video_form import VideoForm, video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
+from pipeline.film.files import is_there, write_video
 from pipeline.film.video import at_pace, encode
 from pipeline.worlds.registry import read_scene
 
@@ -32,16 +31,13 @@ def run(given: Given) -> bytes:
     turn = scene.video.turn_deg if scene.video else 0
     encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
     name = f"{VIDEOS}/{video_file(scene.id)}"
-    write_atomically(given.folder / name, encoded.raw)
-    facts = {"video": name, "fps": fps, "frames": encoded.frames, "bytes": len(encoded.raw)}
-    return json.dumps(facts | {"sha256": hashlib.sha256(encoded.raw).hexdigest()}).encode()
+    return json.dumps({"video": name, "fps": fps} | write_video(given.folder, name, encoded)).encode()
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
-    """Whether the video is there with its size: hashing hundreds would outlast the rest of an unchanged build."""
+    """Whether the video is there."""
     facts = json.loads(result)
-    path = folder / str(facts["video"])
-    return facts["video"] is None or (path.exists() and path.stat().st_size == facts["bytes"])
+    return facts["video"] is None or is_there(folder / facts["video"], facts)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

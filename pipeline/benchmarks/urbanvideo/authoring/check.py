@@ -69,7 +69,7 @@ _LETTERED: Final = re.compile(r"(?:^|\s)\(?A[.):]\s.*\s\(?B[.):]\s", re.DOTALL)
 # Before a general word these say which one is meant: nobody has seen that.
 _LOOKS: Final = COLOURS | frozenset(
     """brick glass stone wooden concrete steel metal marble round square oval cylindrical triangular domed curved old
-    new modern ancient ruined abandoned burning colourful colorful striped painted""".split()  # noqa: SIM905
+    new modern ancient ruined abandoned burning colourful colorful striped painted""".split()
 )
 # What happens in the flight, with no word of when.
 _DOES: Final = re.compile(

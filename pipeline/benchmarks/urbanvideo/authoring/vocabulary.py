@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-FILLERS: Final = frozenset("a an the its is are was were and then of that this".split())  # noqa: SIM905
-ACTORS: Final = frozenset("drone uav agent quadcopter aircraft it".split())  # noqa: SIM905
+NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()
+FILLERS: Final = frozenset("a an the its is are was were and then of that this".split())
+ACTORS: Final = frozenset("drone uav agent quadcopter aircraft it".split())
 DRONE: Final = r"(?:the |our )?(?:drone|uav|agent|quadcopter|aircraft)(?:'s)?"
-COLOURS: Final = frozenset(
-    "red blue green yellow white black gray grey brown orange purple pink golden silver".split()  # noqa: SIM905
-)
+COLOURS: Final = frozenset("red blue green yellow white black gray grey brown orange purple pink golden silver".split())
 # Heads of noun phrases that name what a camera over a town may show, or may not.
 THINGS: Final = frozenset(
     """airport antenna apartment arch balcony beach bench bicycle billboard boat bridge building bus cafe canal car
@@ -33,18 +31,18 @@ THINGS: Final = frozenset(
     scooter seagull sheep shrine sign silo skatepark ski skyscraper slide smokestack snowman spire stable staircase
     stall station submarine swan swing synagogue taxi tank telescope tollbooth tractor trailer tramway tricycle trolley
     ufo vineyard volcano wall watchtower well cable plant wharf
-    wheel woodland yacht zebra zoo""".split()  # noqa: SIM905
+    wheel woodland yacht zebra zoo""".split()
 )
 # Every building has them; who knows the building knows them.
 PARTS: Final = frozenset(
     """roof rooftop facade window door entrance balcony wall floor storey story terrace corner antenna spire
-    column""".split()  # noqa: SIM905
+    column""".split()
 )
 BUILDINGS: Final = frozenset(
     """airport apartment building castle cathedral church cinema court factory farm garage greenhouse gym hall
     hospital hotel house
     library lighthouse mall mill monastery mosque museum office pagoda palace pavilion restaurant school shop
-    silo stadium station store supermarket synagogue temple theater theatre tower university villa warehouse""".split()  # noqa: SIM905
+    silo stadium station store supermarket synagogue temple theater theatre tower university villa warehouse""".split()
 )
 SAME_NOUN: Final[dict[str, str]] = {
     "street": "road",
