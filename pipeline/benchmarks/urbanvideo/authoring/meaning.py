@@ -14,7 +14,7 @@ SHARED_MIN: Final = 2  # words that carry meaning
 SHARED_SHARE: Final = 0.4  # of those of both: options of good questions differ by a thing or a side from there on
 SIDE_WORDS: Final = frozenset(
     """front behind left right above abov below under over down up upsid forward backward ascend descend hover turn fly
-    nearer farther higher lower closer first second third last befor after again""".split()  # noqa: SIM905
+    nearer farther higher lower closer first second third last befor after again""".split()
 )
 # What follows tells where something is, or when: it is not what is spoken of.
 _RELATION: Final = re.compile(
