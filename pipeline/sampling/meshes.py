@@ -1,14 +1,12 @@
-"""Meshes of boxes and panels with vertices on a fine grid, as a fused scan has them."""
+"""Meshes that are joined from parts, whose vertices know what they belong to and whose faces know how they look."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Final, cast
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import trimesh
 
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.transforms import moved
@@ -16,13 +14,31 @@ from pipeline.sampling.transforms import moved
 IntArray32 = npt.NDArray[np.int32]
 ColorArray = npt.NDArray[np.uint8]
 
-TILE_M: Final = 0.5  # floors and walls are tiled in two shades, so that motion can be seen
-_TILE_SHADE: Final = 0.9
+
+class Look(NamedTuple):
+    """How faces look.
+
+    Attributes:
+        texels: (F, 3 corners, 2) column and row in the picture of all surfaces.
+        light: (F, 3 corners) what the light leaves of the colour, 0 to 1.
+    """
+
+    texels: FloatArray
+    light: FloatArray
+
+
+class MeshPart(NamedTuple):
+    """One part of a mesh: vertices (V, 3), faces (F, 3), the index of the thing it belongs to, its look."""
+
+    vertices: FloatArray
+    faces: npt.NDArray[np.intp]
+    owner: int
+    look: Look
 
 
 @dataclass(frozen=True)
 class SampleMesh:
-    """A triangle mesh whose vertices know what they belong to.
+    """A triangle mesh.
 
     Attributes:
         vertices: (V, 3) metres.
@@ -30,6 +46,7 @@ class SampleMesh:
         colors: (V, 3) RGB.
         owner: (V,) index of the thing a vertex belongs to; a face never joins two things.
         segment: (V,) over-segmentation: one id per part, the number of its first vertex.
+        look: of the faces.
     """
 
     vertices: FloatArray
@@ -37,70 +54,32 @@ class SampleMesh:
     colors: ColorArray
     owner: IntArray32
     segment: IntArray32
+    look: Look
 
     def face_owner(self) -> IntArray32:
         """Owner (F,) of each face."""
         return self.owner[self.faces[:, 0]]
 
     def moved(self, transform: FloatArray) -> SampleMesh:
-        """The mesh under a rigid transform (4, 4)."""
-        return SampleMesh(moved(transform, self.vertices), self.faces, self.colors, self.owner, self.segment)
+        """The mesh under a rigid transform (4, 4); it stays lit as it was."""
+        return replace(self, vertices=moved(transform, self.vertices))
 
 
-def join(parts: list[tuple[trimesh.Trimesh, int, ColorArray]]) -> SampleMesh:
-    """One mesh of parts, each with its owner and the colours (V, 3) of its vertices."""
-    counts = [len(mesh.vertices) for mesh, _, _ in parts]
+def join(parts: list[MeshPart], picture: ColorArray) -> SampleMesh:
+    """One mesh of parts; ``picture`` (H, W, 3) holds the surfaces that their looks speak of."""
+    counts = [len(part.vertices) for part in parts]
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    whole = cast(trimesh.Trimesh, trimesh.util.concatenate([mesh for mesh, _, _ in parts]))
+    vertices = np.concatenate([part.vertices for part in parts])
+    faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
+    look = Look(*(np.concatenate([part.look[k] for part in parts]) for k in range(2)))
+    column, row = look.texels[..., 0].astype(int), look.texels[..., 1].astype(int)
+    colors = np.zeros((len(vertices), 3), dtype=np.uint8)
+    colors[faces] = (picture[row, column] * look.light[..., None]).astype(np.uint8)
     return SampleMesh(
-        vertices=np.asarray(whole.vertices, dtype=np.float64),
-        faces=np.asarray(whole.faces, dtype=np.int32),
-        colors=np.concatenate([color for _, _, color in parts]),
-        owner=np.repeat(np.array([owner for _, owner, _ in parts], dtype=np.int32), counts),
+        vertices=vertices,
+        faces=faces.astype(np.int32),
+        colors=colors,
+        owner=np.repeat(np.array([part.owner for part in parts], dtype=np.int32), counts),
         segment=np.repeat(starts.astype(np.int32), counts),
+        look=look,
     )
-
-
-def box_mesh(low: FloatArray, high: FloatArray, step_m: float) -> trimesh.Trimesh:
-    """The surface of the box from ``low`` to ``high`` (3,), faces outward, vertices at most ``step_m`` apart."""
-    cells = np.maximum(np.ceil((high - low) / step_m - 1e-9), 1).astype(int)
-    lattice, faces, count = [], [], 0
-    for axis in range(3):
-        b, c = (axis + 1) % 3, (axis + 2) % 3
-        points, triangles = _grid(cells[b], cells[c])
-        for end in (0, cells[axis]):
-            side = np.empty((len(points), 3), dtype=int)
-            side[:, axis], side[:, b], side[:, c] = end, points[:, 0], points[:, 1]
-            lattice.append(side)
-            faces.append((triangles if end else triangles[:, ::-1]) + count)
-            count += len(points)
-    unique, index = np.unique(np.concatenate(lattice), axis=0, return_inverse=True)
-    vertices = low + unique / cells * (high - low)
-    return trimesh.Trimesh(vertices, index.reshape(-1)[np.concatenate(faces)], process=False)
-
-
-def panel_mesh(corner: FloatArray, u: FloatArray, v: FloatArray, step_m: float) -> trimesh.Trimesh:
-    """A rectangle spanned at ``corner`` (3,) by the sides ``u`` and ``v`` (3,), facing along u x v."""
-    nu, nv = (max(1, math.ceil(float(np.linalg.norm(side)) / step_m - 1e-9)) for side in (u, v))
-    points, faces = _grid(nu, nv)
-    vertices = corner + points[:, 0:1] / nu * u + points[:, 1:2] / nv * v
-    return trimesh.Trimesh(vertices, faces, process=False)
-
-
-def tiled(mesh: trimesh.Trimesh, color: tuple[int, int, int]) -> ColorArray:
-    """Colours (V, 3) of a panel in two shades, by tiles of `TILE_M`."""
-    tile = np.floor(np.asarray(mesh.vertices) / TILE_M + 1e-6).sum(1) % 2
-    return (np.array(color) * np.where(tile > 0, 1.0, _TILE_SHADE)[:, None]).astype(np.uint8)
-
-
-def plain(mesh: trimesh.Trimesh, color: tuple[int, int, int], shade: float) -> ColorArray:
-    """One colour for all vertices (V, 3), darkened by ``shade``."""
-    return np.tile((np.array(color) * shade).astype(np.uint8), (len(mesh.vertices), 1))
-
-
-def _grid(nu: int, nv: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Lattice points ((nu + 1) * (nv + 1), 2) and triangles, counter-clockwise in (u, v)."""
-    points = np.stack(np.meshgrid(np.arange(nu + 1), np.arange(nv + 1), indexing="ij"), -1).reshape(-1, 2)
-    a = (np.arange(nu)[:, None] * (nv + 1) + np.arange(nv)).reshape(-1)
-    b, c, d = a + nv + 1, a + nv + 2, a + 1
-    return points, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])

@@ -54,6 +54,7 @@ BEDROOM_AND_STUDY: Final = RoomPlan(
     ),
     world_turn_deg=0.0,
     world_shift_m=(-4.26, -2.0, 0.0),
+    finishes=(("oak floor", "blue wall"), ("carpet", "cream wall")),
     stored="sens",
     room_type="Bedroom / Hotel",
 )
@@ -106,6 +107,7 @@ L_OFFICE: Final = RoomPlan(
     ),
     world_turn_deg=0.0,
     world_shift_m=(-3.0, -2.6, 0.0),
+    finishes=(("carpet", "green wall"), ("carpet", "green wall")),
     stored="tree",
     room_type="Office",
 )
@@ -159,6 +161,7 @@ OFFICE_AND_STORE: Final = RoomPlan(
     ),
     world_turn_deg=0.0,
     world_shift_m=(0.4, 0.3, 0.02),
+    finishes=(("carpet", "cream wall"), ("stone floor", "tiled wall")),
 )
 
 # An L-shaped studio, turned against the world's axes. Never seen: the shoes, between the bed and the wall.
@@ -207,6 +210,7 @@ STUDIO: Final = RoomPlan(
     ),
     world_turn_deg=25.0,
     world_shift_m=(2.1, -0.6, 0.0),
+    finishes=(("oak floor", "rose wall"), ("stone floor", "tiled wall")),
 )
 
 # A living room and a kitchen behind a doorway, phone held upright. Never seen: the washer, beside the doorway.
@@ -248,6 +252,7 @@ LIVING_AND_KITCHEN: Final = RoomPlan(
     ),
     world_turn_deg=-37.0,
     world_shift_m=(1.3, -2.2, -1.36),
+    finishes=(("walnut floor", "cream wall"), ("stone floor", "tiled wall")),
     sky="Left",
 )
 
@@ -288,6 +293,7 @@ BEDROOM_AND_BATH: Final = RoomPlan(
     ),
     world_turn_deg=118.0,
     world_shift_m=(-0.7, 0.9, -1.41),
+    finishes=(("oak floor", "green wall"), ("stone floor", "tiled wall")),
     sky="Right",
 )
 
@@ -330,15 +336,11 @@ L_APARTMENT: Final = RoomPlan(
     ),
     world_turn_deg=64.0,
     world_shift_m=(0.2, 1.7, -1.28),
+    finishes=(("walnut floor", "blue wall"), ("walnut floor", "rose wall")),
     sky="Down",
 )
 
 PLANS: Final = (
-    BEDROOM_AND_STUDY,
-    L_OFFICE,
-    OFFICE_AND_STORE,
-    STUDIO,
-    LIVING_AND_KITCHEN,
-    BEDROOM_AND_BATH,
-    L_APARTMENT,
+    *(BEDROOM_AND_STUDY, L_OFFICE, OFFICE_AND_STORE, STUDIO),
+    *(LIVING_AND_KITCHEN, BEDROOM_AND_BATH, L_APARTMENT),
 )

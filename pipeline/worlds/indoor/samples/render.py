@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,7 @@ import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import Lens
-from pipeline.sampling.meshes import SampleMesh
-
-_LIGHT: Final = (0.36, 0.48, 0.8)  # direction to the light, unit length; walls differ in brightness by their side
-_AMBIENT: Final = 0.62
-_DIFFUSE: Final = 0.38
+from pipeline.sampling.meshes import ColorArray, Look, SampleMesh
 
 
 class Shot(NamedTuple):
@@ -32,26 +28,30 @@ class Shot(NamedTuple):
 
 
 class Renderer:
-    """Renders one mesh (world frame) with any lens from any pose."""
+    """Renders one mesh (world frame) with any lens from any pose; ``picture`` (H, W, 3) holds its surfaces."""
 
-    def __init__(self, mesh: SampleMesh) -> None:
+    def __init__(self, mesh: SampleMesh, picture: ColorArray) -> None:
         self._scene = o3d.t.geometry.RaycastingScene()
         self._scene.add_triangles(
             o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
             o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
         )
         self._owner = mesh.face_owner()
-        self._corner_colors = _lit_corners(mesh)
+        self._width, self._texels = picture.shape[1], np.ascontiguousarray(picture.reshape(-1, 3))
+        self._looks = _looks(mesh.look)
 
     def shoot(self, world_T_camera: FloatArray, lens: Lens) -> Shot:
         """One frame from the pose (4, 4)."""
         depth, owner, face, uv = self._cast(world_T_camera, lens)
-        corners = self._corner_colors[face]
-        u, v = uv[:, 0:1], uv[:, 1:2]
-        color = corners[:, 0] * (1 - u - v) + corners[:, 1] * u + corners[:, 2] * v
-        color[owner < 0] = 0.0
+        looks = self._looks.take(face, axis=0)
+        b, c = uv[:, 0], uv[:, 1]
+        column, row, light = (looks[:, k] + b * looks[:, k + 1] + c * looks[:, k + 2] for k in (0, 3, 6))
+        light[owner < 0] = 0.0
+        texels = self._texels.take(row.astype(np.int32) * self._width + column.astype(np.int32), axis=0)
+        color = np.empty_like(texels)
+        np.multiply(texels, light[:, None], out=color, dtype=np.float32, casting="unsafe")
         shape = (lens.height, lens.width)
-        return Shot(color.astype(np.uint8).reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
+        return Shot(color.reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
 
     def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
         """Depth (h, w) alone, inf where nothing is."""
@@ -80,11 +80,8 @@ def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[
     return x.astype(np.float32), y.astype(np.float32)
 
 
-def _lit_corners(mesh: SampleMesh) -> npt.NDArray[np.float32]:
-    """Colour (F, 3 corners, 3) of each face under a fixed light; a face is lit from both sides."""
-    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
-    normal = np.cross(b - a, c - a)
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    toward = normal[:, 0] * _LIGHT[0] + normal[:, 1] * _LIGHT[1] + normal[:, 2] * _LIGHT[2]
-    shade = _AMBIENT + _DIFFUSE * (0.5 + 0.5 * toward)
-    return np.asarray(mesh.colors[mesh.faces] * shade[:, None, None], dtype=np.float32)
+def _looks(look: Look) -> npt.NDArray[np.float32]:
+    """Column, row and light of the faces (F, 9): at the first corner, and what the second and third add to it."""
+    values = np.concatenate([look.texels, look.light[..., None]], axis=2)
+    first, second, third = (values[:, k] for k in range(3))
+    return np.stack([first, second - first, third - first], axis=2).reshape(-1, 9).astype(np.float32)

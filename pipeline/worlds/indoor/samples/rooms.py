@@ -13,26 +13,28 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import shapely
-import trimesh
 from shapely.geometry.base import BaseGeometry
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.sampling.camera import CameraView
-from pipeline.sampling.meshes import ColorArray, SampleMesh, box_mesh, join, panel_mesh, plain, tiled
+from pipeline.sampling.meshes import Look, MeshPart, SampleMesh, join
+from pipeline.sampling.shapes import panel_shape
 from pipeline.sampling.transforms import moved, rigid
-from pipeline.worlds.indoor.samples.furniture import KINDS
+from pipeline.worlds.indoor.samples.furniture.kinds import KINDS
+from pipeline.worlds.indoor.samples.furniture.part import shape_of
+from pipeline.worlds.indoor.samples.light import beside_things, facing, in_corners, toward_foot
+from pipeline.worlds.indoor.samples.surfaces import GLOWING, surfaces, texels_of
 
 WALL_GAP_M: Final = 0.03  # between a wall and what stands at it
 REST_GAP_M: Final = 0.004  # between a thing and what it stands on, so that no vertex belongs to two boxes
 DOORWAY_HEIGHT_M: Final = 2.1
 STRUCTURE_STEP_M: Final = 0.08  # largest distance of neighbouring vertices of floor, walls and ceiling
-FURNITURE_STEP_M: Final = 0.06
+FURNITURE_STEP_M: Final = 0.08
 STRUCTURE: Final = ("floor", "wall", "ceiling")  # owners n, n + 1, n + 2 of the mesh, n being the number of pieces
 SIZE_SPREAD: Final = 0.05  # pieces of a kind differ in size by up to this share
 TURN_SPREAD_DEG: Final = 4.0  # free-standing pieces are never quite straight
-_STRUCTURE_COLORS: Final = ((176, 148, 116), (222, 218, 206), (240, 240, 236))
 
 Wall = Literal["north", "east", "south", "west"]
 # Of a piece with its back to the wall: its turn, counter-clockwise.
@@ -86,6 +88,7 @@ class RoomPlan:
         views: where the camera goes; it moves from each view to the next.
         world_turn_deg: turn of the world frame's axes against the plan's, counter-clockwise.
         world_shift_m: where the plan's origin lies in the world frame.
+        finishes: (floor, walls) of each room, names of `surfaces`.
         fps: frames per second of the recording.
         sky: which side of the stored frames is up (ARKitScenes).
         stored: for ScanNet, one .sens file or the tree of files that its exporter makes of it.
@@ -101,6 +104,7 @@ class RoomPlan:
     views: tuple[CameraView, ...]
     world_turn_deg: float
     world_shift_m: tuple[float, float, float]
+    finishes: tuple[tuple[str, str], ...]
     fps: int = 3
     sky: Literal["Up", "Left", "Down", "Right"] = "Up"
     stored: Literal["sens", "tree"] = "sens"
@@ -134,7 +138,7 @@ def furnish(plan: RoomPlan) -> Furnished:
     transform = world_T_plan(plan)
     boxes = _place(plan)
     floor = shapely.union_all([shapely.box(*rect) for rect in (*plan.rooms, *plan.doorways)]).simplify(0)
-    mesh = join([*_furniture(plan, boxes), *_structure(plan, floor)]).moved(transform)
+    mesh = join([*_furniture(plan, boxes), *_structure(plan, floor, boxes)], surfaces()[1]).moved(transform)
     turned = [moved(rigid(transform[:3, :3]), axes) for axes in boxes.axes]
     return Furnished(
         tuple(piece.label for piece in plan.pieces),
@@ -150,10 +154,9 @@ def _place(plan: RoomPlan) -> Boxes:
     lengths: list[tuple[float, float, float]] = []
     axes: list[FloatArray] = []
     for index, piece in enumerate(plan.pieces):
-        kind = KINDS[piece.label]
         rng = rng_for("sample piece", plan.dataset, plan.name, index)
         scale = 1.0 + rng.uniform(-SIZE_SPREAD, SIZE_SPREAD, 3)
-        width, depth, height = (np.array([kind.width, kind.depth, kind.height]) * scale).round(3).tolist()
+        width, depth, height = (np.array(KINDS[piece.label].size_m) * scale).round(3).tolist()
         turn_deg = piece.turn_deg + round(float(rng.uniform(-TURN_SPREAD_DEG, TURN_SPREAD_DEG)), 1)
         x, y = piece.at
         if piece.wall is not None:
@@ -179,44 +182,69 @@ def _at_wall(room: Rect, wall: Wall, at: tuple[float, float], depth: float) -> t
     }[wall]
 
 
-def _furniture(plan: RoomPlan, boxes: Boxes) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
+def _furniture(plan: RoomPlan, boxes: Boxes) -> list[MeshPart]:
+    known = surfaces()[0]
+    labels = {piece.label for piece in plan.pieces}
     parts = []
     for owner, piece in enumerate(plan.pieces):
-        color = _color(plan, piece.label)
+        kind = KINDS[piece.label]
+        choice = int(rng_for("sample colors", plan.name, piece.label).integers(len(kind.colors)))
+        chosen = dict(zip(("main", "second"), kind.colors[choice], strict=True))
+        more = () if kind.with_no is None or kind.with_no[0] in labels else kind.with_no[1]
         size, axes = 2 * boxes.half[owner], boxes.axes[owner]
-        corner = boxes.center[owner] - moved(rigid(axes.T), boxes.half[owner][None])[0]
-        transform = rigid(axes.T, corner)
-        for number, part in enumerate(KINDS[piece.label].parts):
-            low, high = np.array(part[0::2]) * size, np.array(part[1::2]) * size
-            mesh = box_mesh(low, high, FURNITURE_STEP_M)
-            mesh.vertices = moved(transform, np.asarray(mesh.vertices))
-            parts.append((mesh, owner, plain(mesh, color, 1.0 - 0.08 * (number % 3))))
+        turn = rigid(axes.T)
+        transform = rigid(axes.T, boxes.center[owner] - moved(turn, boxes.half[owner][None])[0])
+        for part in (*kind.parts, *more):
+            shape = shape_of(part, size, FURNITURE_STEP_M)
+            color = chosen.get(part.color, part.color)
+            corners = shape.vertices[shape.faces]
+            if color in GLOWING:
+                light = np.ones(corners.shape[:2])
+            else:
+                light = facing(moved(turn, shape.normals.reshape(-1, 3)).reshape(corners.shape))
+                light = light * toward_foot(corners[..., 2] / size[2])
+            extent = size * (np.array(part.span[1::2]) - part.span[0::2])
+            look = Look(texels_of(known[color], corners, shape.normals, extent), light)
+            parts.append(MeshPart(moved(transform, shape.vertices), shape.faces, owner, look))
     return parts
 
 
-def _structure(plan: RoomPlan, floor: BaseGeometry) -> list[tuple[trimesh.Trimesh, int, ColorArray]]:
+def _structure(plan: RoomPlan, floor: BaseGeometry, boxes: Boxes) -> list[MeshPart]:
     """Floor, walls with their doorways, ceiling. What lies between two rooms is wall and has no floor."""
-    panels: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
-    spans = [(room, plan.height_m) for room in plan.rooms] + [(way, DOORWAY_HEIGHT_M) for way in plan.doorways]
+    panels: list[tuple[int, str, FloatArray, FloatArray, FloatArray]] = []
     x, y, z = np.eye(3)
-    for (x0, y0, x1, y1), height in spans:
+    spans = [(room, plan.height_m) for room in plan.rooms] + [(way, DOORWAY_HEIGHT_M) for way in plan.doorways]
+    for rect, height in spans:
+        x0, y0, x1, y1 = rect
         corner = np.array([x0, y0, 0.0])
-        panels.append((0, corner, (x1 - x0) * x, (y1 - y0) * y))
-        panels.append((2, corner + height * z, (y1 - y0) * y, (x1 - x0) * x))
+        panels.append((0, _finish(plan, shapely.box(*rect))[0], corner, (x1 - x0) * x, (y1 - y0) * y))
+        panels.append((2, "ceiling", corner + height * z, (y1 - y0) * y, (x1 - x0) * x))
     # A wall faces the floor to its left, so it is spanned from its end back to its start.
     for start, end in _sides(floor):
         middle = shapely.Point((start + end) / 2)
         in_doorway = any(shapely.box(*way).distance(middle) < 1e-9 for way in plan.doorways)
         height = DOORWAY_HEIGHT_M if in_doorway else plan.height_m
-        panels.append((1, np.append(end, 0.0), np.append(start - end, 0.0), height * z))
+        wall = _finish(plan, middle)[1]
+        panels.append((1, wall, np.append(end, 0.0), np.append(start - end, 0.0), height * z))
     for start, end in _lintels(plan, floor):
         up = (plan.height_m - DOORWAY_HEIGHT_M) * z
-        panels.append((1, np.append(end, DOORWAY_HEIGHT_M), np.append(start - end, 0.0), up))
+        wall = _finish(plan, shapely.Point((start + end) / 2))[1]
+        panels.append((1, wall, np.append(end, DOORWAY_HEIGHT_M), np.append(start - end, 0.0), up))
+    known = surfaces()[0]
     parts = []
-    for kind, corner, u, v in panels:
-        mesh = panel_mesh(corner, u, v, STRUCTURE_STEP_M)
-        parts.append((mesh, len(plan.pieces) + kind, tiled(mesh, _STRUCTURE_COLORS[kind])))
+    for kind, surface, corner, u, v in panels:
+        shape = panel_shape(corner, u, v, STRUCTURE_STEP_M)
+        left = beside_things(shape.vertices, boxes) * in_corners(shape.vertices, floor, plan.height_m)
+        light = facing(shape.normals) * left[shape.faces]
+        look = Look(texels_of(known[surface], shape.vertices[shape.faces], shape.normals, np.zeros(3)), light)
+        parts.append(MeshPart(shape.vertices, shape.faces, len(plan.pieces) + kind, look))
     return parts
+
+
+def _finish(plan: RoomPlan, what: BaseGeometry) -> tuple[str, str]:
+    """Floor and walls of the room that the middle of something lies in, or lies nearest to."""
+    off = [shapely.distance(shapely.box(*room), what.centroid) for room in plan.rooms]
+    return plan.finishes[int(np.argmin(off))]
 
 
 def _sides(floor: BaseGeometry) -> list[tuple[FloatArray, FloatArray]]:
@@ -233,11 +261,6 @@ def _lintels(plan: RoomPlan, floor: BaseGeometry) -> list[tuple[FloatArray, Floa
             if floor.exterior.distance(shapely.Point((start + end) / 2)) > 1e-9:
                 found.append((end, start))
     return found
-
-
-def _color(plan: RoomPlan, label: str) -> tuple[int, int, int]:
-    red, green, blue = rng_for("sample color", plan.name, label).integers(60, 230, 3).tolist()
-    return red, green, blue
 
 
 def _turn(angle_deg: float) -> FloatArray:

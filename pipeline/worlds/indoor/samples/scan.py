@@ -13,6 +13,7 @@ from pipeline.sampling.camera import TURN_BY_SKY, Lens, film
 from pipeline.sampling.transforms import product
 from pipeline.worlds.indoor.samples.render import Renderer, Shot
 from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan, furnish, world_T_plan
+from pipeline.worlds.indoor.samples.surfaces import surfaces
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,4 @@ def scan(plan: RoomPlan) -> SampleScan:
     """Furnishes the rooms and walks the camera through them."""
     room = furnish(plan)
     poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
-    return SampleScan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh))
+    return SampleScan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh, surfaces()[1]))

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import open3d as o3d
 import pytest
 import shapely
+import trimesh
 
 from pipeline.geometry.boxes import closest_distance_m
-from pipeline.sampling.meshes import box_mesh, panel_mesh
+from pipeline.sampling.shapes import Shape, box_shape, cushion_shape, panel_shape, round_shape
 from pipeline.sampling.transforms import inverse, moved, product
+from pipeline.worlds.indoor.samples.furniture.part import BALL, CYLINDER
 from pipeline.worlds.indoor.samples.plans import PLANS
 from pipeline.worlds.indoor.samples.rooms import (
     FURNITURE_STEP_M,
     STRUCTURE,
     STRUCTURE_STEP_M,
     RoomPlan,
-    furnish,
     world_T_plan,
 )
+from pipeline.worlds.indoor.samples.rooms import furnish as furnish_anew
+from pipeline.worlds.indoor.samples.surfaces import surfaces, texels_of
 
+furnish = lru_cache(furnish_anew)
 every_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
 
 
@@ -114,20 +119,69 @@ def test_minimal_boxes_of_the_vertices_are_the_planted_ones(plan: RoomPlan) -> N
         np.testing.assert_allclose(fitted.center, room.boxes.center[i], atol=1e-4, err_msg=label)
 
 
-def test_a_box_mesh_is_closed_and_faces_outward() -> None:
-    low, high = np.array([0.1, -0.2, 0.0]), np.array([0.5, 0.1, 0.03])
-    mesh = box_mesh(low, high, 0.06)
+def solid(shape: Shape) -> trimesh.Trimesh:
+    return trimesh.Trimesh(shape.vertices, shape.faces, process=False)
+
+
+LOW, HIGH = np.array([0.1, -0.2, 0.0]), np.array([0.5, 0.2, 0.36])
+VOLUME = 0.4 * 0.4 * 0.36
+
+
+@pytest.mark.parametrize(
+    ("shape", "volume"),
+    [
+        (box_shape(LOW, HIGH, 0.06), VOLUME),
+        # A roof: the upper side is half as wide and half as deep; the mean of the cross-sections is 7/12.
+        (box_shape(LOW, HIGH, 0.06, np.array([0.2, 0.4, -0.1, 0.1])), VOLUME * 7 / 12),
+        (round_shape(LOW, HIGH, 0.06, CYLINDER), VOLUME * math.pi / 4),
+        (round_shape(LOW, HIGH, 0.06, ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), axis=1), VOLUME * math.pi / 12),
+        # A bowl whose inside is a cylinder of half the radius and half the height.
+        (
+            round_shape(LOW, HIGH, 0.06, (*CYLINDER[:3], (0.5, 1.0), (0.5, 0.5), (0.0, 0.5)), axis=0),
+            VOLUME * math.pi / 4 * 7 / 8,
+        ),
+        (round_shape(LOW, HIGH, 0.06, BALL), VOLUME * math.pi / 6),
+    ],
+    ids=["box", "taper", "cylinder", "cone", "bowl", "ball"],
+)
+def test_shapes_are_closed_face_outward_and_hold_what_they_should(shape: Shape, volume: float) -> None:
+    mesh = solid(shape)
     assert mesh.is_watertight
     assert mesh.is_winding_consistent
-    assert mesh.volume == pytest.approx(0.4 * 0.3 * 0.03)  # negative if it faced inward
-    assert len(mesh.vertices) == 8 * 6 * 2  # 7 x 5 cells above and below, none between
+    assert mesh.volume == pytest.approx(volume, rel=0.06)  # negative if it faced inward
+    np.testing.assert_allclose([mesh.bounds[0], mesh.bounds[1]], [LOW, HIGH], atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(shape.normals, axis=2), 1.0, atol=1e-9)
+    across = (shape.normals * mesh.face_normals[:, None]).sum(2)
+    assert across.min() > 0.7, "the light falls on the side that is seen"
+
+
+def test_a_cushion_is_thick_in_the_middle_and_thin_at_its_seam() -> None:
+    shape = cushion_shape(np.zeros(3), np.array([0.5, 0.3, 0.1]), 0.06)
+    mesh = solid(shape)
+    assert mesh.is_watertight
+    np.testing.assert_allclose(mesh.extents, [0.5, 0.3, 0.1], atol=1e-9)
+    edge = shape.vertices[shape.vertices[:, 0] < 1e-9, 2]
+    assert np.ptp(edge) == pytest.approx(0.015)
 
 
 def test_a_panel_faces_along_u_cross_v() -> None:
-    mesh = panel_mesh(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 0.5, 0]), 0.2)
-    assert mesh.area == pytest.approx(0.5)
-    assert mesh.face_normals == pytest.approx(np.broadcast_to([0, 0, 1.0], (len(mesh.faces), 3)))
-    assert len(mesh.vertices) == 6 * 4
+    shape = panel_shape(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 0.5, 0]), 0.2)
+    assert solid(shape).area == pytest.approx(0.5)
+    assert shape.normals == pytest.approx(np.broadcast_to([0, 0, 1.0], shape.normals.shape))
+    assert len(shape.vertices) == 6 * 4
+
+
+def test_pictures_lie_on_faces_without_a_seam_inside_one() -> None:
+    """A board of 4 m: neighbouring corners of a face stay neighbours in the picture, and inside its band."""
+    known, picture = surfaces()
+    shape = box_shape(np.array([-2.0, 0, 0]), np.array([2.0, 0.3, 0.02]), 0.06)
+    surface = known["oak floor"]
+    texels = texels_of(surface, shape.vertices[shape.faces], shape.normals, np.zeros(3))
+    assert np.ptp(texels, axis=1).max() <= 0.06 / surface.texel_m + 1e-9
+    assert texels[..., 0].min() >= 0
+    assert texels[..., 0].max() < picture.shape[1]
+    assert texels[..., 1].min() >= surface.row
+    assert texels[..., 1].max() < surface.row + picture.shape[1]
 
 
 def test_transforms_are_those_of_linear_algebra() -> None:
