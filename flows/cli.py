@@ -130,6 +130,20 @@ def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 
 
 @app.command()
+def trial(
+    folder: Annotated[Path, typer.Argument(help="Folder of a build with videos, such as outputs/vsi.")],
+    questions: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
+    answers: Annotated[
+        Path | None, typer.Option(help="A filled sheet (CSV): says how many are right.", show_default="write the sheet")
+    ] = None,
+) -> None:
+    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
+    from flows.trial import trial
+
+    trial(folder, questions, answers)
+
+
+@app.command()
 def audit(
     name: Audited,
     meta: Meta,

@@ -1,0 +1,66 @@
+"""The command `scan2qa trial`: questions of a build for people to answer from the videos."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+
+from flows.console import console
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.video_form import video_file
+from pipeline.export.trial import answer_sheet, choose, key_sheet, marked, page, scene_of
+from pipeline.questions.published import Published, read_published
+
+VIDEOS: Final = "videos"
+TRIAL: Final = "trial"
+
+
+def trial(folder: Path, questions: int, answers: Path | None) -> None:
+    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
+    released, place = _released(folder), folder / TRIAL
+    if answers is not None:
+        _show(answers, place / "key.csv", released)
+        return
+    chosen = choose(released, questions)
+    for question in chosen:
+        if not (path := folder / VIDEOS / video_file(scene_of(question))).exists():
+            raise ConfigError(f"{path} is missing: a trial needs the videos; build without --no-video")
+    write_atomically(place / "sheet.html", page(chosen, f"../{VIDEOS}"))
+    write_atomically(place / "answers.csv", answer_sheet(chosen))
+    write_atomically(place / "key.csv", key_sheet(chosen))
+    console.print(f"{len(chosen)} questions: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand.")
+    console.print(
+        f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.", soft_wrap=True
+    )
+
+
+def _released(folder: Path) -> list[Published]:
+    columns = [benchmark.columns for benchmark in BENCHMARKS.values() if not benchmark.video.clips]
+    paths = sorted((folder / "release" / "data").glob("test-*.parquet"))
+    if not paths:
+        raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")
+    return [question for path in paths for question in read_published(path, columns)]
+
+
+def _show(answers: Path, key: Path, released: list[Published]) -> None:
+    try:
+        raw = answers.read_bytes(), key.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error}") from error
+    scores: dict[str, list[float | None]] = defaultdict(list)
+    for one in marked(*raw, released):
+        scores[one.task].append(one.score)
+        scores["all"].append(one.score)
+    table = Table(title="Trial: choices right or wrong, numbers by mean relative accuracy")
+    for name in ("task", "answered", "left out", "score"):
+        table.add_column(name, justify="left" if name == "task" else "right")
+    for task in (*sorted(scores.keys() - {"all"}), "all"):
+        given = [score for score in scores[task] if score is not None]
+        mean = f"{sum(given) / len(given):.3f}" if given else ""
+        table.add_row(task, str(len(given)), str(len(scores[task]) - len(given)), mean)
+    console.print(table)
