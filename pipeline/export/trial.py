@@ -144,7 +144,7 @@ def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
     return out.getvalue().encode()
 
 
-def _rows(raw: bytes, needed: Sequence[str], what: str) -> list[Mapping[str, str]]:
+def _rows(raw: bytes, needed: Sequence[str], what: str) -> Sequence[Mapping[str, str]]:
     try:
         rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
