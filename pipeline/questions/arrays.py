@@ -149,6 +149,8 @@ class ArrayTask(Generic[A]):
         for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():
             problems = [(name, view.problem(operand, slot)) for operand, name in enumerate(view.names)]
             rows += [(role, name, problem) for name, problem in problems if problem]
+        if not rows:
+            return CANDIDATES.empty_table()
         return self._table(
             view,
             len(rows),

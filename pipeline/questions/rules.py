@@ -132,20 +132,18 @@ class Verdicts:
 def verdicts(checks: Sequence[Check], n: int) -> Verdicts:
     """Applies checks in their order to a batch of n candidates."""
     broken = np.full(n, -1, dtype=np.intp)
-    reason, unit = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
     measured, limit = np.full(n, np.nan), np.full(n, np.nan)
     for number, one in enumerate(checks):
         hit = (broken < 0) & ~one.ok
         broken[hit] = number
-        reason[hit], unit[hit] = one.reason, one.unit
         measured[hit], limit[hit] = one.measured[hit], one.limit[hit]
     return Verdicts(
         broken,
         {
-            "reason": pa.array(reason, pa.string()),
+            "reason": _words([one.reason for one in checks], broken),
             "measured": numbers(measured),
             "limit": numbers(limit),
-            "unit": pa.array(unit, pa.string()),
+            "unit": _words([one.unit for one in checks], broken),
         },
     )
 
@@ -155,38 +153,36 @@ def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) ->
 
     Numbers that are not finite (a leg that a route does not have, nothing at all in the way) are left out.
     """
-    n = len(kept)
+    if not facts and not checks:
+        return pa.nulls(len(kept), pa.list_(EVIDENCE))
+    n = int(kept.sum())
     nothing = np.full(n, np.nan)
-    entries: list[tuple[Any, ...]] = [(f.name, f.subject, f.value, None, nothing, f.unit) for f in facts]
-    for one in checks:
-        subject = np.full(n, RULE, dtype=object)
-        entries.append((one.reason, subject, one.measured, one.relation, one.limit, one.unit))
-    if not entries:
-        return pa.nulls(n, pa.list_(EVIDENCE))
-    columns = list(zip(*entries, strict=True))
-
-    def repeated(index: int) -> StrArray:
-        return np.tile(np.array(columns[index], dtype=object), int(kept.sum()))
-
-    def gathered(index: int) -> np.ndarray:
-        return np.stack([column[kept] for column in columns[index]], axis=1).ravel()
-
-    value = gathered(2)
+    value = np.stack([one.value[kept] for one in facts] + [one.measured[kept] for one in checks], axis=1)
+    limit = np.stack([nothing] * len(facts) + [one.limit[kept] for one in checks], axis=1)
+    subject = np.full(value.shape, RULE, dtype=object)
+    for column, fact in enumerate(facts):
+        subject[:, column] = fact.subject[kept]
     known = np.isfinite(value)
+    which = np.nonzero(known)[1]
     structs = pa.StructArray.from_arrays(
         [
-            pa.array(repeated(0)[known], pa.string()),
-            pa.array(gathered(1)[known], pa.string()),
+            _words([*(one.name for one in facts), *(one.reason for one in checks)], which),
+            pa.array(subject[known], pa.string()),
             numbers(value[known]),
-            pa.array(repeated(3)[known], pa.string()),
-            numbers(gathered(4)[known]),
-            pa.array(repeated(5)[known], pa.string()),
+            _words([*(None for _ in facts), *(one.relation for one in checks)], which),
+            numbers(limit[known]),
+            _words([*(one.unit for one in facts), *(one.unit for one in checks)], which),
         ],
         fields=list(EVIDENCE),
     )
-    lengths = np.zeros(n, dtype=np.intp)
-    lengths[kept] = known.reshape(-1, len(entries)).sum(1)
+    lengths = np.zeros(len(kept), dtype=np.intp)
+    lengths[kept] = known.sum(1)
     return lists(structs, lengths, kept)
+
+
+def _words(words: Sequence[str | None], which: IntArray) -> pa.Array:
+    """The word of each number (n,), null for a negative one."""
+    return pa.array(words, pa.string()).take(pa.array(which, mask=which < 0))
 
 
 def lists(values: StrArray | pa.Array, lengths: IntArray, valid: BoolArray | None = None) -> pa.Array:
