@@ -36,6 +36,7 @@ class Card:
         media: which of its columns name the videos.
         parts: folder of the release -> a line about what lies in it, beyond what every release has.
         quirks: profile -> a known limit of questions made under it.
+        given_away: task -> attacker -> what it earns on the published benchmark without the videos.
     """
 
     module: str
@@ -43,6 +44,7 @@ class Card:
     media: str
     parts: Mapping[str, str] = field(default_factory=dict)
     quirks: Mapping[str, str] = field(default_factory=dict)
+    given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 class Author(Protocol[V_contra]):

@@ -16,8 +16,16 @@ Row = Mapping[str, Any]
 _NOTHING: Final = "**No question was removed for being answered without its video.**"
 
 
-def blind_section(rows: Sequence[Row], settings: Mapping[str, Any], models: Sequence[Row]) -> list[str]:
-    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo`, ``models`` `blind.totals.ModelTotals`."""
+def blind_section(
+    rows: Sequence[Row],
+    settings: Mapping[str, Any],
+    models: Sequence[Row],
+    given_away: Mapping[str, Mapping[str, float]],
+) -> list[str]:
+    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo`, ``models`` `blind.totals.ModelTotals`.
+
+    ``given_away``: what attackers earn on the published benchmark (`benchmarks.benchmark.Card`).
+    """
     lines = ["## Without the video", "", *_about_panel(rows, settings), *_costs(models, settings["prices_of"])]
     if settings["prune"] is None:
         lines += ["No bias pruning was run: `pruned` is False throughout.", ""]
@@ -31,7 +39,7 @@ def blind_section(rows: Sequence[Row], settings: Mapping[str, Any], models: Sequ
         ]
     if not rows:
         return lines
-    return [*lines, *_attackers(rows), *_panel(rows), ""]
+    return [*lines, *_attackers(rows), *_beside_published(rows, given_away), *_panel(rows), ""]
 
 
 def _about_panel(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
@@ -112,6 +120,33 @@ def _attackers(rows: Sequence[Row]) -> list[str]:
         "more than chance, which is a random answer of other scenes.",
         "",
     ]
+
+
+def _beside_published(rows: Sequence[Row], given_away: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Table of the best attacker of each task, beside the best on the published benchmark."""
+    if not given_away:
+        return []
+    lines = ["| task | best attacker, asked | released | `debiased` | published benchmark |", "|---|---|---|---|---|"]
+    for row in rows:
+        splits = [row[split] and row[split]["earned"] for split in ("asked", "released", "debiased")]
+        cells = [_best(earned) for earned in (*splits, given_away.get(row["task"]))]
+        lines.append(f"| {row['task']} | {' | '.join(cells)} |")
+    return [
+        *lines,
+        "",
+        "The attackers know the name of what is asked about (by name), the usual value or answer (median, most",
+        "frequent), the words of the question (by text), the options alone (by length, letter and likeness), or all of",
+        "it (forest), each of other scenes. The last column is what they earn on the published questions.",
+        "",
+    ]
+
+
+def _best(earned: Mapping[str, float] | None) -> str:
+    """The best attacker and what it earns."""
+    if not earned:
+        return ""
+    name = max(earned, key=lambda name: (earned[name], name))
+    return f"{earned[name]:.3f} {name}"
 
 
 def _panel(rows: Sequence[Row]) -> list[str]:

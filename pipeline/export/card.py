@@ -53,7 +53,7 @@ def dataset_card(
     sections = [
         *_about(parts, scenes, settings, benchmark),
         *_counts(summary),
-        *blind_section(summary["blind"], settings, summary["models"]),
+        *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
         *_limits(summary, scenes, settings, benchmark),
     ]
     return f"---\n{header}---\n\n" + "\n".join(sections)

@@ -6,9 +6,72 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Card
 
+# What attackers earn on the 2,203 released questions of 122 scenes (`scan2qa stress-test`, folds by scene), best first.
+GIVEN_AWAY: Final = {
+    "obj_appearance_order": {
+        "forest": 0.336,
+        "by letter": 0.256,
+        "by length": 0.250,
+        "by likeness": 0.250,
+        "by name": 0.250,
+        "by text": 0.250,
+        "most frequent": 0.248,
+    },
+    "object_abs_distance": {"forest": 0.340, "by name": 0.327, "median": 0.289, "most frequent": 0.237},
+    "object_counting": {"median": 0.632, "most frequent": 0.632, "forest": 0.627, "by name": 0.600},
+    "object_rel_direction_easy": {
+        "forest": 0.505,
+        "by likeness": 0.500,
+        "by text": 0.500,
+        "by letter": 0.478,
+        "by name": 0.473,
+        "by length": 0.462,
+        "most frequent": 0.462,
+    },
+    "object_rel_direction_hard": {
+        "forest": 0.489,
+        "by name": 0.433,
+        "most frequent": 0.433,
+        "by length": 0.404,
+        "by likeness": 0.250,
+        "by text": 0.250,
+        "by letter": 0.242,
+    },
+    "object_rel_direction_medium": {
+        "by name": 0.523,
+        "most frequent": 0.523,
+        "forest": 0.497,
+        "by length": 0.416,
+        "by likeness": 0.333,
+        "by text": 0.333,
+        "by letter": 0.305,
+    },
+    "object_rel_distance": {
+        "by name": 0.364,
+        "forest": 0.360,
+        "most frequent": 0.326,
+        "by length": 0.277,
+        "by likeness": 0.252,
+        "by text": 0.250,
+        "by letter": 0.240,
+    },
+    "object_size_estimation": {"by name": 0.609, "forest": 0.601, "most frequent": 0.302, "median": 0.301},
+    "room_size_estimation": {"forest": 0.342, "by name": 0.339, "median": 0.339, "most frequent": 0.308},
+    "route_planning": {
+        "forest": 0.337,
+        "most frequent": 0.334,
+        "by name": 0.316,
+        "by length": 0.303,
+        "by text": 0.284,
+        "by likeness": 0.251,
+        "by letter": 0.241,
+    },
+}
+
 CARD: Final = Card(
     module=__name__,
     about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
     media="`dataset` and `scene_name` name them",
     quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
+    given_away=GIVEN_AWAY,
 )
