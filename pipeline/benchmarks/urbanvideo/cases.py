@@ -13,11 +13,12 @@ from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.doubts import Need
-from pipeline.worlds.flight.steps import Step, covers
+from pipeline.worlds.flight.steps import GENERAL, Step, covers
 
 SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 TIME: Final = "time"  # slot of an operand that no question says: when it ends
+HEADING_OF_COURSE: Final = "heading_of_course"  # evidence and flag: by so much the heading may be off
 SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the video shows the landmarks
 
 
@@ -41,8 +42,15 @@ class FlightCase(Case):
         self.fact("end", words, step.end_s, "s")
         if not step.known:
             self.refuse("heading_unknown")
+        if any(action.startswith(("fly", "turn")) for action in step.actions - GENERAL):
+            self.heading(view)
         self.require("step_unclear", step.margin, ">=", rules.step_margin_min, "ratio", words)
         self.require("step_cut_off", view.beyond_s(step), "<=", rules.cut_off_max_s, "s", words)
+
+    def heading(self, view: UrbanView) -> None:
+        """Says so where the heading that an answer rests on is the course of a drone that is flown nose first."""
+        if view.heading_error_deg:
+            self.fact(HEADING_OF_COURSE, "heading", view.heading_error_deg, "deg")
 
     def within(self, view: UrbanView, step: Step, second: int) -> None:
         """The second lies in a movement, and not at its very begin or end."""
@@ -101,7 +109,9 @@ class UrbanTask(CaseTask[UrbanView]):
 
     def flags(self, view: UrbanView) -> list[str] | None:
         """Questions about landmarks say so where it is not known when these are in view."""
-        return [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else None
+        found = [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else []
+        rests = {"heading", "views", "steps"} & self.needs and view.heading_error_deg
+        return [*found, *([HEADING_OF_COURSE] if rests else [])] or None
 
 
 def unsaid(view: UrbanView) -> Iterator[FlightCase]:

@@ -109,6 +109,9 @@ class Motion(Model):
     enu_m: tuple[Vec3, ...]
     height_m: tuple[FiniteFloat | None, ...]
     heading_deg: tuple[FiniteFloat | None, ...] = Field(description="of the nose, clockwise from north")
+    heading_error_deg: FiniteFloat = Field(
+        default=0.0, ge=0, description="by which it may be off: 0 for that of the log, more where it is the course"
+    )
     course_deg: tuple[FiniteFloat | None, ...] = Field(description="of the movement; None where it hardly moves")
     pitch_deg: tuple[FiniteFloat | None, ...] = Field(description="of the camera: 0 level, -90 down")
     part: tuple[int, ...]
@@ -128,6 +131,7 @@ class Flight(Facts):
     goal: Name | None = Field(default=None, description="where the pilot was sent; the label of a landmark, or words")
     route: tuple[Name, ...] = Field(default=(), description="the steps that the pilot was given, in order")
     video_offset_s: FiniteFloat = Field(default=0.0, description="time of the log at the start of the video")
+    nose_first: bool = Field(default=False, description="whoever flew it says that the nose pointed where it flew")
     landmarks: tuple[Landmark, ...] = ()
     motion: Motion | None = Field(default=None, description="None: not observed yet")
 

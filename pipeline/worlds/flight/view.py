@@ -58,6 +58,7 @@ class FlightView(Generic[R]):
         enu_m: (N, 3).
         height_m: (N,) above take-off.
         heading_deg: (N,) of the nose, clockwise from north.
+        heading_error_deg: by which a heading may be off; 0 for that of a log.
         pitch_deg: (N,) of the camera.
         part: (N,).
         doubted: (k, 2) start and end of the stretches that are in doubt; no sample or movement lies in them.
@@ -81,6 +82,7 @@ class FlightView(Generic[R]):
             np.array(column, dtype=np.float64)[within]
             for column in (motion.height_m, motion.heading_deg, motion.pitch_deg)
         )
+        self.heading_error_deg = motion.heading_error_deg
         self.part: IntArray = np.array(motion.part, dtype=np.intp)[within]
         names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}
         doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in NOTES_THAT_COUNT]

@@ -36,7 +36,7 @@ class Observed:
     @property
     def margin_deg(self) -> float:
         """How far from the edge of a side something must be to be on that side: that of the landmark tasks."""
-        return self.view.rules.direction_margin_min_deg
+        return self.view.rules.direction_margin_min_deg + self.view.heading_error_deg
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -76,7 +76,12 @@ class Observed:
         if not len(around) or not np.isfinite(around).all():
             return None
         middle = float(around[len(around) // 2])
-        return middle if float(np.abs(turn_between_deg(np.array(middle), around)).max()) <= self.margin_deg else None
+        return (
+            middle
+            if float(np.abs(turn_between_deg(np.array(middle), around)).max())
+            <= self.view.rules.direction_margin_min_deg
+            else None
+        )
 
     def off_side_deg(self, landmark: int, side: str, time_s: float | None) -> float | None:
         """By how much a landmark misses a side of the drone at best; 0 within it, None where that is not known.
@@ -91,7 +96,7 @@ class Observed:
         else:
             when = np.ones(len(t_s), dtype=bool)
         bearing = self._bearing_deg(landmark)[when]
-        off = np.abs(turn_between_deg(np.array(SIDES[side]), bearing)) - _HALF_SIDE_DEG
+        off = np.abs(turn_between_deg(np.array(SIDES[side]), bearing)) - _HALF_SIDE_DEG - self.view.heading_error_deg
         off = off[np.isfinite(off)]
         return float(np.maximum(off, 0.0).min()) if len(off) else None
 

@@ -48,11 +48,13 @@ class GoalDetection(EvenTask):
             out_s = view.out_of_view_s(goal, second)
             case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", label)
             return case.ask(NOT_IN_VIEW, THIRDS)
-        left, right = _across(view, goal, index)
-        if np.isnan(left + right):
+        error = view.heading_error_deg
+        ends = [_across(view, goal, index, off) for off in (0.0, *((-error, error) if error else ()))]
+        if np.isnan(ends).any():
             case.refuse("pose_unknown")
             return case
-        left, right = max(left, -1.0), min(right, 1.0)
+        case.heading(view)
+        (left, right), *others = [(max(a, -1.0), min(b, 1.0)) for a, b in ends]
         middle = (left + right) / 2
         case.require("outside_picture", abs(middle), "<=", 1.0, "half widths", label)
         third = 0 if middle < -1 / 3 else 2 if middle > 1 / 3 else 1
@@ -60,7 +62,8 @@ class GoalDetection(EvenTask):
         swing = view.heading_swing_deg(index)
         case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
         case.require("too_wide_in_view", right - left, "<=", rules.view_width_max, "half widths", label)
-        margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3))
+        shift = max((abs(sum(pair) / 2 - middle) for pair in others), default=0.0)
+        margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3)) - shift
         case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half widths", label)
         return case.ask(THIRDS[third], (*THIRDS, NOT_IN_VIEW))
 
@@ -126,8 +129,11 @@ def _goal(view: UrbanView) -> int:
     return view.goal
 
 
-def _across(view: UrbanView, place: int, index: int) -> tuple[float, float]:
-    """Left and right edge of a place in the picture, -1 to 1 between its edges; NaN if the pose is not known."""
+def _across(view: UrbanView, place: int, index: int, off_deg: float) -> tuple[float, float]:
+    """Left and right edge of a place in the picture, -1 to 1 between its edges; NaN if the pose is not known.
+
+    ``off_deg`` is added to the heading.
+    """
     camera, mark = view.flight.camera, view.places[place]
     if camera is None:
         return np.nan, np.nan
@@ -139,7 +145,7 @@ def _across(view: UrbanView, place: int, index: int) -> tuple[float, float]:
     ends = np.array([[*(mark.center + sign * side), height] for sign in (-1, 1)])
     xy = picture_xy(
         view.enu_m[index],
-        view.heading_deg[index],
+        view.heading_deg[index] + off_deg,
         view.pitch_deg[index],
         ends,
         camera.horizontal_fov_deg,

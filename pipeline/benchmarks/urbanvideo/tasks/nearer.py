@@ -37,7 +37,7 @@ def require_nearer(view: UrbanView, case: FlightCase, step: Step, goal: int) -> 
         case.require("goal_not_nearer", share, "<=", 1 - rules.change_min, "ratio")
     elif step.actions & set(_TURNS):
         before, after = np.abs(_bearings_deg(view, goal, [start, end])).tolist()
-        margin = rules.direction_margin_min_deg
+        margin = rules.direction_margin_min_deg + view.heading_error_deg
         case.require("goal_not_nearer", before, ">=", _AHEAD_DEG + margin, "deg")
         case.require("goal_not_nearer", after, "<=", _AHEAD_DEG - margin, "deg")
     else:
@@ -49,12 +49,12 @@ def may_bring_nearer(view: UrbanView, actions: Actions, t_s: float, goal: int) -
     at = view.index(t_s)
     if at is None or not np.isfinite(bearing := float(_bearings_deg(view, goal, [at])[0])):
         return True
-    margin = view.rules.direction_margin_min_deg
+    margin = view.rules.direction_margin_min_deg + view.heading_error_deg
     ways = [_WAYS_DEG[action] for action in actions if action in _WAYS_DEG]
     if any(abs((bearing - way + 180.0) % 360.0 - 180.0) < 90.0 + margin for way in ways):
         return True
     turns = [_TURNS[action] for action in actions if action in _TURNS]
-    if any(abs(bearing) > 180.0 - margin or sign * bearing > 0 for sign in turns):
+    if any(abs(bearing) > 180.0 - margin or sign * bearing > -view.heading_error_deg for sign in turns):
         return True
     away_m = float(distance_m(view.enu_m[[at]], view.places[goal].center)[0])
     return "descend" in actions and away_m <= view.places[goal].radius_m + view.rules.there_m

@@ -57,7 +57,9 @@ class LandmarkPosition(EvenTask):
         case.fact("bearing", mark.label, bearing, "deg")
         case.require("heading_unsteady", view.heading_swing_deg(index), "<=", rules.heading_steady_max_deg, "deg")
         case.require("too_wide_from_here", half, "<=", rules.half_width_max_deg, "deg")
-        case.require("near_sector_boundary", margin, ">=", rules.direction_margin_min_deg, "deg")
+        case.heading(view)
+        least = rules.direction_margin_min_deg + view.heading_error_deg
+        case.require("near_sector_boundary", margin, ">=", least, "deg")
         ground = view.ground_m if np.isnan(mark.base_m) else mark.base_m
         near = max(away - mark.radius_m, 1e-6)
         depression = float(np.degrees(np.arctan2(up - ground, near)))

@@ -13,7 +13,7 @@ from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.observe.descriptions import describe
-from pipeline.worlds.flight.observe.motion import FlightPath, MotionConfig, paths
+from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.observe.task import spoken
 from pipeline.worlds.flight.observe.views import Poses, Setting, views
@@ -31,7 +31,7 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     flight = scene.facts
     step = max((f.measured or 0.0 for f in scene.findings if f.name == "quantised"), default=0.0)
     end_s = _video_seconds(scene)
-    found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0))
+    found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0), flight.nose_first)
     if end_s is not None:
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
     path = np.concatenate([np.empty((0, 3)), *(p.enu_m[:: max(1, round(config.rate_hz))] for p in found)])
@@ -42,7 +42,7 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     task = spoken(flight, named)
     moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
     motion = _motion(found, moved, flight, named, geometry, config)
-    notes = _coverage(motion, end_s, config.rate_hz)
+    notes = _coverage(motion, end_s, config.rate_hz) + _course(motion)
     if motion.views is not None:
         notes += _heights(named)
     notes += task.findings
@@ -75,9 +75,10 @@ def _motion(
     pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
     moves = np.hypot(velocity[:, 0], velocity[:, 1]) > config.move.start
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
+    error = COURSE_ERROR_DEG if any(p.turn_error is not None for p in found) else 0.0
     seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
-        setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config)
+        setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config, error)
         asked = [i for i, landmark in enumerate(landmarks) if landmark.label]
         sightings = views(Poses(t_s, enu, heading, pitch, part), [landmarks[i] for i in asked], setting)
         seen = tuple(view.model_copy(update={"landmark": asked[view.landmark]}) for view in sightings)
@@ -87,6 +88,7 @@ def _motion(
         enu_m=tuple(map(tuple, (enu.round(_DECIMALS) + 0.0).tolist())),
         height_m=_known(height),
         heading_deg=_known(heading % 360.0, 360.0),
+        heading_error_deg=error,
         course_deg=_known(np.where(moves, compass_deg(velocity), np.nan), 360.0),
         pitch_deg=_known(pitch),
         part=tuple(part.tolist()),
@@ -123,6 +125,18 @@ def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Fi
     message = f"the log tells of {share:.0%} of the video's {video_s:.1f} s"
     remedy = "check the offset between video and log; nothing is asked about the rest"
     return (doubt("video_beyond_log", "video", message, remedy, round(share, _DECIMALS), MIN_COVERAGE, "share"),)
+
+
+def _course(motion: Motion) -> tuple[Finding, ...]:
+    """Says so where the heading is the course."""
+    if not motion.heading_error_deg:
+        return ()
+    share = sum(h is not None for h in motion.heading_deg) / max(len(motion.heading_deg), 1)
+    message = (
+        f"the log has no heading; flown nose first, the drone points where it flies, within "
+        f"{motion.heading_error_deg:g} degrees: known for {share:.0%} of the flight"
+    )
+    return (note("heading_of_course", "log", message, "none needed", round(share, _DECIMALS), None, "share"),)
 
 
 def _heights(landmarks: tuple[Landmark, ...]) -> tuple[Finding, ...]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Model
+from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig
 from pipeline.worlds.flight.observe.smoothing import despiked, fitted, rate_error, resampled, white_noise, window_s
 
 START_ERRORS: Final = 4.0  # a movement starts at no less than so many standard errors of its rate
+COURSE_ERROR_DEG: Final = 15.0  # nose and course of a drone flown nose first: wind, and pilots who slide a little
+COURSE_SPEED: Final = 2.0  # m/s: slower, the course says little of the nose
 _BRIDGED_S: Final = 2.0  # without a value that others around it have; longer, it is unknown in the whole part
 _EPS_S: Final = 1e-6  # log times are exact to the microsecond
 
@@ -110,6 +113,8 @@ class FlightPath:
         turn: (G,) degrees per second, clockwise positive.
         gimbal_deg: (G,) pitch of the camera.
         tilt: (G,) degrees per second, upwards positive.
+        turn_error: how well the turn is known where the heading is the course; None where the log has a heading.
+        turned_unseen: (G,) where the heading is the course: in moments between which it turned, and nobody knows how.
     """
 
     number: int
@@ -122,6 +127,8 @@ class FlightPath:
     turn: FloatArray
     gimbal_deg: FloatArray
     tilt: FloatArray
+    turn_error: float | None = None
+    turned_unseen: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.t_s)
@@ -136,15 +143,26 @@ class FlightPath:
         """What climbs are measured on (G,): the height above take-off where the log has one, else z."""
         return self.enu_m[:, 2] if np.isnan(self.height_m).any() else self.height_m
 
+    @property
+    def turned_deg(self) -> FloatArray:
+        """How the nose has turned (G,), deg: its heading, or what is known of its turns where this is the course."""
+        if self.turn_error is None:
+            return self.heading_deg
+        return np.concatenate([[0.0], np.cumsum(np.nan_to_num(self.turn[1:]) * np.diff(self.t_s))])
+
     def within(self, start_s: float, end_s: float) -> FlightPath:
         """The moments from ``start_s`` to ``end_s``."""
         kept = slice(*np.searchsorted(self.t_s, [start_s - _EPS_S, end_s + _EPS_S]))
-        arrays = {name: value[kept] for name, value in vars(self).items() if name != "number"}
-        return FlightPath(self.number, **arrays)
+        arrays: dict[str, Any] = {n: value[kept] for n, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **arrays)
 
 
 def paths(
-    track: Track, config: MotionConfig, offset_s: float = 0.0, step_m: tuple[float, float] = (0.0, 0.0)
+    track: Track,
+    config: MotionConfig,
+    offset_s: float = 0.0,
+    step_m: tuple[float, float] = (0.0, 0.0),
+    nose_first: bool = False,
 ) -> tuple[list[FlightPath], Fits]:
     """The parts of a track at even times, and how well their rates are known.
 
@@ -153,6 +171,7 @@ def paths(
         config: rate and windows.
         offset_s: log time at which the video starts, from which the path counts its seconds.
         step_m: quantisation of the log over ground and in height, 0 for none.
+        nose_first: where the log has no heading at all, it is the course (`by_course`).
     """
     track = _placed(track)
     if len(track) == 0:
@@ -165,7 +184,41 @@ def paths(
         for axes, sigma in ((slice(0, 2), noise[0]), (slice(2, 3), noise[1])):
             keep[part] &= despiked(track.t_s[part], track.enu_m[part, axes], sigma)
     found = [_path(track, part, keep[part], offset_s, config.rate_hz, fits) for part in slices]
-    return [path for path in found if len(path)], fits
+    found = [path for path in found if len(path)]
+    if nose_first and not np.isfinite(track.heading_deg).any():
+        found = [by_course(path, fits.move, config) for path in found]
+    return found, fits
+
+
+def by_course(path: FlightPath, fit: Fit, config: MotionConfig) -> FlightPath:
+    """A path of a drone that is flown nose first: its heading is its course, where it is fast enough to have one.
+
+    Fast enough is faster than `COURSE_SPEED`, and than where the error of the velocity might turn the course by
+    `COURSE_ERROR_DEG`. Of a slow stretch it is not known how the drone turned in it; a change of course over less than
+    `_BRIDGED_S` is a turn, unless it is near a half turn, which may go either way. The window of the rate is as long as
+    the noise of the course asks for.
+    """
+    rate_hz = config.rate_hz
+    nothing = np.zeros(len(path), dtype=bool)
+    fast = path.speed >= max(COURSE_SPEED, 2.0 * fit.error / np.tan(np.radians(COURSE_ERROR_DEG)))
+    unknown = np.full(len(path), np.nan)
+    if fast.sum() < 2:
+        return replace(path, heading_deg=unknown, turn=unknown, turn_error=0.0, turned_unseen=nothing)
+    at = np.flatnonzero(fast)
+    course = np.unwrap(compass_deg(path.velocity[at]), period=360.0)
+    course_error = np.degrees(fit.error / np.median(path.speed[at])) * np.sqrt(2.0)  # of a difference of two
+    width = float(np.clip(START_ERRORS * course_error / config.turn.start, fit.window_s, config.longest_window_s))
+    heading, turn = unknown.copy(), unknown.copy()
+    change, wait = np.abs(np.diff(course)), np.diff(at)
+    breaks = (wait > _BRIDGED_S * rate_hz) | ((wait > 1) & (change > 180.0 - 2 * COURSE_ERROR_DEG))
+    unseen = nothing.copy()
+    for k in np.flatnonzero(breaks & (change > 2 * COURSE_ERROR_DEG)):
+        unseen[at[k] + 1 : at[k + 1]] = True
+    for run in np.split(np.arange(len(at)), np.flatnonzero(breaks) + 1):
+        inside = np.arange(at[run[0]], at[run[-1]] + 1)
+        known, rate = fitted(np.interp(inside, at[run], course[run])[:, None], rate_hz, width)
+        heading[inside], turn[inside] = known[:, 0], rate[:, 0]
+    return replace(path, heading_deg=heading, turn=turn, turn_error=float(course_error / width), turned_unseen=unseen)
 
 
 def _noise_and_fits(track: Track, config: MotionConfig, step_m: tuple[float, float]) -> tuple[list[float], Fits]:

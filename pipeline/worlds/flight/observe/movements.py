@@ -184,13 +184,16 @@ def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig
 
 
 def _segment(path: FlightPath, piece: Piece, runs: list[Run], actions: tuple[Action, ...], margin: float) -> Segment:
+    flies = any(r.channel.kind in _WAYS for r in piece.runs)
     start, end = _reach(piece, runs, *_WAYS)
-    if any(r.channel.kind in _WAYS for r in piece.runs):
+    if flies:
         metres = _change(path, summed(path, path.speed), start, end)
     else:  # the way along a path that is mere noise would grow with time
         east, north = (_change(path, path.enu_m[:, axis], start, end) for axis in (0, 1))
         metres = float(np.hypot(east, north))
-    turned = _change(path, path.heading_deg, *_reach(piece, runs, "turn"))
+    # Of a drone that is flown nose first it is not known how it turns where it stays.
+    told = flies or path.turn_error is None
+    turned = _change(path, path.turned_deg, *_reach(piece, runs, "turn")) if told else np.nan
     tilted = _change(path, path.gimbal_deg, *_reach(piece, runs, "gimbal"))
     return Segment(
         start_s=round(piece.start_s, 3),

@@ -13,7 +13,15 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.facts import Action
-from pipeline.worlds.flight.observe.motion import START_ERRORS, Fit, Fits, FlightPath, MotionConfig, Needs
+from pipeline.worlds.flight.observe.motion import (
+    COURSE_ERROR_DEG,
+    START_ERRORS,
+    Fit,
+    Fits,
+    FlightPath,
+    MotionConfig,
+    Needs,
+)
 
 Kind = Literal["along", "across", "over", "climb", "turn", "gimbal"]
 
@@ -84,7 +92,12 @@ def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[f
         step_m: quantisation of the log over ground and in height, 0 for none.
     """
     found = [_channel("climb", path.climb, path.level_m, config.climb, fits.climb, step_m[1])]
-    if np.isnan(path.heading_deg).any():
+    if path.turn_error is not None:  # flown nose first
+        along = path.speed if path.turned_unseen is None else np.where(path.turned_unseen, 0.0, path.speed)
+        found.append(_channel("along", along, summed(path, along), config.move, fits.move, step_m[0]))
+        fit = Fit(path.turn_error, fits.move.window_s)
+        found.append(_channel("turn", np.nan_to_num(path.turn), path.turned_deg, config.turn, fit, COURSE_ERROR_DEG))
+    elif np.isnan(path.heading_deg).any():
         found.append(_channel("over", path.speed, summed(path, path.speed), config.move, fits.move, step_m[0]))
     else:
         nose = np.radians(path.heading_deg)

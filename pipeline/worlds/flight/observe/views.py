@@ -47,12 +47,14 @@ class Setting:
         ground_m: ENU height of the ground at take-off; NaN: not known.
         buildings: what may stand before a landmark.
         config: limits.
+        heading_error_deg: by which a heading may be off.
     """
 
     camera: Camera
     ground_m: float
     buildings: Buildings
     config: MotionConfig
+    heading_error_deg: float = 0.0
 
     @cached_property
     def extent(self) -> FloatArray:
@@ -106,6 +108,7 @@ def _may_be_seen(poses: Poses, landmark: Landmark, setting: Setting) -> BoolArra
     corner = np.arctan(np.hypot(setting.half_width, setting.half_height))
     far = np.maximum(away, 1e-9)
     angle = np.arccos(np.clip((offset * axis).sum(1) / far, -1.0, 1.0))
+    corner += np.radians(setting.heading_error_deg)
     outside = (away > radius) & (angle > corner + np.arcsin(np.minimum(radius / far, 1.0)))
     return np.asarray(~outside)  # also where a pose or the ground is not known
 
@@ -136,10 +139,11 @@ def _is_shown(poses: Poses, moments: IntArray, landmark: Landmark, setting: Sett
     height = foot if landmark.top_m is None else (foot + landmark.top_m) / 2
     middle = np.column_stack([np.tile(landmark.center, (2, 1)), height])  # (2, 3) lowest and highest
     eyes = poses.enu_m[moments]
+    off_deg = np.unique([-setting.heading_error_deg, 0.0, setting.heading_error_deg])
     xy = in_picture(
-        eyes[:, None],
-        poses.heading_deg[moments, None],
-        poses.pitch_deg[moments, None],
+        eyes[:, None, None],
+        poses.heading_deg[moments, None, None] + off_deg[:, None],
+        poses.pitch_deg[moments, None, None],
         middle,
         camera.horizontal_fov_deg,
         camera.width / camera.height,
@@ -147,7 +151,7 @@ def _is_shown(poses: Poses, moments: IntArray, landmark: Landmark, setting: Sett
     away = distance_m(eyes[:, None], middle).max(1)
     across = np.tan(np.radians(camera.horizontal_fov_deg) / 2)
     wide = landmark.radius_m >= config.view_share * away * across
-    shown = np.isfinite(xy).all((1, 2)) & (away - landmark.radius_m <= config.view_range_m)
+    shown = np.isfinite(xy).all((1, 2, 3)) & (away - landmark.radius_m <= config.view_range_m)
     tall = (
         _height_seen_m(eyes, landmark, foot, away) >= config.view_share * away * across * camera.height / camera.width
     )

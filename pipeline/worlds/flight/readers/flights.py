@@ -130,6 +130,7 @@ class Flights:
             goal=settings.goal,
             route=settings.route,
             video_offset_s=settings.video_offset_s,
+            nose_first=settings.nose_first,
             landmarks=found.landmarks,
         )
         return FlightScene(

@@ -37,13 +37,14 @@ class Shot:
     pitch: float = -10.0
     ground: float = 0.0
     relief_m: float = 10.0
+    error: float = 0.0
 
     def sees(self, landmark: Landmark, buildings: Buildings = NO_BUILDINGS, camera: Camera = CAMERA) -> bool:
         t = np.arange(0, 10.01, 0.2)
         full = np.ones(len(t))
         at = np.column_stack([self.east * full, self.north * full, self.up * full])
         poses = Poses(t, at, self.heading * full, self.pitch * full, np.zeros(len(t), dtype=np.intp))
-        setting = Setting(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m))
+        setting = Setting(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m), self.error)
         found = views(poses, [landmark], setting)
         if not found or not found[0].intervals:
             return False

@@ -1,0 +1,87 @@
+"""A log without a heading, of a drone that was flown nose first: what is said of it, and with what margin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.worlds.flight.facts import Segment
+from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, MotionConfig, paths
+from pipeline.worlds.flight.observe.movements import segments
+from tests.benchmarks.urbanvideo.flights import flight, mark, motion, row, rows
+from tests.worlds.flight.observe.planted import Phase, fly, logged
+from tests.worlds.flight.observe.test_views import Shot, tower
+
+CONFIG = MotionConfig()
+STILL = Phase(4.0)
+
+
+def told(phases: list[Phase], nose_first: bool = True, headed: bool = False, **noise: float) -> list[Segment]:
+    track, _ = fly(phases, [0.8] * (len(phases) - 1), 30.0)
+    log = logged(track, 10.0, np.random.default_rng(0), **noise)
+    if not headed:
+        log = replace(log, heading_deg=np.full(len(log), np.nan))
+    found, fits = paths(log, CONFIG, nose_first=nose_first)
+    return [s for path in found for s in segments(path, fits, CONFIG)]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_forward_and_wide_turns_are_those_of_a_log_with_a_heading(noise: float) -> None:
+    phases = [STILL, Phase(8, forward=6), Phase(9, forward=6, yaw=10), Phase(8, forward=6), STILL]
+    found, headed = told(phases, over_ground_m=noise), told(phases, headed=True)
+    stays = [("stay in place",) if s.actions == ("hover",) else s.actions for s in headed]
+    assert [s.actions for s in found] == stays
+    turn, truth = (next(s for s in some if "turn right" in s.actions) for some in (found, headed))
+    assert turn.turn_deg == pytest.approx(truth.turn_deg, abs=COURSE_ERROR_DEG)
+    assert turn.start_s == pytest.approx(truth.start_s, abs=1.0)
+
+
+def test_a_heading_of_the_log_stays_as_it_is() -> None:
+    phases = [STILL, Phase(8, left=6), STILL]
+    assert told(phases, headed=True) == told(phases, nose_first=False, headed=True)
+
+
+def test_turns_within_the_margin_are_not_claimed() -> None:
+    assert "turn right" not in {a for s in told([Phase(8, forward=6), Phase(4, forward=6, yaw=6)]) for a in s.actions}
+
+
+def test_of_a_rest_it_is_not_said_how_the_nose_turned() -> None:
+    found = told([Phase(8, forward=6), STILL, Phase(6, yaw=30), STILL, Phase(8, forward=6)])
+    assert [s.actions for s in found] == [("fly forward",), ("stay in place",), ("fly forward",)]
+    assert found[1].turn_deg is None
+
+
+def test_a_turn_that_is_not_seen_parts_what_is_flown() -> None:
+    """It slows down to 1 m/s, turns right about, and flies on: not 20 seconds of flying forward."""
+    phases = [Phase(8, forward=6), Phase(2, forward=1), Phase(4, forward=1, yaw=44), Phase(2, forward=1)]
+    found = told([*phases, Phase(8, forward=6)])
+    flown = [s for s in found if "fly forward" in s.actions]
+    assert len(flown) == 2
+    assert flown[1].start_s - flown[0].end_s > 2.0
+
+
+def test_a_landmark_is_surely_in_view_only_with_the_margin() -> None:
+    """The picture is 90 degrees wide: 40 off its axis a tower is in it, but not if the nose may be 15 off."""
+    sure = Shot(heading=-25.0)
+    assert sure.sees(tower())
+    edge = Shot(heading=-40.0)
+    assert edge.sees(tower())
+    assert not replace(edge, error=COURSE_ERROR_DEG).sees(tower())
+    assert replace(sure, error=COURSE_ERROR_DEG).sees(tower())
+
+
+def test_questions_keep_the_margin_and_name_it() -> None:
+    # 20 and 40 degrees to the right of the nose; the edge of "ahead" is at 45, and 15 + 15 are to be kept.
+    marks = [mark("the mill", 100 * np.sin(a), 100 * np.cos(a), 1.0) for a in np.radians([20.0])]
+    moved = motion([("fly forward", 4, 0.1), ("ascend", 4, 9)])
+    course = moved.model_copy(update={"heading_error_deg": COURSE_ERROR_DEG})
+    plain, doubtful = (row(flight(m, marks), "Landmark Position", "the mill", "0:02") for m in (moved, course))
+    assert plain["reason"] is None
+    assert (doubtful["reason"], doubtful["limit"]) == ("near_sector_boundary", 30.0)
+    asked = [r for r in rows(flight(course), "Sequence Recall", "Trajectory Captioning") if r["reason"] is None]
+    assert asked
+    for found in asked:
+        assert ("heading_of_course", COURSE_ERROR_DEG) in [(e["name"], e["value"]) for e in found["evidence"]]
+        assert "heading_of_course" in found["flags"]
