@@ -13,9 +13,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
 from pipeline.geometry import geodesy
-from pipeline.worlds.flight.facts import RoofShape
+from pipeline.worlds.flight.samples.shapes import Color, Form
 
-Color = tuple[int, int, int]
 Vec2 = tuple[float, float]
 
 CITY_ORIGIN: Final = Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0)  # the altitude of the ground
@@ -36,12 +35,18 @@ _MUTED: Final[tuple[Color, ...]] = (
 
 
 class Block(NamedTuple):
-    """An upright box, city frame. ``place`` is the index of the place that it is, None for any other building."""
+    """What stands within an upright box, city frame.
+
+    ``place`` is the index of the place that it is, None for any other building; ``form`` its shape; ``sign`` the words
+    on its walls.
+    """
 
     low: tuple[float, float, float]
     high: tuple[float, float, float]
     color: Color
     place: int | None = None
+    form: Form = "box"
+    sign: str | None = None
 
     def corners(self) -> FloatArray:
         """Corners (4, 2) of the footprint, counter-clockwise."""
@@ -53,7 +58,7 @@ class Place(NamedTuple):
     """A thing to speak of: its block of the grid, the corner of its footprint in there, its size (x, y, height).
 
     ``said`` is what anybody would call it who sees it, and nothing else; None where something else looks the same.
-    ``roof`` is its shape and ``sign`` what can be read on it, both as maps have them.
+    ``form`` is its shape, and ``sign`` what can be read on it.
     """
 
     name: str
@@ -63,7 +68,7 @@ class Place(NamedTuple):
     corner: Vec2
     size: tuple[float, float, float]
     color: Color
-    roof: RoofShape = "flat"
+    form: Form = "box"
     sign: str | None = None
     is_point: bool = False  # in the list of landmarks
     alone: bool = True  # nothing else stands in its block
@@ -73,9 +78,10 @@ class Place(NamedTuple):
 PLACES: Final = (
     Place("City Hall", "the yellow building with a dome", "building", (5, 3), (2, 3), (28, 24, 22),
           (240, 205, 50), "domed"),
-    Place("Water Tower", "the blue tower", "tower", (1, 4), (10, 10), (11, 11, 58), (70, 150, 235)),
-    Place("Central Park", "the park", "park", (3, 2), (0, 0), (80, 32, 0.1), (84, 152, 62)),
-    Place("Saint Anna Church", "the red church", "church", (6, 1), (9, 3), (13, 27, 38), (190, 52, 40), "pitched"),
+    Place("Water Tower", "the blue tower", "tower", (1, 4), (10, 10), (11, 11, 58), (70, 150, 235),
+          "water tower"),
+    Place("Central Park", "the park", "park", (3, 2), (0, 0), (80, 32, 0.1), (84, 152, 62), "park"),
+    Place("Saint Anna Church", "the red church", "church", (6, 1), (9, 3), (13, 27, 38), (190, 52, 40), "church"),
     Place("Grand Hotel", "the purple building", "building", (2, 1), (3, 3), (26, 26, 33), (150, 72, 190)),
     Place("Market Hall", "the green building", "building", (4, 4), (1, 2), (30, 27, 13), (40, 150, 70), "rounded"),
     Place("Public Library", 'the orange building with the sign "LIBRARY"', "building", (1, 1), (2, 4), (27, 23, 16),
@@ -85,11 +91,13 @@ PLACES: Final = (
     Place("Corner Bakery", "the pink building beside the yellow building with a dome", "building", (4, 3), (21, 0),
           (11, 11, 7), (240, 130, 170), alone=False),
     Place("Old Chapel", "the yellow church", "church", (6, 4), (12, 12), (8, 8, 6), (250, 240, 90)),
-    Place("Peace Column", "the white obelisk", "obelisk", (4, 2), (8, 14), (3, 3, 17), (250, 250, 250), is_point=True),
+    Place("Peace Column", "the white obelisk", "obelisk", (4, 2), (8, 14), (3, 3, 17), (250, 250, 250),
+          "obelisk", is_point=True),
     Place("Museum 't Hof", 'the orange building with the sign "MUSEUM"', "building", (0, 2), (4, 2), (24, 28, 19),
           (232, 110, 30), sign="MUSEUM"),
     Place("Central Station", "the brown building", "building", (7, 3), (2, 1), (26, 30, 18), (120, 75, 40), "rounded"),
-    Place("City Stadium", "the white stadium", "stadium", (1, 2), (1, 2), (30, 28, 12), (240, 240, 236)),
+    Place("City Stadium", "the white stadium", "stadium", (1, 2), (1, 2), (30, 28, 8), (240, 240, 236),
+          "oval"),
 )  # fmt: skip
 _PARK: Final = ((3, 2), (4, 2))
 _YARD: Final = (6, 4)
@@ -97,7 +105,7 @@ _YARD: Final = (6, 4)
 
 def blocks() -> tuple[Block, ...]:
     """Every block of the city: first the places, in their order, then the houses."""
-    placed = [Block(*_span(p.cell, p.corner, p.size), p.color, i) for i, p in enumerate(PLACES)]
+    placed = [Block(*_span(p.cell, p.corner, p.size), p.color, i, p.form, p.sign) for i, p in enumerate(PLACES)]
     taken = {place.cell for place in PLACES if place.alone} | set(_PARK)
     houses = [block for i in range(COLUMNS) for j in range(ROWS) if (i, j) not in taken for block in _houses((i, j))]
     yard = [((0, 0), (32, 7)), ((0, 25), (32, 7)), ((0, 7), (7, 18)), ((25, 7), (7, 18))]

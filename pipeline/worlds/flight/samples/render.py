@@ -12,16 +12,17 @@ import open3d as o3d
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import Lens
 from pipeline.worlds.flight.facts import Camera
-from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block, Color
+from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block
+from pipeline.worlds.flight.samples.shapes import Color, Facet, facets
 
 Float32 = npt.NDArray[np.float32]
+Int32 = npt.NDArray[np.int32]
 
-# Six sides of a box from its corners, numbered x + 2 y + 4 z; triangles in pairs, the roof last.
-_SIDES: Final = ((0, 4, 6, 2), (1, 3, 7, 5), (0, 1, 5, 4), (2, 6, 7, 3), (0, 2, 3, 1), (4, 5, 7, 6))
-_SHADE: Final = (0.70, 0.92, 0.80, 0.86, 0.50, 1.0)  # of these sides, the light stands in the south-east
+# Light on what faces west, east, south, north, down and up, shared between them; the sun stands in the south-east.
+_LIGHT: Final = ((0.70, 0.92), (0.80, 0.86), (0.50, 1.0))
 _SKY: Final[tuple[Color, Color]] = ((214, 226, 238), (96, 150, 214))  # at the horizon and 45 degrees above it
 _GROUND: Final[tuple[Color, ...]] = ((128, 146, 96), (92, 92, 96), (164, 162, 156), (216, 216, 206))  # meadow first
-_PLAIN: Final = len(_GROUND) + 1  # rows of the palette that are neither sides nor windows: the ground and the sky
+_PLAIN: Final = len(_GROUND) + 1  # rows of the palette that are neither facets nor windows: the ground and the sky
 _GROUND_M: Final = 3000.0
 _HAZE_M: Final = 900.0  # distance at which two thirds of the colour are the horizon's
 _HAZE_STEP_M: Final = 12.0
@@ -65,14 +66,10 @@ class Renderer:
     def __init__(self, blocks: tuple[Block, ...], lens: Lens) -> None:
         self._lens = lens
         self._scene = o3d.t.geometry.RaycastingScene()
-        vertices, faces = _mesh(blocks)
-        self._scene.add_triangles(o3d.core.Tensor.from_numpy(vertices), o3d.core.Tensor.from_numpy(faces))
-        colors = np.array([block.color for block in blocks], dtype=np.float32)
-        self._sides = 6 * len(blocks)
-        self._palette = _palette((colors[:, None] * np.array(_SHADE, dtype=np.float32)[:, None]).reshape(-1, 3))
-        tall = np.array([block.high[2] > 2 * _WINDOW_M[1] for block in blocks])
-        walls = (tall[:, None] & (np.arange(6) < 4)).ravel()
-        self._has_windows = np.concatenate([walls, np.zeros(2, dtype=bool)])  # nor have the ground and the sky
+        mesh = _mesh(blocks)
+        self._scene.add_triangles(o3d.core.Tensor.from_numpy(mesh.vertices), o3d.core.Tensor.from_numpy(mesh.faces))
+        self._mesh, self._rows = mesh, len(mesh.colors)
+        self._palette = _palette(mesh.colors)
         self._x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)
         self._y = ((np.arange(lens.height) - lens.cy) / lens.fy).astype(np.float32)
 
@@ -88,28 +85,30 @@ class Renderer:
         rays[:, 3:] = np.stack(toward, axis=1)
         hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays))
         depth, face = hits["t_hit"].numpy(), hits["primitive_ids"].numpy()
-        side = np.where(np.isfinite(depth), face // 2, self._sides + 1).astype(np.int32)  # the ground, then nothing
+        seen = np.where(np.isfinite(depth), face, len(self._mesh.row)).astype(np.intp)  # no facet: the sky
+        row = np.append(self._mesh.row, self._rows + 1)[seen].astype(np.int32)
         shape = (self._lens.height, self._lens.width)
-        color = self._palette[self._entries(eye, toward, depth, side)].view(np.uint8).reshape(*shape, 4)[..., :3]
-        block = np.where(side < self._sides, side // 6, -1).astype(np.int32)
+        entries = self._entries(eye, toward, depth, row, np.append(self._mesh.glazed, np.int8(-1))[seen])
+        color = self._palette[entries].view(np.uint8).reshape(*shape, 4)[..., :3]
+        block = np.append(self._mesh.block, np.int32(-1))[seen]
         return Shot(np.ascontiguousarray(color), block.reshape(shape))
 
     def _entries(
-        self, eye: Float32, toward: tuple[Float32, ...], depth: Float32, side: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.int32]:
-        """Where the palette has the colours (N,) of the pixels."""
-        row = side.copy()
+        self, eye: Float32, toward: tuple[Float32, ...], depth: Float32, facet: Int32, glazed: npt.NDArray[np.int8]
+    ) -> Int32:
+        """Where the palette has the colours (N,) of the pixels, of which the row of the facet is known."""
+        row = facet.copy()
         level = (np.minimum(depth, _HAZE_LEVELS * _HAZE_STEP_M - 1) / _HAZE_STEP_M).astype(np.int32)
-        glazed = np.flatnonzero((depth < _WINDOWED_M) & self._has_windows[side])
-        far = depth[glazed]
-        x, y, z = (start + far * axis[glazed] for start, axis in zip(eye, toward, strict=True))
-        row[glazed] += np.where(_is_window(np.where(side[glazed] % 6 < 2, y, x), z), self._sides + _PLAIN, 0)
-        ground = np.flatnonzero(side == self._sides)
+        panes = np.flatnonzero((depth < _WINDOWED_M) & (glazed >= 0))
+        far = depth[panes]
+        x, y, z = (start + far * axis[panes] for start, axis in zip(eye, toward, strict=True))
+        row[panes] += np.where(_is_window(np.where(glazed[panes] == 0, y, x), z), self._rows + _PLAIN, 0)
+        ground = np.flatnonzero(facet == self._rows)
         far = depth[ground]
         row[ground] += _ground_kind(eye[0] + far * toward[0][ground], eye[1] + far * toward[1][ground])
-        sky = np.flatnonzero(side > self._sides)
+        sky = np.flatnonzero(facet > self._rows)
         rise = toward[2][sky] / np.hypot(toward[0][sky], toward[1][sky])
-        row[sky] = self._sides + len(_GROUND)
+        row[sky] = self._rows + len(_GROUND)
         level[sky] = np.clip(rise * _HAZE_LEVELS, 0, _HAZE_LEVELS - 1)
         return np.asarray(row * _HAZE_LEVELS + level)
 
@@ -144,15 +143,59 @@ def _ground_kind(x: Float32, y: Float32) -> npt.NDArray[np.int32]:
     return np.asarray(kind * town)
 
 
-def _mesh(blocks: tuple[Block, ...]) -> tuple[Float32, npt.NDArray[np.uint32]]:
-    """Vertices and triangles: twelve per block, in the order of `_SIDES`, then two of the ground."""
-    ends = np.array([[block.low, block.high] for block in blocks], dtype=np.float32)
-    pick = np.arange(8)[:, None] >> np.arange(3) & 1
-    corners = ends[:, pick, np.arange(3)].reshape(-1, 3)
-    quad = np.array(_SIDES)
-    pairs = np.stack([quad[:, [0, 1, 2]], quad[:, [0, 2, 3]]], axis=1).reshape(-1, 3)
-    faces = (8 * np.arange(len(blocks))[:, None, None] + pairs).reshape(-1, 3)
+class _Mesh(NamedTuple):
+    """Triangles of the city, those of the ground last.
+
+    Attributes:
+        vertices: (V, 3).
+        faces: (F, 3).
+        row: (F,) row of the palette; the ground has the row after the last.
+        block: (F,) index of its block; -1 for the ground.
+        glazed: (F,) along which axis its windows stand, 0 for y and 1 for x; -1 without windows.
+        colors: (rows, 3) what the light leaves of each colour.
+    """
+
+    vertices: Float32
+    faces: npt.NDArray[np.uint32]
+    row: Int32
+    block: Int32
+    glazed: npt.NDArray[np.int8]
+    colors: Float32
+
+
+def _mesh(blocks: tuple[Block, ...]) -> _Mesh:
+    found = [(i, f) for i, b in enumerate(blocks) for f in facets(b.form, b.low, b.high, b.color, b.sign)]
+    rows: dict[tuple[float, ...], int] = {}
+    vertices, faces, per_face = [], [], []
+    count = 0
+    for index, facet in found:
+        lit = _lit(facet)
+        tall = blocks[index].high[2] > 2 * _WINDOW_M[1]
+        across = np.abs(facet.corners[1] - facet.corners[0])
+        glazed = int(across[0] > across[1]) if facet.windows and tall else -1
+        k = len(facet.corners)
+        faces += [(count, count + i, count + i + 1) for i in range(1, k - 1)]
+        per_face += [(rows.setdefault(lit, len(rows)), index, glazed)] * (k - 2)
+        vertices.append(facet.corners)
+        count += k
     g = _GROUND_M
-    plane = np.array([[-g, -g, 0], [g, -g, 0], [g, g, 0], [-g, g, 0]], dtype=np.float32)
-    under = len(corners) + np.array([[0, 1, 2], [0, 2, 3]])
-    return np.concatenate([corners, plane]), np.concatenate([faces, under]).astype(np.uint32)
+    vertices.append(np.array([[-g, -g, 0], [g, -g, 0], [g, g, 0], [-g, g, 0]]))
+    faces += [(count, count + 1, count + 2), (count, count + 2, count + 3)]
+    row, block, glazed_of = np.array([*per_face, *[(len(rows), -1, -1)] * 2], dtype=np.int32).T
+    return _Mesh(
+        np.concatenate(vertices).astype(np.float32),
+        np.array(faces, dtype=np.uint32),
+        row,
+        block,
+        glazed_of.astype(np.int8),
+        np.array(list(rows), dtype=np.float32),
+    )
+
+
+def _lit(facet: Facet) -> tuple[float, ...]:
+    """A facet's colour as the light leaves it: shares of what faces the six ways, rounded, so that many are one."""
+    a, b, c = facet.corners[0], facet.corners[1], facet.corners[-1]
+    normal = np.cross(b - a, c - a)
+    share = (normal / max(float(np.linalg.norm(normal)), 1e-12)) ** 2
+    light = sum(float(s) * _LIGHT[axis][int(normal[axis] > 0)] for axis, s in enumerate(share))
+    return tuple(round(part * round(light, 2), 3) for part in facet.color)

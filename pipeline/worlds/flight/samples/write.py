@@ -16,11 +16,12 @@ import yaml
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
-from pipeline.worlds.flight.samples.city import PLACES, Block, Color, blocks, to_wgs84
+from pipeline.worlds.flight.samples.city import PLACES, Block, blocks, to_wgs84
 from pipeline.worlds.flight.samples.pilot import Pose, fly
 from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan, LogKind
 from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
 from pipeline.worlds.flight.samples.render import Renderer, lens_of
+from pipeline.worlds.flight.samples.shapes import Color, Form
 from pipeline.worlds.flight.samples.text_logs import recording, subtitles
 from pipeline.worlds.flight.samples.truth import (
     SHOWN_HZ,
@@ -35,6 +36,14 @@ from pipeline.worlds.flight.samples.truth import (
 
 DATASET: Final = "sample_city"
 FPS: Final = 4  # a fast flight is seen well enough, and all six are written in seconds
+# Roofs as maps have them; a tower and a stadium have none to speak of.
+ROOFS: Final[dict[Form, str]] = {
+    "box": "flat",
+    "domed": "dome",
+    "pitched": "gabled",
+    "rounded": "round",
+    "church": "gabled",
+}
 _THREADS: Final = 2  # flights at a time; rays are cast and videos packed outside of Python's lock
 _DEGREE_DECIMALS: Final = 8
 _LOGS: Final[dict[LogKind, tuple[str, str, Callable[[FlightPlan, Pose], tuple[bytes, Origin]]]]] = {
@@ -152,7 +161,7 @@ def _landmarks(city: tuple[Block, ...]) -> dict[str, Any]:
         geometry = (
             {"type": "Point", "coordinates": middle} if place.is_point else {"type": "Polygon", "coordinates": [ring]}
         )
-        look: dict[str, str] = {"roof_shape": place.roof} if height else {}
+        look = {"roof_shape": ROOFS[place.form]} if place.form in ROOFS else {}
         look |= {"sign": place.sign} if place.sign else {}
         properties = {"name": place.name, "kind": place.kind, "colour": _hex(place.color), **look, **height}
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})
@@ -164,7 +173,7 @@ def _buildings(city: tuple[Block, ...]) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {"height_m": block.high[2], "colour": _hex(block.color), "roof_shape": _roof(block)},
+            "properties": {"height_m": block.high[2], "colour": _hex(block.color), **_roof(block)},
             "geometry": {"type": "Polygon", "coordinates": [_ring(block)]},
         }
         for block in _standing(city)
@@ -176,8 +185,8 @@ def _hex(color: Color) -> str:
     return "#" + bytes(color).hex()
 
 
-def _roof(block: Block) -> str:
-    return "flat" if block.place is None else PLACES[block.place].roof
+def _roof(block: Block) -> dict[str, str]:
+    return {"roof_shape": ROOFS[block.form]} if block.form in ROOFS else {}
 
 
 def _standing(city: tuple[Block, ...]) -> list[Block]:
