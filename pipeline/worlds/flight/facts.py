@@ -51,6 +51,9 @@ class Look(Model):
     height_m: tuple[FiniteFloat, FiniteFloat] | None = Field(
         default=None, description="from foot to top, at least and at most: storeys tell it less well than metres"
     )
+    area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        default=None, description="of its outline; None: a point"
+    )
     sign: Name | None = Field(default=None, description="what can be read on it")
     told_by: dict[str, str] = Field(
         default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'

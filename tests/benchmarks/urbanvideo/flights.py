@@ -173,7 +173,16 @@ def refusal(found: Mapping[str, Any]) -> tuple[str | None, float | None, float |
     return found["reason"], found["measured"], found["limit"]
 
 
-_NAMES = ("Town Hall", "the church", "Blue Tower", "the park", "Old Mill", "the station", "Café Müller", "北京路")
+_NAMES = (
+    "the yellow building with a dome",
+    "the red church",
+    "the blue tower",
+    "the park",
+    "the tallest building",
+    "the white stadium",
+    'the grey building with the sign "Café Müller"',
+    'the grey building with the sign "北京路"',
+)
 _KINDS: tuple[tuple[str, float, float], ...] = (
     ("fly forward", 30, 90),
     ("fly forward+descend", 30, 60),

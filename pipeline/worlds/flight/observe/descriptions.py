@@ -1,9 +1,9 @@
 """How to speak of the landmarks of a flight: by what is seen of them, so that the words fit one thing alone.
 
-All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, a sign, or what it
-stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell of
-a thing may be anything, and what is near a limit may be on either side. A landmark has a label where the words surely
-fit it and may fit nothing else near the flight. A thing that is a landmark to nobody, a nameless house, counts too.
+All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, size, a sign, or what
+it stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell
+of a thing may be anything, and what is near a limit may be on either side. A landmark has a label where the words
+surely fit it and may fit nothing else near the flight. What is a landmark to nobody, a nameless house, counts too.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class DescriptionConfig(Model):
     )
     height_ratio_min: float = Field(default=1.3, gt=1, description="tallest or lowest: over the next")
     height_gap_min_m: float = Field(default=3.0, ge=0, description="the same, in metres: about a storey")
+    area_ratio_min: float = Field(default=2.0, gt=1, description="largest: over the next")
     beside_max_m: float = Field(default=30.0, gt=0, description="to what a thing stands beside: about a street")
     apart_min_m: float = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
 
@@ -182,9 +183,9 @@ class Things:
             if len(may) == 1:
                 return _say(words.text(), self._proof(i, words))
         for words, may in tried:
-            height = self._height_word(i, may[may != i])
-            if height is not None:
-                return _say(words.text(first=height[0]), (*self._proof(i, words), height[1]))
+            rank = self._height_word(i, may[may != i]) or self._area_word(i, may[may != i])
+            if rank is not None:
+                return _say(words.text(first=rank[0]), (*self._proof(i, words), rank[1]))
         sign = self._sign(i)
         if sign is not None:
             return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
@@ -201,6 +202,13 @@ class Things:
                 limit = self.config.height_ratio_min
                 return word, _shown("height_ratio", word, float(more / less), ">=", limit, "ratio")
         return None
+
+    def _area_word(self, i: int, others: IntArray) -> tuple[str, Evidence] | None:
+        """The word "largest" among others of which every outline is known, by a margin."""
+        next_m2, limit = self._area_m2[others].max(), self.config.area_ratio_min
+        if not self._area_m2[i] >= limit * next_m2:  # also where one is not known
+            return None
+        return "largest", _shown("area_ratio", "largest", float(self._area_m2[i] / next_m2), ">=", limit, "ratio")
 
     def _sign(self, i: int) -> str | None:
         """What can be read on a thing, and on no other."""
@@ -272,6 +280,11 @@ class Things:
     @cached_property
     def _radius_m(self) -> FloatArray:
         return np.array([mark.radius_m for mark in self.marks])
+
+    @cached_property
+    def _area_m2(self) -> FloatArray:
+        known = [mark.look.area_m2 if mark.look else None for mark in self.marks]
+        return np.array([area or np.nan for area in known], dtype=np.float64)
 
     @cached_property
     def height_m(self) -> FloatArray:

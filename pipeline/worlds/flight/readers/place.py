@@ -14,7 +14,7 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.feature import Feature, mentioned
-from pipeline.worlds.flight.facts import Landmark
+from pipeline.worlds.flight.facts import Landmark, Look
 from pipeline.worlds.flight.readers.looks import look_of
 
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
@@ -131,13 +131,19 @@ def _landmark(placed: Placed, place: int) -> Landmark:
     return Landmark(
         name=feature.name,
         kind=feature.kind,
-        look=look_of(feature),
+        look=_with_area(look_of(feature), outlines),
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),
         base_m=_known(placed.foot_m[place]),
         top_m=_known(placed.top_m[place]),
     )
+
+
+def _with_area(look: Look | None, outlines: Sequence[FloatArray]) -> Look | None:
+    """A look with the area of all outlines; a point has none."""
+    area = sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
+    return look.model_copy(update={"area_m2": round(float(area), 1)}) if look and area >= 0.1 else look
 
 
 def _circle(corners: FloatArray) -> tuple[tuple[float, float], float]:

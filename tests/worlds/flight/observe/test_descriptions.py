@@ -89,6 +89,12 @@ def test_storeys_tell_a_height_by_their_bounds() -> None:
     assert labels(thing(height=(15.0, 35.0)), thing(height=(5.0, 15.0)))[0] is None
 
 
+@pytest.mark.parametrize(("large", "told"), [(2000.0, True), (1999.0, False), (None, False)])
+def test_sizes_tell_by_a_factor(large: float | None, told: bool) -> None:
+    found = labels(thing("park", area_m2=large), thing("park", area_m2=1000.0), thing("building"))
+    assert found == ["the largest park" if told else None, None, "the building"]
+
+
 def test_a_sign_tells_what_looks_do_not() -> None:
     twins = thing(colour=RED, sign="HOTEL"), thing(colour=RED, sign="BANK"), thing(colour=RED, sign="bank")
     assert labels(*twins) == ['the red building with the sign "HOTEL"', None, None]
@@ -135,9 +141,10 @@ things = st.builds(
     radius=st.sampled_from([3.0, 10.0]),
     roof_shape=st.sampled_from([None, "flat", "pitched", "domed"]),
     sign=st.sampled_from([None, None, "BANK", "HOTEL"]),
+    area_m2=st.none() | st.integers(20, 400).map(float),
 )
 _LABEL = re.compile(
-    r"the (?:(?P<rank>tallest|lowest) )?(?:(?P<colour>\w+) )?(?P<noun>building|church|tower|park)"
+    r"the (?:(?P<rank>tallest|lowest|largest) )?(?:(?P<colour>\w+) )?(?P<noun>building|church|tower|park)"
     r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?(?: beside (?P<anchor>.+))?"
 )
 _ROOFS = {"a dome": "domed", "a pitched roof": "pitched"}
@@ -169,6 +176,9 @@ def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all
 
 def _beats(rival: Landmark, mark: Landmark, rank: str) -> bool:
     """Whether another thing is surely taller, or lower, by a tenth."""
+    if rank == "largest":
+        areas = [m.look.area_m2 for m in (rival, mark) if m.look and m.look.area_m2]
+        return len(areas) == 2 and areas[0] > 1.5 * areas[1]
     heights = [m.look.height_m for m in (rival, mark) if m.look and m.look.height_m]
     if len(heights) < 2:
         return False
