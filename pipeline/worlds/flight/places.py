@@ -135,9 +135,19 @@ class Places(tuple[Place, ...]):
         found = by_label or [i for i, place in enumerate(self) if place.name and place.name.casefold() == wanted]
         return found[0] if len(found) == 1 else None
 
+    def anchor(self, place: int) -> int | None:
+        """What the words for a place say that it stands beside, or None."""
+        return self._anchors.get(place)
+
+    @cached_property
+    def _anchors(self) -> dict[int, int]:
+        by_label = {place.label: i for i, place in enumerate(self)}
+        beside = {i: place.label.partition(BESIDE)[2] for i, place in enumerate(self)}
+        return {i: by_label[label] for i, label in beside.items() if label in by_label}
+
     def tied(self, a: int, b: int) -> bool:
         """Whether the words for one of two places say that it stands beside the other."""
-        return self[a].label.endswith(f"{BESIDE}{self[b].label}") or self[b].label.endswith(f"{BESIDE}{self[a].label}")
+        return self.anchor(a) == b or self.anchor(b) == a
 
     def nearest(self, distance_m: FloatArray) -> tuple[int, float, float]:
         """The nearest place of distances (P,), how far it is, and how many times as far the second is.

@@ -236,9 +236,13 @@ class FlightView(Generic[R]):
         return found
 
     def first_seen_s(self, place: int) -> float | None:
-        """When a place first comes into view, or None."""
-        spans = self._intervals.get(self.places[place].index)
-        return float(spans[0, 0]) if spans is not None and len(spans) else None
+        """When a place has first come into view, and what its label says that it stands beside; None: never."""
+        firsts = []
+        for shown in (place, self.places.anchor(place)):
+            spans = None if shown is None else self._intervals.get(self.places[shown].index, np.empty((0, 2)))
+            if spans is not None:
+                firsts.append(float(spans[:, 0].min(initial=np.inf)))
+        return max(firsts) if np.isfinite(max(firsts)) else None
 
     def seen_by(self, place: int, t_s: float) -> bool:
         """Whether the video shows a place up to a time; True where views are not known."""

@@ -21,6 +21,17 @@ def test_a_landmark_without_a_label_is_refused_by_name_and_with_its_number(task:
     assert refused == [(["Shop"], 3.0, 1.0, "things")]
 
 
+def test_what_is_told_by_something_else_is_asked_about_once_that_is_shown() -> None:
+    """The shop is shown from the start, the park that it stands beside from 12 s on, in another flight never."""
+    marks = [mark("the park", 20, 50), mark("the pink building beside the park", 35, 50), mark("the tower", 0, 300)]
+    for first, firsts in ((12.0, {"not_seen_yet"}), (None, set())):
+        views = {0: [] if first is None else [(first, 25)], 1: [(0, 25)], 2: [(0, 25)]}
+        found = judged(flight(motion(MOVES, views=views), marks), "Landmark Position")
+        asked = [r for r in found if r["operands"][0].startswith("the pink")]
+        assert {r["reason"] for r in asked if r["until_s"] < 12} == firsts
+        assert all(r["reason"] != "not_seen_yet" for r in asked if r["until_s"] >= 12)
+
+
 def test_without_any_label_the_task_says_so() -> None:
     shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unsaid": ALIKE})
     scene = flight(MOVED, [shop], goal="shop")

@@ -77,14 +77,8 @@ class CognitiveMap(UrbanTask):
 
 def _told_apart(view: UrbanView, rows: list[int]) -> list[int]:
     """Rows of the pool without those whose label says that they stand beside another: else the legend tells of them."""
-    places, pool = view.places, view.pool
-    return [
-        a
-        for a in rows
-        if not any(
-            places.tied(pool[a], pool[b]) and len(places[pool[a]].label) > len(places[pool[b]].label) for b in rows
-        )
-    ]
+    chosen = {view.pool[row] for row in rows}
+    return [row for row in rows if view.places.anchor(view.pool[row]) not in chosen]
 
 
 class Drawing(NamedTuple):
