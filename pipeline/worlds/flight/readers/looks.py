@@ -59,11 +59,10 @@ def look_of(feature: Feature) -> Look | None:
 def rgb_of(text: str) -> Rgb | None:
     """A colour as maps write them: "#b22222", "#B22" or a name of CSS; None for anything else."""
     text = text.strip().casefold().replace(" ", "").replace("_", "")
-    value = text if _HEX.fullmatch(text) else str(ImageColor.colormap.get(text, ""))
-    if not _HEX.fullmatch(value):
+    if not _HEX.fullmatch(text) and text not in ImageColor.colormap:
         return None
-    red, green, blue = (value[1 + i] * 2 if len(value) == 4 else value[1 + 2 * i : 3 + 2 * i] for i in range(3))
-    return int(red, 16), int(green, 16), int(blue, 16)
+    red, green, blue, *_ = ImageColor.getrgb(text)
+    return red, green, blue
 
 
 def _noun(feature: Feature) -> tuple[str, str] | None:

@@ -32,6 +32,7 @@ def test_colours_as_maps_write_them() -> None:
         (211, 211, 211),
         (105, 105, 105),
     ]
+    assert rgb_of("darkred") == rgb_of("darkred"), "the library keeps what it has looked up, in another form"
     assert [rgb_of(t) for t in ("", "#12345", "reddish", "rgb(1,2,3)", "#gg0000", "٣")] == [None] * 6
 
 
