@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.errors import RawDataError
-from pipeline.reading.reader import Reader
+from pipeline.reading.reader import Reader, SceneRef
 from pipeline.reading.wants import Want
 
 
@@ -29,13 +28,12 @@ class Inspection:
 def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
     listing = reader.scenes(root)
-    folders = {ref.id: root / ref.files[0] for ref in listing.scenes}
-    missing = {
-        want: tuple(scene for scene, folder in folders.items() if not _there(folder, want.patterns))
-        for want in reader.wants
-    }
-    return Inspection(tuple(folders), listing.broken, missing)
+    missing = {want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.wants}
+    return Inspection(tuple(ref.id for ref in listing.scenes), listing.broken, missing)
 
 
-def _there(folder: Path, patterns: Sequence[str]) -> bool:
-    return any(next(folder.glob(pattern.format(folder.name)), None) is not None for pattern in patterns)
+def _there(root: Path, ref: SceneRef, want: Want) -> bool:
+    folder, own = root / ref.files[0], ref.files[1:]
+    if own and want.recorded:
+        return any(name.lower().endswith(want.recorded) for name in own)
+    return any(next(folder.glob(pattern.format(folder.name)), None) is not None for pattern in want.patterns)

@@ -13,9 +13,14 @@ NO_DEPTH: Final = "visibility is not checked against measured depth"
 
 @dataclass(frozen=True)
 class Want:
-    """One part of a scene: any of some patterns below its folder ("{}" is the scene's name), and what it is for."""
+    """One part of a scene: any of some patterns below its folder ("{}" is the scene's name), and what it is for.
+
+    Attributes:
+        recorded: endings, in lower case, of which a scene has one where it is some files of a folder that it shares.
+    """
 
     part: str
     patterns: tuple[str, ...]
     without: str
     needed: bool = False
+    recorded: tuple[str, ...] = ()

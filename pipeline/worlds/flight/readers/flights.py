@@ -30,7 +30,7 @@ from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
-from pipeline.worlds.flight.readers.cards import folders, of_recording, recordings
+from pipeline.worlds.flight.readers.cards import LOG_SUFFIXES, VIDEO_SUFFIXES, folders, of_recording, recordings
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
@@ -63,10 +63,14 @@ def _names_its_log(folder: Path) -> bool:
 
 
 WANTS: Final = (
-    Want("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", needed=True),
+    Want("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", True, LOG_SUFFIXES),
     Want("settings", ("flight.yaml",), "no goal, no route, no camera"),
-    Want("video", ("video.*",), NO_VIDEO),
-    Want("landmarks", ("*.geojson", "*.pbf", "*.osm", "*.json"), "no question about landmarks, unless in the root"),
+    Want("video", ("video.*",), NO_VIDEO, recorded=VIDEO_SUFFIXES),
+    Want(
+        "landmarks",
+        ("*.geojson", "*.pbf", "*.osm", "*.osm.gz", "*.json"),
+        "no question about landmarks, unless in the root",
+    ),
 )
 
 

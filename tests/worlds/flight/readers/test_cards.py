@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ConfigError
+from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from tests.worlds.flight.readers.tiny_flights import SECONDS, srt, write_flight, write_video
@@ -82,3 +83,14 @@ def test_a_name_that_no_id_can_hold_costs_its_recording(tmp_path: Path) -> None:
 def test_an_empty_folder_is_still_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="DJI_0001"):
         READER.scenes(tmp_path)
+
+
+def test_doctor_finds_the_files_of_a_card(tmp_path: Path) -> None:
+    record(tmp_path, "DJI_0001")
+    record(tmp_path, "DJI_0002", video=None)
+    found = {want.part: scenes for want, scenes in inspect(READER, tmp_path).missing.items()}
+    assert found["log"] == ()
+    assert found["video"] == ("flights/DJI_0002",)
+    assert found["landmarks"] == ("flights/DJI_0001", "flights/DJI_0002")
+    (tmp_path / "city.osm.gz").write_bytes(b"")
+    assert {want.part: scenes for want, scenes in inspect(READER, tmp_path).missing.items()}["landmarks"] == ()
