@@ -11,6 +11,7 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
+    ANY_SIDE,
     CLAUSE,
     MEANT,
     MOVEMENT,
@@ -220,6 +221,7 @@ def _size_off(text: str, facts: Observed, known: Extract) -> float:
         before = CLAUSE.split(flat[: match.start()])[-1]
         clause = before + CLAUSE.split(flat[match.end() :])[0]
         near = [str(m.lastgroup).replace("_", " ") for m in MOVEMENT.finditer(clause)]
+        near = near or [name for pattern, names in ANY_SIDE if pattern.search(clause) for name in names]
         measured = _sizes(kind, near, bool(_SINCE.search(before)), facts)
         if kind == "m" and not near:
             measured = [*measured, *_lengths(described(text, facts), facts)]
@@ -234,7 +236,11 @@ def _sizes(kind: str, near: Sequence[str], moment: bool, facts: Observed) -> lis
     wanted = {name for movement in near for name in MEANT[movement]}
     segments = [s for s in facts.segments if not wanted or wanted & set(s.actions)]
     if kind == "deg":
-        return [abs(s.turn_deg) for s in segments if s.turn_deg] + [abs(s.gimbal_deg) for s in segments if s.gimbal_deg]
+        turns = not wanted or any(name.startswith("turn") for name in wanted)
+        tilts = not wanted or any(name.startswith("gimbal") for name in wanted)
+        return [abs(s.turn_deg) for s in segments if s.turn_deg and turns] + [
+            abs(s.gimbal_deg) for s in segments if s.gimbal_deg and tilts
+        ]
     if kind == "s":
         return [s.end_s - s.start_s for s in segments] + [t for s in segments if moment for t in (s.start_s, s.end_s)]
     vertical = wanted & {"ascend", "descend"}

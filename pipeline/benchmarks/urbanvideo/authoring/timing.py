@@ -11,7 +11,7 @@ from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, Observed
 from pipeline.benchmarks.urbanvideo.authoring.reading import Asks
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
+from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ANY_SIDE, MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, without
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import Segment
@@ -38,11 +38,6 @@ _SECOND: Final = re.compile(r"\b(?:second|third|fourth|last|final)\b")
 _HOW_OFTEN: Final = re.compile(r"\bhow (?:many times|often)\b(?P<what>[^?]*)")
 _NUMBER: Final = re.compile(rf"\b(?P<n>\d+|{'|'.join(NUMBERS)}|once|twice|thrice|never)\b")
 _WORDS: Final = {"once": 1, "twice": 2, "thrice": 3, "never": 0}
-# Movements of any side.
-_ANY: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
-    (re.compile(r"\b(?:turn|rotat|yaw)(?:s|e|es|ed|ing)?\b"), ("turn left", "turn right")),
-    (re.compile(r"\b(?:tilt(?:s|ed|ing)?)\b"), ("gimbal up", "gimbal down")),
-)
 
 
 def timing(item: WrittenItem, facts: Observed, known: Extract, asks: Asks) -> Iterator[Measure]:
@@ -126,7 +121,7 @@ def _runs(what: str, facts: Observed) -> list[Span]:
 
 def _meant(what: str) -> tuple[str, ...] | None:
     named = [MEANT[name] for name in dict.fromkeys(str(m.lastgroup).replace("_", " ") for m in MOVEMENT.finditer(what))]
-    named = named or [meant for pattern, meant in _ANY if pattern.search(what)]
+    named = named or [meant for pattern, meant in ANY_SIDE if pattern.search(what)]
     return named[0] if len(named) == 1 else None
 
 

@@ -104,6 +104,11 @@ MEANT: Final[dict[str, tuple[str, ...]]] = {name: (name,) for name in PHRASES} |
     "fly right": ("fly right", "turn right"),
     "hover": ("hover", "stay in place"),
 }
+# Movements of any side.
+ANY_SIDE: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
+    (re.compile(r"\b(?:turn|rotat|yaw)(?:s|e|es|ed|ing)?\b"), ("turn left", "turn right")),
+    (re.compile(r"\b(?:tilt(?:s|ed|ing)?)\b"), ("gimbal up", "gimbal down")),
+)
 # Said of what did not happen, has not yet, or need not have: "would turn left", "never ascends", "ready to descend".
 UNREAL: Final = re.compile(
     r"\b(?:would|could|can|cannot|may|might|should|must|will|if|instead|unless|rather than|not|never|without|"
