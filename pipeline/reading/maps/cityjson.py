@@ -1,4 +1,4 @@
-"""Buildings of a CityJSON file, versions 1.x and 2.x.
+"""Buildings, bridges and waters of a CityJSON file, versions 1.x and 2.x.
 
 The outline of a building is the union of its surfaces seen from above, holes filled; its foot and top are the lowest
 and highest point of its finest level of detail. Heights above sea level are taken from compound reference systems
@@ -23,6 +23,7 @@ from pipeline.reading.maps.feature import Box, Feature, Tally, named
 
 VERSIONS: Final = ("1.", "2.")
 BUILDINGS: Final = ("Building", "BuildingPart")
+KINDS: Final = {**dict.fromkeys(BUILDINGS, "building"), "Bridge": "bridge", "WaterBody": "water"}
 # Levels of nested lists above the rings of corners.
 DEPTHS: Final = {"MultiSurface": 1, "CompositeSurface": 1, "Solid": 2, "MultiSolid": 3, "CompositeSolid": 3}
 EDGE_ON_M2: Final = 1e-4  # a surface that covers less of the ground is a wall
@@ -52,7 +53,7 @@ class _System(NamedTuple):
 def read_cityjson(
     files: SceneFiles, path: Path, value: dict[str, Any], box: Box, findings: Findings
 ) -> tuple[Feature, ...]:
-    """The buildings of a parsed file that lie in a box. A building of several parts gives one feature per part.
+    """Those of a parsed file that lie in a box. A building of several parts gives one feature per part.
 
     Raises:
         RawDataError: where the file is no CityJSON, or cannot be placed on the earth.
@@ -68,17 +69,17 @@ def read_cityjson(
     vertices = _vertices(files, path, value)
     lat_lon = _lat_lon(files, path, system, vertices)
     inside = box.holds(lat_lon)
-    tally, features, buildings = Tally(), [], 0
+    tally, features, things = Tally(), [], 0
     for key, thing in objects.items():
-        if not isinstance(thing, dict) or thing.get("type") not in BUILDINGS or not thing.get("geometry"):
+        if not isinstance(thing, dict) or thing.get("type") not in KINDS or not thing.get("geometry"):
             continue
-        buildings += 1
+        things += 1
         rings = _finest(thing["geometry"], vertices)
         if rings is None:
             tally.add("unusable_outline", repr(key)[:80])
         elif inside[np.concatenate(rings)].any():
-            features.append(_feature(_facts(objects, thing), rings, vertices, system, tally, repr(key)[:80]))
-    tally.report(files.relative(path), buildings, findings)
+            features.append(_feature(objects, key, rings, vertices, system, tally))
+    tally.report(files.relative(path), things, findings)
     return tuple(feature for feature in features if feature is not None)
 
 
@@ -198,8 +199,9 @@ def _rings(boundaries: Any, depth: int, count: int) -> list[list[int]] | None:
 
 
 def _feature(
-    facts: dict[str, Any], rings: list[list[int]], vertices: FloatArray, system: _System, tally: Tally, who: str
+    objects: dict[str, Any], key: str, rings: list[list[int]], vertices: FloatArray, system: _System, tally: Tally
 ) -> Feature | None:
+    kind, facts, who = objects[key]["type"], _facts(objects, objects[key]), repr(key)[:80]
     # The union is made about a corner, in metres: far from the origin floating point is coarse.
     about = vertices[rings[0][0], :2]
     unit = system.ground_unit_m
@@ -221,10 +223,10 @@ def _feature(
     return Feature(
         tuple(outlines),
         named(facts.get("name"), who, tally),
-        "building",
-        solid=True,
+        KINDS[kind],
+        solid=kind in BUILDINGS,
         height_m=high if known else np.nan,
         foot_m=float(heights.min()) if known and system.above_sea else np.nan,
         datum="sea" if system.above_sea else "takeoff",
-        tags={"type": "Building"} | ({"height of geometry": f"{high:.2f}"} if known else {}),
+        tags={"type": kind} | ({"height of geometry": f"{high:.2f}"} if known else {}),
     )

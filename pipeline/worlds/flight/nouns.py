@@ -32,7 +32,7 @@ _KINDS: Final[dict[str, tuple[str, ...]]] = {
     "car park": ("parking", "car park"),
     "swimming pool": ("swimming pool",),
     "fountain": ("fountain",),
-    WATER: ("water", "lake", "pond", "reservoir", "basin"),
+    WATER: ("water", "waterbody", "lake", "pond", "reservoir", "basin"),
 }
 NOUN_OF: Final[dict[str, str]] = {kind: noun for noun, kinds in _KINDS.items() for kind in kinds}
 CHRISTIAN: Final = "church"  # what a building of this religion looks like

@@ -83,15 +83,19 @@ def place_of(index: int, mark: Landmark, label: str) -> Place:
 
 
 def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
-    """Landmarks with a label of their own on one line, sorted by it, without those that are in doubt."""
+    """Landmarks with a label of their own on one line, sorted by it, without those that are in doubt.
+
+    What is told by something that it stands beside is in doubt with that.
+    """
     count = Counter(mark.label.casefold() for mark in landmarks if mark.label)
+    unsure = {mark.label for mark in landmarks if {mark.label, mark.name} & set(doubted)}
     return Places(
         place_of(index, mark, mark.label)
         for index, mark in enumerate(landmarks)
         if mark.label
         and count[mark.label.casefold()] == 1
         and mark.label == " ".join(mark.label.split())
-        and not {mark.label, mark.name} & set(doubted)
+        and not {mark.label, mark.label.partition(BESIDE)[2]} & unsure
     )
 
 

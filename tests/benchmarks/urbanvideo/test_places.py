@@ -62,3 +62,10 @@ def test_names() -> None:
     assert [place.label for place in places] == ["a"]
     assert places.named(" FIRST ") == places.named("a") == 0
     assert places.named("c") is None
+
+
+def test_what_stands_beside_something_doubted_is_doubted() -> None:
+    marks = [mark("the park", 0, 0, name="Green"), mark("the hut beside the park", 9, 0), mark("the mill", 30, 0)]
+    assert [place.label for place in nameable(marks, {"Green"})] == ["the mill"]
+    assert nameable(marks, ()).anchor(0) == 2
+    assert [nameable(marks, ()).tied(*pair) for pair in ((0, 2), (2, 0), (0, 1))] == [True, True, False]
