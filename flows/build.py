@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rich.markup import escape
+
 from flows import show, show_money
+from flows.cli import BUILDS, OUTPUTS
 from flows.console import console
+from flows.kept import Kept, changes, keep, read_kept, resolved
 from flows.pool import Pool
 from flows.samples import sample_roots
 from flows.server import is_kept
@@ -16,33 +21,54 @@ from pipeline.benchmarks.prospects import Terms, prospects
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, load_config
-from pipeline.engine.manifest import Outcome
+from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.reading.doctor import inspect
 from pipeline.stages.author import is_blindfolded
-from pipeline.stages.builder import Builder
+from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS, configured, world_of
 from pipeline.worlds.world import World
 
-OUTPUTS: Final = Path("outputs")
-BUILDS: Final = Path(__file__).resolve().parent / "builds"
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
 
 
-def build(
-    path: Path,
-    roots: Sequence[str],
-    settings: Sequence[str],
-    out: Path | None,
-    *,
-    changes: Mapping[str, Any],
-    dry_run: bool,
-    workers: int,
-    prefect: bool | None,
-) -> bool:
+@dataclass(frozen=True)
+class Asked:
+    """What a command says of a build.
+
+    Attributes:
+        path: its configuration.
+        roots: ``reader=folder`` each.
+        settings: ``key=value`` each.
+        out: its folder, if it was given.
+        forget: leave out what the build was started with before.
+        workers: processes.
+        prefect: as a Prefect flow or not; None: where that is worth it.
+    """
+
+    path: Path
+    roots: Sequence[str]
+    settings: Sequence[str]
+    out: Path | None
+    forget: bool
+    workers: int
+    prefect: bool | None
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A build that can be run: its settings in all, and the roots that were given, now or before."""
+
+    config: BuildConfig
+    folder: Path
+    settings: Sequence[str]
+    roots: Mapping[str, Path]
+
+
+def build(asked: Asked, *, dry_run: bool) -> bool:
     """A whole build, or what it would run; whether all scenes are in it."""
-    config, folder = _prepare(path, roots, out, settings, write=not dry_run)
-    config = config.model_copy(update=changes)
+    prepared = _prepare(asked, write=not dry_run)
+    config, folder = prepared.config, prepared.folder
     if config.author.model is not None and is_blindfolded(config):
         console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
     if dry_run:
@@ -50,30 +76,18 @@ def build(
         show.show_dry_run(outcome)
         _show_forecast(config, folder, outcome)
         return True
-    complete = _run(config, folder, workers, prefect, "build", {})
+    complete = _run(asked, prepared, "build", {})
     console.print(f"Release: {folder / 'release'}")
     return complete
 
 
-def stage(
-    path: Path,
-    stage: str,
-    scenes: Sequence[str],
-    roots: Sequence[str],
-    settings: Sequence[str],
-    out: Path | None,
-    *,
-    changes: Mapping[str, Any],
-    workers: int,
-    prefect: bool | None,
-) -> bool:
+def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     """One stage again; whether no scene was left out."""
-    needs_root = stage in STAGES and STAGES[stage].reads_raw
-    config, folder = _prepare(path, roots, out, settings, write=False, needs_root=needs_root)
-    config = config.model_copy(update=changes)
-    complete = _run(config, folder, workers, prefect, "stage", {"name": stage, "scenes": scenes})
+    prepared = _prepare(asked, write=False, needs_root=stage in STAGES and STAGES[stage].reads_raw)
+    complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
-        console.print(f"Later stages were not run; [b]scan2qa build {path.stem}[/b] brings them up to date.")
+        command = f"scan2qa build {asked.path.stem}" + (f" --out {asked.out}" if asked.out else "")
+        console.print(f"Later stages were not run; [b]{escape(command)}[/b] brings them up to date.", soft_wrap=True)
     return complete
 
 
@@ -101,20 +115,38 @@ def _terms(name: str, world: World[Any]) -> Terms:
     return Terms(observe, config.generate.resolved_rules(), config.generate.tasks, config.select.per_scene_and_task)
 
 
-def _prepare(
-    path: Path,
-    roots: Sequence[str],
-    out: Path | None,
-    settings: Sequence[str],
-    write: bool,
-    needs_root: bool = True,
-) -> tuple[BuildConfig, Path]:
-    config = load_config(path, settings)
-    folder = out or OUTPUTS / config.build
-    given = dict(config.roots) | _roots(roots)
-    if not given and needs_root:
-        given = sample_roots(config.of_benchmark().worlds, folder / "samples", write)
-    return config.model_copy(update={"roots": given}), folder
+def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:
+    config = load_config(asked.path, asked.settings)
+    folder = asked.out or OUTPUTS / config.build
+    kept = Kept() if asked.forget else read_kept(folder)
+    if kept.configured and kept.configured.get("build") != config.build:
+        message = f"{folder} holds the build {kept.configured.get('build')}; give {config.build} another --out"
+        raise ConfigError(message)
+    settings = kept.with_settings(asked.settings)
+    config = load_config(asked.path, settings)
+    given = _roots(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
+    _say_what_is_kept(asked, kept, config, given)
+    roots = dict(config.roots) | given
+    if not roots and needs_root:
+        _refuse_samples(folder)
+        roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
+    return _Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
+
+
+def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapping[str, Path]) -> None:
+    if unsaid := kept.unsaid(asked.roots, asked.settings):
+        console.print(f"As last time: {unsaid}", highlight=False, soft_wrap=True, markup=False)
+    if kept.configured:
+        now = {name: str(root.resolve()) for name, root in roots.items()}
+        for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **resolved(config)}):
+            console.print(f"Changed since last time: {change}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _refuse_samples(folder: Path) -> None:
+    """Raises ConfigError where sample scenes would replace a build of other data."""
+    if read_manifest(folder) and not (folder / SAMPLES).is_dir():
+        message = f"{folder} holds a build of real data, and sample scenes would replace it"
+        raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 
 
 def _show_forecast(config: BuildConfig, folder: Path, outcome: Outcome) -> None:
@@ -139,13 +171,13 @@ def _roots(roots: Sequence[str]) -> dict[str, Path]:
     return given
 
 
-def _run(
-    config: BuildConfig, folder: Path, workers: int, prefect: bool | None, action: str, options: dict[str, Any]
-) -> bool:
+def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]) -> bool:
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
+    config, folder, workers, prefect = prepared.config, prepared.folder, asked.workers, asked.prefect
     keys = _keys(config)
     builder = Builder(config, folder, keys=keys)
     builder.check(options.get("name"))  # what is wrong is said at once
+    keep(folder, config, prepared.settings, prepared.roots)
     if prefect is None:
         prefect = is_kept() or builder.due(**options) >= PREFECT_FROM_SCENES
     with show.progress_bars() as progress:

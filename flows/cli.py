@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -17,6 +17,7 @@ from flows.console import show_error
 from pipeline.core.errors import ConfigError, Scan2qaError
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
+OUTPUTS: Final = Path("outputs")
 CORES: Final = os.cpu_count() or 1
 EXIT_USAGE: Final = 2
 EXIT_LEFT_OUT: Final = 3
@@ -38,7 +39,7 @@ Roots = Annotated[
         "--root",
         metavar="READER=DIR",
         help="Raw data; may be given several times (scan2qa readers lists the readers). "
-        "With none, procedural sample scenes.",
+        "With none, those of the last time; the first time, procedural sample scenes.",
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
@@ -56,6 +57,7 @@ Prefect = Annotated[
         show_default="where a server is kept, or 16 scenes are to be run",
     ),
 ]
+Forget = Annotated[bool, typer.Option("--forget", help="Leave out what the build was started with before.")]
 Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
 Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
 Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
@@ -72,14 +74,15 @@ def build(
     no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
     max_usd: MaxUsd = None,
+    forget: Forget = False,
     prefect: Prefect = None,
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
+    said = [*settings, *_capped(max_usd), *(["video=false"] if no_video else [])]
     path = _configuration(name)
-    changes: dict[str, Any] = _capped(max_usd) | ({"video": False} if no_video else {})
-    from flows.build import build
+    from flows.build import Asked, build
 
-    _end(build(path, root, settings, out, changes=changes, dry_run=dry_run, workers=workers, prefect=prefect))
+    _end(build(Asked(path, root, said, out, forget, workers, prefect), dry_run=dry_run))
 
 
 @app.command()
@@ -92,15 +95,24 @@ def stage(
     out: Out = None,
     settings: Settings = [],
     max_usd: MaxUsd = None,
+    forget: Forget = False,
     prefect: Prefect = None,
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
+    said = [*settings, *_capped(max_usd)]
     path = _configuration(name)
-    chosen = scenes.replace(",", " ").split()
-    changes = _capped(max_usd)
+    from flows.build import Asked
     from flows.build import stage as run_stage
 
-    _end(run_stage(path, stage, chosen, root, settings, out, changes=changes, workers=workers, prefect=prefect))
+    _end(run_stage(Asked(path, root, said, out, forget, workers, prefect), stage, scenes.replace(",", " ").split()))
+
+
+@app.command()
+def builds(folder: Annotated[Path, typer.Argument(help="Where they are.")] = OUTPUTS) -> None:
+    """Lists the builds in a folder: when they were started, and what is in them."""
+    from flows.listing import show_builds
+
+    show_builds(folder)
 
 
 @app.command()
@@ -232,8 +244,8 @@ def _configuration(name: str) -> Path:
     return path
 
 
-def _capped(max_usd: float | None) -> dict[str, Any]:
-    return {} if max_usd is None else {"max_usd": max_usd}
+def _capped(max_usd: float | None) -> list[str]:
+    return [] if max_usd is None else [f"max_usd={max_usd}"]
 
 
 def _end(complete: bool) -> None:

@@ -1,0 +1,98 @@
+"""What a build was started with, kept in its folder: whoever comes back needs not remember it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.engine.config import BuildConfig
+
+KEPT_FILE: Final = "build.yaml"
+_HEAD: Final = (
+    "# Kept by scan2qa: what this build was last started with. `scan2qa build` and `scan2qa stage` use it again;\n"
+    "# --root and --set change it, --forget leaves it out.\n"
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was said on the command line, and what came of it.
+
+    Attributes:
+        roots: reader -> absolute folder; empty: sample scenes.
+        settings: key -> value as written after ``--set``, in the order in which they are laid over.
+        configured: the whole configuration, for reading; empty where nothing is kept yet.
+        at: when a build or a stage was last started, UTC.
+    """
+
+    roots: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    configured: Mapping[str, Any] = field(default_factory=dict)
+    at: str = ""
+
+    def with_settings(self, said: Sequence[str]) -> list[str]:
+        """The kept settings with new ones laid over them; one of a whole section replaces those below it."""
+        settings = dict(self.settings)
+        for setting in said:
+            key, _, value = setting.partition("=")
+            settings = {k: v for k, v in settings.items() if k != key and not k.startswith(f"{key}.")} | {key: value}
+        return [f"{key}={value}" for key, value in settings.items()]
+
+    def unsaid(self, roots: Sequence[str], settings: Sequence[str]) -> str:
+        """What holds without being said again, as one would say it."""
+        kept = [] if roots else [f"--root {name}={folder}" for name, folder in self.roots.items()]
+        kept += [f"--set {setting}" for setting in self.with_settings(settings) if setting not in settings]
+        return " ".join(kept)
+
+
+def read_kept(folder: Path) -> Kept:
+    """What is kept in a build's folder; nothing where it is new. Raises ConfigError for a file that is damaged."""
+    path = folder / KEPT_FILE
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Kept(dict(found["roots"]), dict(found["set"]), dict(found["configured"]), str(found["at"]))
+    except (FileNotFoundError, NotADirectoryError):
+        return Kept()
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); mend it, or delete it") from error
+
+
+def keep(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapping[str, Path]) -> None:
+    """Writes what a build is started with, ``roots`` those that were given."""
+    told = {
+        "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "versions": {"scan2qa": version("scan2qa"), "python": ".".join(map(str, sys.version_info[:3]))},
+        "roots": {name: str(root.resolve()) for name, root in roots.items()},
+        "set": dict(setting.split("=", 1) for setting in settings),
+        "configured": resolved(config),
+    }
+    write_atomically(folder / KEPT_FILE, (_HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True)).encode())
+
+
+def resolved(config: BuildConfig) -> dict[str, Any]:
+    """The configuration as plain values, without its roots."""
+    return config.model_dump(mode="json", exclude={"roots"})
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """Every key of which the value differs, with both values."""
+    for key in [*before, *(key for key in after if key not in before)]:
+        one, other = before.get(key), after.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from changes(one, other, f"{at}{key}.")
+        elif one != other:
+            yield f"{at}{key} {_short(one)} -> {_short(other)}"
+
+
+def _short(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,68 @@
+"""The command `scan2qa builds`: what lies in a folder of builds."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.markup import escape
+from rich.table import Table
+
+from flows.console import console
+from flows.kept import KEPT_FILE, read_kept
+from pipeline.core.errors import ConfigError
+from pipeline.engine.manifest import read_manifest, read_quarantine
+from pipeline.stages.registry import STAGES
+
+
+def show_builds(folder: Path) -> None:
+    """A row for each build: when it was last started, its scenes, its questions and how it stands."""
+    table = Table("build", "last started, UTC", box=None)
+    for name in ("scenes", "left out", "questions"):
+        table.add_column(name, justify="right")
+    table.add_column("state")
+    for path in sorted(folder.glob(f"*/{KEPT_FILE}")):
+        table.add_row(*map(escape, _row(path.parent)))
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print(f"No builds in {folder}.", highlight=False)
+
+
+def _row(folder: Path) -> tuple[str, ...]:
+    try:
+        at = read_kept(folder).at
+    except ConfigError:
+        at = "?"
+    scenes = {unit for stage, unit in read_manifest(folder) if STAGES[stage].unit == "scene"}
+    questions = _questions(folder / "release" / "data")
+    left_out = len({row.unit for row in read_quarantine(folder)})
+    counted = "" if questions is None else str(questions)
+    return folder.name, at, str(len(scenes)), str(left_out or ""), counted, _state(folder)
+
+
+def _questions(data: Path) -> int | None:
+    """Rows of the largest split; None where there is no release, or a damaged one."""
+    try:
+        return max(pq.read_metadata(path).num_rows for path in data.glob("*.parquet"))
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def _state(folder: Path) -> str:
+    manifest = read_manifest(folder)
+    try:
+        with (folder / ".lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "running"
+    except OSError:
+        return "not started"
+    if not manifest:
+        return "not finished"
+    asked = [name for name in STAGES if any(stage == name and e.why == "asked" for (stage, _), e in manifest.items())]
+    if asked and asked[-1] != next(reversed(STAGES)):
+        return f"stages behind {asked[-1]} not run"
+    return "complete"

@@ -1,0 +1,131 @@
+"""What a build was started with is kept with it, and used again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.kept import KEPT_FILE, Kept, changes
+from tests.builds import Cli, command_line, rows_of
+from tests.worlds.indoor.readers.broken_metadata import write_sound
+
+COUNTING = ("--set", "generate.tasks=[object_counting]")
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    return f"vsi_meta={write_sound(tmp_path / 'meta').parent}"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def released(out: Path) -> list[dict[str, object]]:
+    return rows_of(out / "release" / "data" / "test-00000-of-00001.parquet")
+
+
+def tasks_of(out: Path) -> set[object]:
+    return {row["question_type"] for row in released(out)}
+
+
+def test_a_build_needs_not_be_told_twice(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
+    again = scan2qa("build", "vsi", "--out", out)
+    assert (again.code, again.err) == (0, "")
+    assert f"--root {root} --set generate.tasks=[object_counting]" in again.out
+    assert "Changed" not in again.out
+    assert "new" not in again.out.split()
+    assert tasks_of(out) == {"object_counting"}
+    assert scan2qa("stage", "vsi", "generate", "--out", out).code == 0, "it knows the root too"
+
+
+def test_what_changes_is_said(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
+    run = scan2qa("build", "vsi", "--out", out, "--set", "generate.profile=official")
+    assert "Changed since last time: generate.profile strict -> official\n" in run.out
+    assert "Changed since last time: generate.tasks" not in run.out
+    kept = yaml.safe_load((out / KEPT_FILE).read_text())
+    assert kept["set"]["generate.profile"] == "official"
+    assert kept["set"]["generate.tasks"] == "[object_counting]"
+    assert list(kept["roots"]) == ["vsi_meta"]
+    assert kept["configured"]["generate"]["profile"] == "official"
+    assert kept["versions"].keys() == {"scan2qa", "python"}
+    assert not list((out / "release").rglob(KEPT_FILE)), "a release has no date"
+
+
+def test_forgetting_starts_from_the_configuration(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
+    run = scan2qa("build", "vsi", "--root", root, "--out", out, "--forget")
+    assert run.code == 0
+    assert "last time" not in run.out
+    assert len(tasks_of(out)) > 5
+
+
+def test_samples_never_replace_real_data(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    before = (out / "release" / "README.md").read_bytes()
+    run = scan2qa("build", "vsi", "--out", out, "--forget")
+    assert run.code == 2
+    assert "holds a build of real data, and sample scenes would replace it: give its --root again" in run.err
+    assert (out / "release" / "README.md").read_bytes() == before
+
+
+def test_another_build_is_not_laid_over_it(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    run = scan2qa("build", "vsi", "--root", root, "--out", out, "--set", "build=other")
+    assert run.code == 2
+    assert "holds the build vsi; give other another --out" in run.err
+
+
+def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
+    assert scan2qa("build", "vsi", "--root", root, "--out", out, "--dry-run").code == 0
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("text", ["roots: [", "[]", "roots: 3", "", "roots: {}\nset: {}\n"])
+def test_a_damaged_file_is_said(text: str, scan2qa: Cli, root: str, out: Path) -> None:
+    out.mkdir()
+    (out / KEPT_FILE).write_text(text)
+    run = scan2qa("build", "vsi", "--root", root, "--out", out)
+    assert run.code == 2
+    assert f"{out / KEPT_FILE}: cannot be read" in run.err
+    assert "mend it, or delete it" in run.err
+
+
+def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
+    assert "No builds in" in scan2qa("builds", tmp_path).out
+    scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "mine")
+    (line,) = [line for line in scan2qa("builds", tmp_path).out.splitlines() if "mine" in line]
+    assert line.split()[-3:] == ["3", str(len(released(tmp_path / "mine"))), "complete"]
+    scan2qa("stage", "vsi", "generate", "--out", tmp_path / "mine")
+    assert "stages behind generate not run" in scan2qa("builds", tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "result"),
+    [
+        ({}, ["a.b=1"], ["a.b=1"]),
+        ({"a.b": "1", "c": "2"}, ["a.b=3"], ["c=2", "a.b=3"]),
+        ({"a.b": "1", "a.c": "2"}, ["a={b: 5}"], ["a={b: 5}"]),
+        ({"a": "{b: 1}"}, ["a.b=2"], ["a={b: 1}", "a.b=2"]),
+        ({"a.bc": "1"}, ["a.b=2"], ["a.bc=1", "a.b=2"]),
+        ({"a": "x=y"}, [], ["a=x=y"]),
+    ],
+)
+def test_new_settings_lie_over_the_kept_ones(kept: dict[str, str], said: list[str], result: list[str]) -> None:
+    assert Kept({}, kept).with_settings(said) == result
+
+
+def test_changes_name_the_key_and_both_values() -> None:
+    before = {"a": {"b": 1, "c": [1, 2]}, "d": "x"}
+    after = {"a": {"b": 2, "c": [1, 2]}, "d": "x", "e": None, "f": {}}
+    assert list(changes(before, after)) == ["a.b 1 -> 2", "f null -> {}"]
