@@ -77,6 +77,11 @@ class Landmark(Model):
     base_m: FiniteFloat | None = Field(default=None, description="height of its foot, ENU; None: not known")
     top_m: FiniteFloat | None = Field(default=None, description="height of its top, ENU; None: not known")
 
+    @property
+    def sort(self) -> str | None:
+        """What sort of thing it is: what it looks like, or else its kind, where that is known."""
+        return self.look.noun if self.look else self.kind
+
 
 class Segment(Model):
     """A stretch of a flight with one movement, or several at once."""

@@ -118,7 +118,7 @@ class FlightView(Generic[R]):
             "places": "no_landmark_described" if self.flight.landmarks else "no_landmark",
             "heading": "no_heading",
             "views": "views_unknown",
-            "goal": self._no_goal,
+            "goal": self.no_goal,
             "route": "no_route",
             "goal or route": "no_goal_or_route",
         }
@@ -282,10 +282,11 @@ class FlightView(Generic[R]):
         return self.places.named(self.flight.goal) if self.flight.goal else None
 
     @property
-    def _no_goal(self) -> str:
-        """Why the goal cannot be asked about."""
+    def no_goal(self) -> str:
+        """Why the goal, if it is not `goal`, cannot be asked about."""
         wanted = (self.flight.goal or "").strip().casefold()
-        named = any((mark.name or "").casefold() == wanted for mark in self.flight.landmarks)
+        unsaid = (mark.name or "" for mark in self.flight.landmarks if mark.label is None)
+        named = any(name.casefold() == wanted for name in unsaid)
         return "no_goal" if not wanted else "goal_not_described" if named else "goal_is_no_landmark"
 
     @cached_property

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Rejection
-from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, row
+from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.urbanvideo.flights import finding, flight, judged, mark, motion, row
 
 MOVES = [("fly forward", 10, 100), ("turn left", 5, 90), ("fly forward", 10, 100)]
 MOVED = motion(MOVES, views={i: [(0, 25)] for i in range(4)})
@@ -49,3 +54,15 @@ def test_words_that_say_what_stands_beside_what_do_not_answer_that() -> None:
         assert row(scene, "Object Recall", place)["reason"] == "label_tells_answer"
     plain = flight(MOVED, [park, mark("the pink building", 35, 50), *others])
     assert row(plain, "Object Recall", "the park")["answer"] == "the pink building"
+
+
+def test_a_model_is_not_told_names_that_no_video_shows() -> None:
+    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unsaid": ALIKE})
+    marks = [mark("the park", 30, 30, name="Green", look={"noun": "park"}, kind="common"), shop]
+    unseen = finding("route_names_unseen", "route")
+    given = flight(MOVED, marks, goal="shop", route=["fly to the Shop"], findings=[unseen])
+    told = Observed(FlightView(given, UrbanRules()))
+    assert (told.names, told.kinds) == (("the park",), ("park",))
+    assert not re.search("shop|Green|common", told.text(), re.IGNORECASE)
+    plain = Observed(FlightView(flight(MOVED, marks, goal="green", route=["fly on"]), UrbanRules()))
+    assert plain.names == ("the park", "green", "fly on")

@@ -171,7 +171,7 @@ def _clauses(text: str) -> list[str]:
 def words_of(n: int, facts: Observed) -> str:
     """What a landmark is called, and what it is."""
     landmark = facts.flight.landmarks[n]
-    return f"{landmark.label} {landmark.kind or ''}"
+    return f"{landmark.label} {landmark.sort or ''}"
 
 
 def _runs(movement: str, facts: Observed) -> int:

@@ -15,6 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry import bearings
 from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Flight, Landmark, Segment
+from pipeline.worlds.flight.observe.task import BY_COMPASS, UNSEEN
 
 MAX_LANDMARKS: Final = 40  # told to a model: those in view, then the nearest
 NOW_S: Final = 2.0  # "at 12 s" means within so many seconds: models tell the time of a video no better
@@ -55,12 +56,24 @@ class Observed:
     def names(self) -> tuple[str, ...]:
         """What may be spoken of: the landmarks' labels, the goal and the steps of the route."""
         labels = [str(self.flight.landmarks[n].label) for n in self.landmarks]
-        return tuple(dict.fromkeys([*labels, *([self.flight.goal] if self.flight.goal else []), *self.flight.route]))
+        return tuple(dict.fromkeys([*labels, *([self.goal] if self.goal else []), *self.route]))
+
+    @property
+    def goal(self) -> str | None:
+        """Where the pilot was sent; None where that is the name of a landmark that no words of what is seen fit."""
+        named = self.view.goal is None and self.view.no_goal == "goal_not_described"
+        return None if named else self.flight.goal
+
+    @property
+    def route(self) -> tuple[str, ...]:
+        """The steps that the pilot was given; none where they name what no video shows."""
+        doubts = {finding.name for finding in self.view.scene.findings}
+        return () if doubts & {UNSEEN, BY_COMPASS} else self.flight.route
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """What sorts of things the landmarks are."""
-        return tuple(sorted({kind for n in self.landmarks if (kind := self.flight.landmarks[n].kind)}))
+        return tuple(sorted({sort for n in self.landmarks if (sort := self.flight.landmarks[n].sort)}))
 
     @cached_property
     def views(self) -> dict[int, tuple[tuple[float, float], ...]] | None:
@@ -115,11 +128,10 @@ class Observed:
 
     def text(self) -> str:
         """The facts as lines for a model. Names from files are `quoted`."""
-        flight = self.flight
         lines = []
-        if flight.goal:
-            lines.append(f"Navigation goal: {quoted(flight.goal)}")
-        lines += [f"Navigation route, step {n}: {quoted(step)}" for n, step in enumerate(flight.route, start=1)]
+        if self.goal:
+            lines.append(f"Navigation goal: {quoted(self.goal)}")
+        lines += [f"Navigation route, step {n}: {quoted(step)}" for n, step in enumerate(self.route, start=1)]
         lines.append("Movements, measured:" if self.segments else f"Movements: {_NOT_KNOWN}")
         lines += [f"- {self._movement(segment)}" for segment in self.segments]
         lines.append("Landmarks:" if self.landmarks else f"Landmarks: {_NOT_KNOWN}")
@@ -128,7 +140,7 @@ class Observed:
 
     def _landmark(self, n: int) -> str:
         landmark: Landmark = self.flight.landmarks[n]
-        words = [quoted(str(landmark.label)) + (f" ({quoted(landmark.kind)})" if landmark.kind else "")]
+        words = [quoted(str(landmark.label)) + (f" ({quoted(landmark.sort)})" if landmark.sort else "")]
         if self.views is not None:
             shown = [f"{start:.0f} to {end:.0f} s" for start, end in self.views.get(n, ())]
             words.append("in the picture at " + ", ".join(shown) if shown else "never in the picture")

@@ -11,6 +11,7 @@ from pipeline.core.schema import Finding
 from pipeline.worlds.flight.facts import Flight, Landmark
 
 _EDGE: Final = r"(?<!\w)(?:the )?{}(?!\w)"
+UNSEEN, BY_COMPASS = "route_names_unseen", "route_by_compass"  # doubts about a route: it cannot be told
 STEP_MAX: Final = 200  # characters; schema.Name
 # Directions that no picture shows: "north", "southwest", "north-east", "eastwards", "western".
 COMPASS: Final = re.compile(
@@ -51,11 +52,11 @@ def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> Spoken:
     if unseen:
         message = f"{unseen} of {len(route)} steps of the route name a landmark of which the map tells no unique look"
         remedy = "say in the route what is seen, or give the landmark a colour, a roof, a height or a sign"
-        findings.append(doubt("route_names_unseen", "route", message, remedy, float(unseen), 0.0, "steps"))
+        findings.append(doubt(UNSEEN, "route", message, remedy, float(unseen), 0.0, "steps"))
     if compass:
         message = f"{compass} of {len(route)} steps of the route go by the compass, which no picture shows"
         remedy = "give directions as left and right, or by what is seen"
-        findings.append(doubt("route_by_compass", "route", message, remedy, float(compass), 0.0, "steps"))
+        findings.append(doubt(BY_COMPASS, "route", message, remedy, float(compass), 0.0, "steps"))
     kept = tuple(new if len(new) <= STEP_MAX else old for new, old in zip(route, flight.route, strict=True))
     return Spoken(goal or flight.goal, kept, tuple(findings))
 
