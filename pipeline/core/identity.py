@@ -32,13 +32,11 @@ def question_ids(scene: str, task: str, template: str, operands: Iterable[Sequen
     Operands are given in canonical order (see the task), so that a question asked twice has one id; the answer
     takes no part, so that a corrected answer keeps its id.
     """
-    prefix = hashlib.sha256(_SEPARATOR.join((scene, task, template)).encode())
-    ids = []
-    for operand in operands:
-        state = prefix.copy()
-        state.update((_SEPARATOR + _SEPARATOR.join(operand)).encode())
-        ids.append(int.from_bytes(state.digest()[:8], "big") >> (64 - ID_BITS))
-    return ids
+    sha256, join, number = hashlib.sha256, _SEPARATOR.join, int.from_bytes  # there are hundreds of thousands
+    prefix = join((scene, task, template, "")).encode()
+    return [
+        number(sha256(prefix + join(operand).encode()).digest()[:8], "big") >> (64 - ID_BITS) for operand in operands
+    ]
 
 
 def digest_of(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -132,18 +132,20 @@ class Verdicts:
 def verdicts(checks: Sequence[Check], n: int) -> Verdicts:
     """Applies checks in their order to a batch of n candidates."""
     broken = np.full(n, -1, dtype=np.intp)
+    reason, unit = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
     measured, limit = np.full(n, np.nan), np.full(n, np.nan)
     for number, one in enumerate(checks):
         hit = (broken < 0) & ~one.ok
         broken[hit] = number
+        reason[hit], unit[hit] = one.reason, one.unit
         measured[hit], limit[hit] = one.measured[hit], one.limit[hit]
     return Verdicts(
         broken,
         {
-            "reason": _words([one.reason for one in checks], broken),
+            "reason": pa.array(reason, pa.string()),
             "measured": numbers(measured),
             "limit": numbers(limit),
-            "unit": _words([one.unit for one in checks], broken),
+            "unit": pa.array(unit, pa.string()),
         },
     )
 
@@ -153,36 +155,35 @@ def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) ->
 
     Numbers that are not finite (a leg that a route does not have, nothing at all in the way) are left out.
     """
-    if not facts and not checks:
+    n, width = int(kept.sum()), len(facts) + len(checks)
+    if n * width == 0:
         return pa.nulls(len(kept), pa.list_(EVIDENCE))
-    n = int(kept.sum())
-    nothing = np.full(n, np.nan)
-    value = np.stack([one.value[kept] for one in facts] + [one.measured[kept] for one in checks], axis=1)
-    limit = np.stack([nothing] * len(facts) + [one.limit[kept] for one in checks], axis=1)
-    subject = np.full(value.shape, RULE, dtype=object)
+    value, limit, subject = np.empty((n, width)), np.full((n, width), np.nan), np.empty((n, width), dtype=object)
     for column, fact in enumerate(facts):
-        subject[:, column] = fact.subject[kept]
+        value[:, column], subject[:, column] = fact.value[kept], fact.subject[kept]
+    for column, one in enumerate(checks, len(facts)):
+        value[:, column], limit[:, column] = one.measured[kept], one.limit[kept]
+    subject[:, len(facts) :] = RULE
     known = np.isfinite(value)
-    which = np.nonzero(known)[1]
+    which = pa.array(np.nonzero(known)[1])
+
+    def words(of_facts: Iterable[str | None], of_checks: Iterable[str | None]) -> pa.Array:
+        return pa.array([*of_facts, *of_checks], pa.string()).take(which)  # a look-up: they are few
+
     structs = pa.StructArray.from_arrays(
         [
-            _words([*(one.name for one in facts), *(one.reason for one in checks)], which),
+            words((one.name for one in facts), (one.reason for one in checks)),
             pa.array(subject[known], pa.string()),
             numbers(value[known]),
-            _words([*(None for _ in facts), *(one.relation for one in checks)], which),
+            words((None for _ in facts), (one.relation for one in checks)),
             numbers(limit[known]),
-            _words([*(one.unit for one in facts), *(one.unit for one in checks)], which),
+            words((one.unit for one in facts), (one.unit for one in checks)),
         ],
         fields=list(EVIDENCE),
     )
     lengths = np.zeros(len(kept), dtype=np.intp)
     lengths[kept] = known.sum(1)
     return lists(structs, lengths, kept)
-
-
-def _words(words: Sequence[str | None], which: IntArray) -> pa.Array:
-    """The word of each number (n,), null for a negative one."""
-    return pa.array(words, pa.string()).take(pa.array(which, mask=which < 0))
 
 
 def lists(values: StrArray | pa.Array, lengths: IntArray, valid: BoolArray | None = None) -> pa.Array:

@@ -55,6 +55,7 @@ class IndoorView(Generic[R]):
             scene = scene.with_facts(objects=unknown)
         self.scene = scene
         self.rules = rules
+        self._problems: dict[tuple[int, str], Rejection | None] = {}  # every task asks again
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
         self.categories: StrArray = np.array(names, dtype=object)
         self.index = {name: i for i, name in enumerate(names)}
@@ -87,6 +88,12 @@ class IndoorView(Generic[R]):
 
     def problem(self, category: int, slot: str) -> Rejection | None:
         """Why a category cannot stand in a slot, or None if it can."""
+        key = (int(category), slot)
+        if key not in self._problems:
+            self._problems[key] = self._problem(*key)
+        return self._problems[key]
+
+    def _problem(self, category: int, slot: str) -> Rejection | None:
         name = str(self.categories[category])
         if self.absent[category] and not self.boxed[category]:
             return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
 from pipeline.geometry.floors import footprints
-from pipeline.geometry.standing import standing_places
+from pipeline.geometry.standing import Standing, standing_places
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Check, Fact, check
 
@@ -20,6 +21,7 @@ FULL_TURN_DEG: Final = 360.0
 CEILING: Final = "ceiling"  # what hangs there says so: ceiling light, ceiling fan
 OVERHEAD_M: Final = 2.0  # height of a door: one walks below what begins higher
 EDGE_DEG: Final = 1e-6  # a place on the very boundary, as in rooms built on a grid, is on neither side
+_BESIDE: Final[WeakKeyDictionary[ScanView, tuple[Standing, IntArray]]] = WeakKeyDictionary()  # all levels ask
 _CHUNK: Final = 4096  # triples at a time, seen from every place; bounds memory
 
 
@@ -115,9 +117,8 @@ class RelDirection(ArrayTask[ScanView]):
     def _around(self, view: ScanView, operands: IntArray, sector: IntArray, left: BoolArray) -> list[Check]:
         """Whether there is a place to stand and the answer holds at all of them; not measured for what is not left."""
         places, elsewhere = np.full((2, len(operands)), np.nan)
-        here, which = np.unique(operands[left, 0], return_inverse=True)
-        floor = view.scene.facts.room.floor or None
-        beside = standing_places(view.boxes, view.first[here], view.rules.body_radius_m, floor)
+        beside, row = _beside(view)
+        which = row[operands[left, 0]]
         places[left] = beside.free.sum(1)[which]
         rows = np.flatnonzero(left)
         for start in range(0, len(rows), _CHUNK):
@@ -125,8 +126,9 @@ class RelDirection(ArrayTask[ScanView]):
             at = which[start : start + _CHUNK]
             there, target = (view.center_m(operand)[:, None] for operand in operands[part, 1:].T)
             bearing = leftward_deg(beside.place[at], there, target)
-            other = (self._sector(bearing) != sector[part, None]) & (margin_deg(bearing, self.level.edges) > EDGE_DEG)
-            elsewhere[part] = (other & beside.free[at]).sum(1) / np.maximum(places[part], 1.0)
+            other = (self._sector(bearing) != sector[part, None]) & beside.free[at]
+            other[other] = margin_deg(bearing[other], self.level.edges) > EDGE_DEG
+            elsewhere[part] = other.sum(1) / np.maximum(places[part], 1.0)
         return [
             check("nowhere_to_stand", places, ">=", 1, "places"),
             check("depends_on_where_one_stands", elsewhere, "<=", 0.0, "share"),
@@ -138,6 +140,17 @@ class RelDirection(ArrayTask[ScanView]):
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The sectors that this level offers."""
         return self.level.offered
+
+
+def _beside(view: ScanView) -> tuple[Standing, IntArray]:
+    """Places beside every object that one may stand by, and the row (C,) of each category in them; once per scene."""
+    if view not in _BESIDE:
+        unique = view.usable("unique")
+        row = np.full(len(view.categories), -1, dtype=np.intp)
+        row[unique] = np.arange(len(unique))
+        floor = view.scene.facts.room.floor or None
+        _BESIDE[view] = standing_places(view.boxes, view.first[unique], view.rules.body_radius_m, floor), row
+    return _BESIDE[view]
 
 
 def _overhead(view: ScanView, operands: IntArray) -> list[Check]:
