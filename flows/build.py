@@ -17,6 +17,7 @@ from flows.kept import Kept, changes, keep, read_kept, resolved
 from flows.pool import Pool
 from flows.samples import sample_roots
 from flows.server import is_kept
+from flows.stop import stoppable
 from pipeline.benchmarks.prospects import Terms, prospects
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
@@ -180,7 +181,7 @@ def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]
     keep(folder, config, prepared.settings, prepared.roots)
     if prefect is None:
         prefect = is_kept() or builder.due(**options) >= PREFECT_FROM_SCENES
-    with show.progress_bars() as progress:
+    with stoppable(), show.progress_bars() as progress:
         if prefect:
             from flows.orchestrate import orchestrate
 

@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones.",
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
-    "3 done, but some scenes were left out (listed, and in quarantine.parquet).",
+    "3 done, but some scenes were left out (listed, and in quarantine.parquet), 128 + n stopped by signal n.",
 )
 
 BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.")]

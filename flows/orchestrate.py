@@ -27,6 +27,7 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.pool import Pool, run_all
+from flows.stop import children_end_with_us, stoppable
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import Progress
 from pipeline.engine.job import Done, Job
@@ -56,7 +57,7 @@ def orchestrate(
     """
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
     logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
-    with Pool(workers) as pool:
+    with Pool(workers) as pool, children_end_with_us() as name_them:
 
         @flow(
             name=f"{action}-{config.build}",
@@ -65,8 +66,10 @@ def orchestrate(
             validate_parameters=False,
         )
         def build_flow() -> Outcome:
+            name_them()  # Prefect's temporary server runs by now
             builder = Builder(config, out, _submit_to(pool), progress, keys)
-            outcome: Outcome = getattr(builder, action)(**options)
+            with stoppable():  # Prefect has a way of its own, which takes minutes
+                outcome: Outcome = getattr(builder, action)(**options)
             return outcome
 
         return build_flow()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from typing import Final, Self
 
 from pipeline.core.errors import StoreError
@@ -33,7 +34,16 @@ class Pool:
             self._pool = ProcessPoolExecutor(
                 self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
             )
+            self._start()
         return self._pool
+
+    def _start(self) -> None:
+        """Starts the workers deaf to Ctrl-C, which a terminal sends to all: this process ends them (`flows.stop`)."""
+        resource_tracker.ensure_running()  # it would lift the mask again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if self._pool is not None:
+            self._pool.submit(int)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
         """Runs all jobs (`engine.run.Execute`)."""

@@ -1,0 +1,90 @@
+"""Signals end the real command at once, with one line, and leave no process and lose nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.stop import children_end_with_us
+from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
+from tests.engine.test_kill import SCENES, n_files
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+# Where the tests run in the background of a shell, SIGINT is ignored, and would be by what they start.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from flows.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tmp_path: Path) -> None:
+    """As a terminal sends Ctrl-C."""
+    meta, out = tmp_path / "meta", tmp_path / "out"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", perturbed(SCENES, 24))
+    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", "--no-prefect"]
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+        env=prefect_environment(),
+        start_new_session=True,
+    ) as process:
+        while process.poll() is None and n_files(out) < 5:
+            time.sleep(0.01)
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, number)
+        sent = time.monotonic()
+        _, said = process.communicate()
+        took_s = time.monotonic() - sent
+    assert process.returncode == 128 + number
+    assert said == "scan2qa: stopped; finished work is kept, and the same command goes on from there\n"
+    assert took_s < 2
+    assert len(children) >= 2
+    assert psutil.wait_procs(children, timeout=5)[1] == []
+    build(meta, out)
+    build(meta, tmp_path / "undisturbed")
+    assert release_of(out) == release_of(tmp_path / "undisturbed")
+
+
+PARENT = """
+import os, signal, subprocess, sys
+from flows.stop import children_end_with_us
+with children_end_with_us() as name_them:
+    child = subprocess.Popen(["sleep", "60"])
+    name_them()
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_child_ends_with_a_parent_that_is_killed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT], capture_output=True, text=True, cwd=REPOSITORY, check=False, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL
+    end = time.monotonic() + 5
+    while psutil.pid_exists(int(done.stdout)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not psutil.pid_exists(int(done.stdout))
+
+
+def test_a_child_may_outlive_the_block_itself() -> None:
+    """Only a parent that is gone takes it along."""
+    with children_end_with_us() as name_them, subprocess.Popen(["sleep", "60"]) as child:
+        name_them()
+        child.kill()
+        assert child.wait() == -signal.SIGKILL
