@@ -530,7 +530,7 @@ def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Pat
 
 @pytest.mark.slow
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
-    meta = written(tmp_path / "meta", perturbed(SCENES, 24))
+    meta = written(tmp_path / "meta", perturbed(SCENES, 8))
     build(meta, out)
 
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
