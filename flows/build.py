@@ -87,7 +87,8 @@ def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     prepared = _prepare(asked, write=False, needs_root=stage in STAGES and STAGES[stage].reads_raw)
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
-        command = f"scan2qa build {asked.path.stem}" + (f" --out {asked.out}" if asked.out else "")
+        name = asked.path.stem if asked.path.parent == BUILDS else asked.path
+        command = f"scan2qa build {name}" + (f" --out {asked.out}" if asked.out else "")
         console.print(f"Later stages were not run; [b]{escape(command)}[/b] brings them up to date.", soft_wrap=True)
     return complete
 
@@ -145,7 +146,9 @@ def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapp
 
 def _refuse_samples(folder: Path) -> None:
     """Raises ConfigError where sample scenes would replace a build of other data."""
-    if read_manifest(folder) and not (folder / SAMPLES).is_dir():
+    kept = read_kept(folder)
+    is_real = bool(kept.roots) if kept.configured else not (folder / SAMPLES).is_dir()
+    if read_manifest(folder) and is_real:
         message = f"{folder} holds a build of real data, and sample scenes would replace it"
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 

@@ -72,6 +72,7 @@ def test_forgetting_starts_from_the_configuration(scan2qa: Cli, root: str, out: 
 
 def test_samples_never_replace_real_data(scan2qa: Cli, root: str, out: Path) -> None:
     scan2qa("build", "vsi", "--root", root, "--out", out)
+    (out / "samples").mkdir()  # of an earlier build
     before = (out / "release" / "README.md").read_bytes()
     run = scan2qa("build", "vsi", "--out", out, "--forget")
     assert run.code == 2
