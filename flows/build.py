@@ -121,11 +121,10 @@ def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:
     config = load_config(asked.path, asked.settings)
     folder = asked.out or OUTPUTS / config.build
     kept = Kept() if asked.forget else read_kept(folder)
-    if kept.configured and kept.configured.get("build") != config.build:
-        message = f"{folder} holds the build {kept.configured.get('build')}; give {config.build} another --out"
-        raise ConfigError(message)
+    _refuse_another(folder, kept, config, "benchmark")  # whose settings would not fit
     settings = kept.with_settings(asked.settings)
     config = load_config(asked.path, settings)
+    _refuse_another(folder, kept, config, "build")
     given = _roots(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
     _say_what_is_kept(asked, kept, config, given)
     roots = dict(config.roots) | given
@@ -142,6 +141,13 @@ def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapp
         now = {name: str(root.resolve()) for name, root in roots.items()}
         for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **resolved(config)}):
             console.print(f"Changed since last time: {change}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _refuse_another(folder: Path, kept: Kept, config: BuildConfig, key: str) -> None:
+    """Raises ConfigError where a folder holds a build of another name, or of another benchmark."""
+    before, now = kept.configured.get(key), getattr(config, key)
+    if kept.configured and before != now:
+        raise ConfigError(f"{folder} holds the {key} {before}; give {now} another --out")
 
 
 def _refuse_samples(folder: Path) -> None:

@@ -59,10 +59,11 @@ def read_kept(folder: Path) -> Kept:
     path = folder / KEPT_FILE
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Kept(dict(found["roots"]), dict(found["set"]), dict(found["configured"]), str(found["at"]))
+        settings = {key: value if isinstance(value, str) else _short(value) for key, value in found["set"].items()}
+        return Kept(dict(found["roots"]), settings, dict(found["configured"]), str(found["at"]))
     except (FileNotFoundError, NotADirectoryError):
         return Kept()
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); mend it, or delete it") from error
 
 

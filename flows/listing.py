@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from rich.table import Table
 from flows.console import console
 from flows.kept import KEPT_FILE, read_kept
 from pipeline.core.errors import ConfigError
-from pipeline.engine.manifest import read_manifest, read_quarantine
+from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
 from pipeline.stages.registry import STAGES
 
 
@@ -36,11 +37,12 @@ def _row(folder: Path) -> tuple[str, ...]:
         at = read_kept(folder).at
     except ConfigError:
         at = "?"
-    scenes = {unit for stage, unit in read_manifest(folder) if STAGES[stage].unit == "scene"}
+    manifest = read_manifest(folder)
+    scenes = {unit for stage, unit in manifest if STAGES[stage].unit == "scene"}
     questions = _questions(folder / "release" / "data")
     left_out = len({row.unit for row in read_quarantine(folder)})
     counted = "" if questions is None else str(questions)
-    return folder.name, at, str(len(scenes)), str(left_out or ""), counted, _state(folder)
+    return folder.name, at, str(len(scenes)), str(left_out or ""), counted, _state(folder, manifest)
 
 
 def _questions(data: Path) -> int | None:
@@ -51,8 +53,7 @@ def _questions(data: Path) -> int | None:
         return None
 
 
-def _state(folder: Path) -> str:
-    manifest = read_manifest(folder)
+def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
     try:
         with (folder / ".lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,7 +63,12 @@ def _state(folder: Path) -> str:
         return "not started"
     if not manifest:
         return "not finished"
-    asked = [name for name in STAGES if any(stage == name and e.why == "asked" for (stage, _), e in manifest.items())]
-    if asked and asked[-1] != next(reversed(STAGES)):
-        return f"stages behind {asked[-1]} not run"
+    ran = {stage for stage, _ in manifest}
+    alone = {stage for (stage, _), entry in manifest.items() if entry.why == "asked"}
+    last = ""
+    for name in (name for name in STAGES if name in ran):
+        if name in alone:
+            last = name
+        elif last:
+            return f"stages behind {last} not run"
     return "complete"

@@ -34,16 +34,8 @@ class Pool:
             self._pool = ProcessPoolExecutor(
                 self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
             )
-            self._start()
+            start_deaf(self._pool)
         return self._pool
-
-    def _start(self) -> None:
-        """Starts the workers deaf to Ctrl-C, which a terminal sends to all: this process ends them (`flows.stop`)."""
-        resource_tracker.ensure_running()  # it would lift the mask again
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        if self._pool is not None:
-            self._pool.submit(int)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
         """Runs all jobs (`engine.run.Execute`)."""
@@ -67,6 +59,14 @@ def run_all(jobs: list[Job], pool: ProcessPoolExecutor | None) -> Iterator[Done]
     if pool is None:
         return map(run_job, jobs)
     return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
+
+
+def start_deaf(pool: ProcessPoolExecutor) -> None:
+    """Starts the workers deaf to Ctrl-C, which a terminal sends to all: this process ends them (`flows.stop`)."""
+    resource_tracker.ensure_running()  # it would lift the mask again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    pool.submit(int)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:

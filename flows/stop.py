@@ -70,6 +70,7 @@ def children_end_with_us() -> Iterator[Callable[[], None]]:
 
     They are named to a small process of a session of its own, which kills them when this one is gone.
     """
+    # A program of our own, and no input of anybody's.
     watching = [sys.executable, "-S", "-c", _WATCH]
     with subprocess.Popen(watching, stdin=subprocess.PIPE, text=True, start_new_session=True) as watch:  # noqa: S603
 

@@ -15,8 +15,8 @@ from pipeline.core.files import write_atomically
 from pipeline.core.video_form import video_file
 from pipeline.export.trial import answer_sheet, choose, key_sheet, marked, page, scene_of
 from pipeline.questions.published import Published, read_published
+from pipeline.stages.film import VIDEOS
 
-VIDEOS: Final = "videos"
 TRIAL: Final = "trial"
 
 

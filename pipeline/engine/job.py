@@ -100,7 +100,7 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         raise  # of the build, not of the unit
     except RawDataError as error:
         fault = quarantine_of(error, job.unit, recipe.stage)
-    except Exception as error:
+    except Exception as error:  # a fault of the program costs one scene, and is told as one
         if recipe.of_build:
             raise
         fault = _unexpected(error, given, recipe.stage)

@@ -87,6 +87,27 @@ def test_another_build_is_not_laid_over_it(scan2qa: Cli, root: str, out: Path) -
     assert "holds the build vsi; give other another --out" in run.err
 
 
+def test_another_benchmark_is_not_laid_over_it(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
+    run = scan2qa("build", "urbanvideo", "--out", out)
+    assert run.code == 2
+    assert "holds the benchmark vsi; give urbanvideo another --out" in run.err
+
+
+def test_a_name_of_its_own_is_kept_too(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out, "--set", "build=mine")
+    assert scan2qa("build", "vsi", "--out", out).code == 0
+
+
+def test_a_setting_that_somebody_wrote_into_the_file_holds(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    kept = yaml.safe_load((out / KEPT_FILE).read_text())
+    kept["set"] = {"generate.tasks": ["object_counting"], "known": None}
+    (out / KEPT_FILE).write_text(yaml.safe_dump(kept))
+    assert scan2qa("build", "vsi", "--out", out).code == 0
+    assert tasks_of(out) == {"object_counting"}
+
+
 def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
     assert scan2qa("build", "vsi", "--root", root, "--out", out, "--dry-run").code == 0
     assert not out.exists()
@@ -109,6 +130,8 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert line.split()[-3:] == ["3", str(len(released(tmp_path / "mine"))), "complete"]
     scan2qa("stage", "vsi", "generate", "--out", tmp_path / "mine")
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out
+    scan2qa("stage", "vsi", "export", "--out", tmp_path / "mine")
+    assert "stages behind generate not run" in scan2qa("builds", tmp_path).out, "select has not seen them"
 
 
 @pytest.mark.parametrize(
