@@ -13,7 +13,7 @@ from rich.markup import escape
 from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
 from flows.console import console
-from flows.kept import Kept, changes, keep, read_kept, resolved
+from flows.kept import Kept, changes, keep, read_kept
 from flows.pool import Pool
 from flows.samples import sample_roots
 from flows.server import is_kept
@@ -84,7 +84,8 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
 
 def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     """One stage again; whether no scene was left out."""
-    prepared = _prepare(asked, write=False, needs_root=stage in STAGES and STAGES[stage].reads_raw)
+    needs_root = stage in STAGES and (STAGES[stage].reads_raw or STAGES[stage].unit == "build")
+    prepared = _prepare(asked, write=False, needs_root=needs_root)
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
         name = asked.path.stem if asked.path.parent == BUILDS else asked.path
@@ -139,7 +140,7 @@ def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapp
         console.print(f"As last time: {unsaid}", highlight=False, soft_wrap=True, markup=False)
     if kept.configured:
         now = {name: str(root.resolve()) for name, root in roots.items()}
-        for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **resolved(config)}):
+        for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **config.resolved()}):
             console.print(f"Changed since last time: {change}", highlight=False, soft_wrap=True, markup=False)
 
 

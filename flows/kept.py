@@ -74,14 +74,9 @@ def keep(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapp
         "versions": {"scan2qa": version("scan2qa"), "python": ".".join(map(str, sys.version_info[:3]))},
         "roots": {name: str(root.resolve()) for name, root in roots.items()},
         "set": dict(setting.split("=", 1) for setting in settings),
-        "configured": resolved(config),
+        "configured": config.resolved(),
     }
     write_atomically(folder / KEPT_FILE, (_HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True)).encode())
-
-
-def resolved(config: BuildConfig) -> dict[str, Any]:
-    """The configuration as plain values, without its roots."""
-    return config.model_dump(mode="json", exclude={"roots"})
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:

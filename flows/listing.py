@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
-from flows.kept import KEPT_FILE, read_kept
+from flows.kept import KEPT_FILE, Kept, read_kept
 from pipeline.core.errors import ConfigError
-from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
+from pipeline.core.identity import digest_of
+from pipeline.engine.manifest import Entry, read_configured, read_manifest, read_quarantine
 from pipeline.stages.registry import STAGES
 
 
@@ -34,15 +35,15 @@ def show_builds(folder: Path) -> None:
 
 def _row(folder: Path) -> tuple[str, ...]:
     try:
-        at = read_kept(folder).at
+        kept = read_kept(folder)
     except ConfigError:
-        at = "?"
+        kept = Kept(at="?")
     manifest = read_manifest(folder)
     scenes = {unit for stage, unit in manifest if STAGES[stage].unit == "scene"}
     questions = _questions(folder / "release" / "data")
     left_out = len({row.unit for row in read_quarantine(folder)})
     counted = "" if questions is None else str(questions)
-    return folder.name, at, str(len(scenes)), str(left_out or ""), counted, _state(folder, manifest)
+    return folder.name, kept.at, str(len(scenes)), str(left_out or ""), counted, _state(folder, kept, manifest)
 
 
 def _questions(data: Path) -> int | None:
@@ -53,7 +54,7 @@ def _questions(data: Path) -> int | None:
         return None
 
 
-def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
+def _state(folder: Path, kept: Kept, manifest: Mapping[tuple[str, str], Entry]) -> str:
     try:
         with (folder / ".lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,6 +64,8 @@ def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
         return "not started"
     if not manifest:
         return "not finished"
+    if (made := read_configured(folder)) and kept.configured and made != digest_of(kept.configured):
+        return "started with other settings, not finished"
     ran = {stage for stage, _ in manifest}
     alone = {stage for (stage, _), entry in manifest.items() if entry.why == "asked"}
     last = ""

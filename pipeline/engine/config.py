@@ -18,6 +18,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 
@@ -123,6 +124,14 @@ class BuildConfig(Model):
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""
         return BENCHMARKS[self.benchmark]
+
+    def resolved(self) -> dict[str, Any]:
+        """All of it as plain values, without its roots: where raw data lie decides nothing."""
+        return self.model_dump(mode="json", exclude={"roots"})
+
+    def digest(self) -> str:
+        """Changes with anything in `resolved`."""
+        return digest_of(self.resolved())
 
 
 @cache

@@ -32,11 +32,16 @@ MANIFEST: Final = pa.schema(
 )
 MANIFEST_FILE: Final = "manifest.parquet"
 QUARANTINE_FILE: Final = "quarantine.parquet"
+CONFIGURED: Final = "configured"  # of the manifest's metadata: `BuildConfig.digest`
 
 
 @dataclass
 class Entry:
-    """One row of the manifest."""
+    """One row of the manifest.
+
+    Attributes:
+        seconds: what making the result took, whenever that was.
+    """
 
     stage: str
     unit: str
@@ -66,8 +71,11 @@ class Outcome:
         return table
 
 
-def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str]) -> None:
-    """Writes both files of a build; rows in the order of the stages, then of the units."""
+def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], configured: str) -> None:
+    """Writes both files of a build; rows in the order of the stages, then of the units.
+
+    ``configured`` is the digest of the configuration that it was made under.
+    """
     rows = [
         {
             "stage": e.stage,
@@ -83,7 +91,8 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str]) -> None:
         }
         for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
     ]
-    write_atomically(folder / MANIFEST_FILE, table_bytes(pa.Table.from_pylist(rows, schema=MANIFEST)))
+    manifest = pa.Table.from_pylist(rows, schema=MANIFEST)
+    write_atomically(folder / MANIFEST_FILE, table_bytes(manifest, metadata={CONFIGURED: configured}))
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
         schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
@@ -110,6 +119,13 @@ def read_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
         )
         for row in table.to_pylist()
     }
+
+
+def read_configured(folder: Path) -> str:
+    """The digest of the configuration that the last manifest was made under; empty where there is none."""
+    table = _read_if_there(folder / MANIFEST_FILE)
+    metadata = table.schema.metadata if table is not None else None
+    return (metadata or {}).get(CONFIGURED.encode(), b"").decode()
 
 
 def read_quarantine(folder: Path) -> list[Quarantine]:

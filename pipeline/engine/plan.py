@@ -96,7 +96,8 @@ class Step:
             return entry
         found = self.found.get(key)
         if found is not None and _is_whole(recipe, found, folder):
-            return replace(entry, why="reused", output=found)
+            took = self.before.seconds if self.before and self.before.key == key else 0.0
+            return replace(entry, why="reused", output=found, seconds=took)
         return replace(entry, why=self._why(entry))
 
     @property

@@ -12,6 +12,7 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
 from pipeline.engine.again import last_outputs, matching, units_again, with_the_rest
 from pipeline.engine.config import BuildConfig
+from pipeline.engine.fit import check_fit
 from pipeline.engine.given import STORE, Progress, silent
 from pipeline.engine.inputs import check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
@@ -56,14 +57,20 @@ class Builder:
         self._previous = read_manifest(out)
 
     def check(self, name: str | None = None) -> None:
-        """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write."""
+        """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write.
+
+        For a stage of the whole build also where what it would bring together is of different ages.
+        """
         if name is not None and name not in self._stages:
             raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
-        if name is None or self._stages[name].reads_raw:
+        stage = None if name is None else self._stages[name]
+        if stage is None or stage.reads_raw or stage.unit == "build":
             check_roots(self.config)
-        self._check_keys(self._stages.values() if name is None else [self._stages[name]])
+        self._check_keys(self._stages.values() if stage is None else [stage])
         with self._locked():
             pass
+        if stage is not None and stage.unit == "build":
+            check_fit(stage, self._stages, self.config, self._previous, self._planner(self._inputs(Outcome())))
 
     def build(self) -> Outcome:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
@@ -72,7 +79,7 @@ class Builder:
             runner = self._runner(outcome, self._inputs(outcome))
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
-            write_outcome(self.out, outcome, list(self._stages))
+            write_outcome(self.out, outcome, list(self._stages), self.config.digest())
             Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
             remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
             return outcome
@@ -119,7 +126,7 @@ class Builder:
             runner.outputs |= outputs
             runner.run([stage])
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
-            write_outcome(self.out, rest, list(self._stages))
+            write_outcome(self.out, rest, list(self._stages), self.config.digest())
             return outcome
 
     def _wanted(self) -> list[Stage]:

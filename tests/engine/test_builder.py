@@ -22,7 +22,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.given import Given
 from pipeline.engine.job import Done, Job, batches_of, run_job
-from pipeline.engine.manifest import MANIFEST, Outcome
+from pipeline.engine.manifest import MANIFEST, Outcome, read_configured
 from pipeline.engine.plan import WHOLE
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
@@ -450,6 +450,52 @@ def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: 
 
 
 @pytest.mark.slow
+def test_export_brings_nothing_of_different_ages_together(meta: Path, out: Path, tmp_path: Path) -> None:
+    build(meta, out)
+    released, fewer = release_of(out), {"select": {"per_scene_and_task": 2}}
+
+    def refused(said: str, **sections: Any) -> None:
+        with pytest.raises(ConfigError, match=said):
+            Builder(config_of(meta, **sections), out).stage(EXPORT)
+        assert release_of(out) == released
+
+    refused(r"5 of 5 of select are out of date \(settings changed\): run stage select and those after it", **fewer)
+    Builder(config_of(meta, **fewer), out).stage("select", ["office"])
+    refused(r"4 of 5 of select are out of date \(settings changed\)", **fewer)
+    refused(r"1 of 5 of select are out of date \(made under other settings\)")
+    Builder(config_of(meta, **fewer), out).stage("select")
+    Builder(config_of(meta, **fewer), out).stage(EXPORT)
+    build(meta, tmp_path / "fresh", **fewer)
+    released = release_of(out)
+    assert released == release_of(tmp_path / "fresh")
+    written(meta, {name: scene for name, scene in SCENES.items() if name != "office"})
+    refused(r"1 of 5 of unify are out of date \(their raw data are gone\)", **fewer)
+    written(meta, edited(office={"room_size": 33.0}))
+    refused(r"1 of 5 of unify are out of date \(what they are made from changed\)", **fewer)
+
+
+@pytest.mark.slow
+def test_the_manifest_tells_under_which_configuration_it_was_made(meta: Path, out: Path) -> None:
+    config = config_of(meta)
+    Builder(config, out).build()
+    assert read_configured(out) == config.digest()
+    assert config.model_copy(update={"roots": {"vsi_meta": out}}).digest() == config.digest()
+    changed = config_of(meta, select={"per_scene_and_task": 2})
+    Builder(changed, out).stage("select")
+    assert read_configured(out) == changed.digest() != config.digest()
+
+
+@pytest.mark.slow
+def test_the_manifest_keeps_what_making_a_result_took(meta: Path, out: Path) -> None:
+    seconds = {(e.stage, e.unit): e.seconds for e in build(meta, out).manifest}
+    again = build(meta, out)
+    assert {(e.stage, e.unit): round(e.seconds, 4) for e in again.manifest} == {
+        key: round(value, 4) for key, value in seconds.items()
+    }
+    assert all(value > 0 for value in seconds.values())
+
+
+@pytest.mark.slow
 def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Path) -> None:
     written(meta, edited(office={"room_size": -1}))
     (meta / "cut.json").write_text('{"hall": {')
@@ -518,7 +564,7 @@ def test_a_stage_alone_takes_in_no_scene_of_another_build(
 def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
     build(meta, out)
     config = config_of(meta).model_copy(update={"roots": {}})
-    for stage in (*(name for name, stage in RUN_STAGES.items() if not stage.reads_raw), EXPORT):
+    for stage in (name for name, stage in RUN_STAGES.items() if not stage.reads_raw):
         Builder(config, out).check(stage)
         outcome = Builder(config, out).stage(stage)
         assert {e.stage for e in outcome.manifest if e.output} == {stage}

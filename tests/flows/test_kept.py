@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,15 @@ def test_a_setting_that_somebody_wrote_into_the_file_holds(scan2qa: Cli, root: s
     assert tasks_of(out) == {"object_counting"}
 
 
+def test_a_stage_that_is_refused_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    before = (out / KEPT_FILE).read_bytes(), released(out)
+    run = scan2qa("stage", "vsi", "export", "--out", out, "--set", "generate.profile=official")
+    assert (run.code, run.started) == (2, False)
+    assert re.fullmatch(r"scan2qa: stage export takes results of one age only, and 3 of 3 of generate .+\n", run.err)
+    assert ((out / KEPT_FILE).read_bytes(), released(out)) == before
+
+
 def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
     assert scan2qa("build", "vsi", "--root", root, "--out", out, "--dry-run").code == 0
     assert not out.exists()
@@ -132,6 +142,10 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out
     scan2qa("stage", "vsi", "export", "--out", tmp_path / "mine")
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out, "select has not seen them"
+    kept = yaml.safe_load((tmp_path / "mine" / KEPT_FILE).read_text())
+    kept["configured"]["select"]["per_scene_and_task"] = 2
+    (tmp_path / "mine" / KEPT_FILE).write_text(yaml.safe_dump(kept))
+    assert "started with other settings, not finished" in scan2qa("builds", tmp_path).out
 
 
 @pytest.mark.parametrize(
