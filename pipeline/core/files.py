@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Final
 
 from pipeline.core.errors import StoreError
 
-TEMPORARY: Final = ".tmp-"
+TEMPORARY: Final = ".tmp-scan2qa-"  # nobody else's
 
 
 def write_atomically(path: Path, raw: bytes) -> None:
@@ -49,7 +50,10 @@ def remove_temporary(folder: Path, inner: Iterable[str]) -> None:
     """Removes what killed processes left behind in a folder and below inner ones; nobody may be writing there."""
     for paths in (folder.glob(f"{TEMPORARY}*"), *((folder / name).rglob(f"{TEMPORARY}*") for name in inner)):
         for path in list(paths):
-            path.unlink(missing_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def write_all(descriptor: int, raw: bytes) -> None:

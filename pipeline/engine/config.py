@@ -120,6 +120,7 @@ class BuildConfig(Model):
     max_usd: float | None = Field(default=None, ge=0, description="spent on all models together, over all runs")
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig
+    keep: int = Field(default=5, ge=1, description="releases that stay, the newest included")
 
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""

@@ -67,10 +67,11 @@ class Store:
         return True
 
     def prune(self, keep: Iterable[Path]) -> None:
-        """Removes every file of the store that is not in ``keep``."""
+        """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's."""
         kept = set(keep)
         for path in sorted(self.root.rglob("*")):
-            if path not in kept and not path.is_dir():
+            ours = path.name.startswith(TEMPORARY) or _parts(path)[0]
+            if ours and path not in kept and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 

@@ -70,11 +70,11 @@ def write_release(
     settings: dict[str, Any],
     blind: Blind,
     benchmark: Benchmark[Any, Any],
-) -> bytes:
-    """Writes all files of the release, atomically one by one, and gives the summary (`Released` as JSON).
+) -> tuple[bytes, dict[str, str]]:
+    """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
 
     Args:
-        folder: the release folder; files of an older release that this one lacks are removed.
+        folder: an empty folder.
         selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
             at a time, since the rejections of a thousand scans would fill the memory.
         scenes: the scenes of the release.
@@ -92,17 +92,13 @@ def write_release(
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         files |= benchmark.pictures(sorted_out.kept)
         files["README.md"] = dataset_card(parts, summary, scenes, settings, benchmark).encode()
-        (folder / CHECKSUMS).unlink(missing_ok=True)
         rejected.publish()
     for name, raw in files.items():
         write_atomically(folder / name, raw)
     sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
     sums[_name("rejected", split)] = rejected.sha256
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.relative_to(folder).as_posix() not in sums:
-            path.unlink()
-    write_atomically(folder / CHECKSUMS, _checksums(sums))
-    return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode()
+    write_atomically(folder / CHECKSUMS, checksums(sums))
+    return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums
 
 
 class _SortedOut(NamedTuple):
@@ -135,7 +131,7 @@ def release_is_whole(folder: Path, summary: bytes) -> bool:
     files = Released.model_validate_json(summary).files
     try:
         found = {name: _sha256_of(folder / name) for name in files}
-        return found == files and (folder / CHECKSUMS).read_bytes() == _checksums(files)
+        return found == files and (folder / CHECKSUMS).read_bytes() == checksums(files)
     except OSError:
         return False
 
@@ -145,7 +141,7 @@ def _sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _checksums(sums: dict[str, str]) -> bytes:
+def checksums(sums: dict[str, str]) -> bytes:
     """The checksums as text that ``sha256sum --check`` reads."""
     return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 

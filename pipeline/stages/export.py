@@ -12,6 +12,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
+from pipeline.export.history import RELEASE, RELEASES, publish
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
 from pipeline.worlds.registry import SCENE, WORLDS
 
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
-RELEASE: Final = "release"  # folder of a build
-
 
 def run(given: Given) -> bytes:
-    """Writes the release folder; the result is its summary (`Released` as JSON)."""
+    """Writes a release and makes it the newest; the result is its summary (`Released` as JSON)."""
     from pipeline.blind.report import without_video  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
@@ -42,8 +41,11 @@ def run(given: Given) -> bytes:
     blind = Blind(replies, filtered, pruned, summary, models)
     scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
     benchmark = BENCHMARKS[given.settings["benchmark"]]
-    folder = given.folder / RELEASE
-    return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, benchmark)
+
+    def write(folder: Path) -> tuple[bytes, dict[str, str]]:
+        return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, benchmark)
+
+    return publish(given.folder, write, given.config.keep)
 
 
 def _without_bulk(raw: bytes) -> AnyScene:
@@ -63,7 +65,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.prices import load_prices, price_of
 
-    settings = config.model_dump(exclude={"roots", "written", "known", "video", "max_usd"}, mode="json")
+    settings = config.model_dump(exclude={"roots", "written", "known", "video", "max_usd", "keep"}, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     writers = {"model": config.author.model, "second": config.author.second}
     settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
@@ -93,6 +95,6 @@ EXPORT: Final = Stage(
     settings=settings,
     uses=uses,
     is_whole=is_whole,
-    folders=(RELEASE,),
+    folders=(RELEASES,),
     summary=Released.model_validate_json,
 )

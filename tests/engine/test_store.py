@@ -16,7 +16,7 @@ import pytest
 
 import pipeline.core.files
 from pipeline.core.errors import StoreError
-from pipeline.core.files import write_atomically
+from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.store import Store
@@ -119,23 +119,26 @@ def test_foreign_and_temporary_files_are_no_results(tmp_path: Path) -> None:
     store = Store(tmp_path)
     result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
     folder = result.path.parent
-    for name in ("notes.txt", ".tmp-abc", f".tmp-room.{KEY}.{KEY}.json", f"room.{KEY}.json", f".{KEY}.{KEY}.json", "x"):
+    names = ("notes.txt", f"{TEMPORARY}abc", f"{TEMPORARY}room.{KEY}.{KEY}.json", f"room.{KEY}.json")
+    for name in (*names, f".{KEY}.{KEY}.json", "x"):
         (folder / name).write_bytes(b"?")
     (folder / "folder").mkdir()
     (folder.parent / "loose.txt").write_bytes(b"?")
     assert store.index("generate") == {("made/room", KEY): result}
 
 
-def test_pruning_keeps_what_is_named_and_spares_folders(tmp_path: Path) -> None:
+def test_pruning_keeps_what_is_named_and_what_is_not_ours(tmp_path: Path) -> None:
     store = Store(tmp_path)
     kept = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
     old = store.put("generate", "made/room", "1" * DIGEST_CHARS, b"numbers", ".parquet")
-    for foreign in (kept.path.parent / ".tmp-abc", kept.path.parent / "notes.txt", tmp_path / "loose.txt"):
-        foreign.write_bytes(b"?")
+    left = kept.path.parent / f"{TEMPORARY}abc"
+    foreign = [kept.path.parent / "notes.txt", kept.path.parent / ".tmp-abc", tmp_path / "loose.txt"]
+    for path in (left, *foreign):
+        path.write_bytes(b"?")
     (kept.path.parent / "folder").mkdir()
     store.prune([kept.path])
     assert not old.path.exists()
-    assert files_below(tmp_path) == [kept.path]
+    assert files_below(tmp_path) == sorted([kept.path, *foreign])
 
 
 # ---- one file
@@ -210,7 +213,7 @@ def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path: Path) -> None:
+def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     build(meta, out)
     before = files_below(out)
@@ -222,12 +225,15 @@ def test_foreign_and_left_over_files_are_removed_by_a_build(meta: Path, tmp_path
     ]
     data = out / "my data"  # may lie there too, and is not ours
     data.mkdir()
-    (data / ".tmp-mine").write_bytes(b"mine")
-    before = sorted([*before, data / ".tmp-mine"])
+    mine = [data / f"{TEMPORARY}mine", out / "store" / "generate" / "samples" / "notes.txt", out / "release" / "a.pdf"]
+    for path in mine:
+        path.write_bytes(b"mine")
+    before = files_below(out)
     for place in places:
-        (place / ".tmp-left").write_bytes(b"half a fi")
+        (place / f"{TEMPORARY}left").write_bytes(b"half a fi")
+    (out / "releases" / f"{TEMPORARY}release").mkdir()
+    (out / "releases" / f"{TEMPORARY}release" / "README.md").write_bytes(b"half a rel")
     (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")
-    (out / "store" / "generate" / "samples" / "notes.txt").write_bytes(b"mine")
     assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "export")}
     assert files_below(out) == before
 
