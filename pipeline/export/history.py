@@ -1,6 +1,6 @@
 """The releases of a build: a folder for each, named by what is in it, and a link to the newest.
 
-    release -> releases/<name>   the newest; replaced in one step, so that whoever reads it reads one release or the other
+    release -> releases/<name>   the newest; replaced in one step, so that a reader has the one release or the other
     releases/<name>/             one release; it stays as it is, and the same content has the same name
     releases/history.jsonl       which became the newest when, the newest last
 
