@@ -13,6 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.random import Generator
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.identity import question_ids
@@ -20,7 +21,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
 from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
-from pipeline.questions.task import Choice, Form, Number, SceneView
+from pipeline.questions.task import Choice, Form, Number, SceneView, drawn_order
 
 WRITTEN: Final = "written"  # flag of a candidate that people wrote
 # A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
@@ -104,6 +105,10 @@ class ArrayTask(Generic[A]):
     def visible_in(self, view: A, operands: IntArray, kept: BoolArray) -> pa.Array:
         """Frame budgets that show what each question (n, k) needs; null where that is not known."""
         return view.visible_in(operands, kept)
+
+    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+        """The answer, unless overridden."""
+        return drawn_order(answers, rng)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Everything that may be offered as an option, the truth included; empty for numbers."""

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Generic, Self, TypeVar
 
 import pyarrow as pa
+from numpy.random import Generator
 
+from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
 from pipeline.questions.rules import RULE, Measure, Relation, because, rule
-from pipeline.questions.task import Choice, Form, SceneView
+from pipeline.questions.task import Choice, Form, SceneView, drawn_order
 
 WRONG_MIN: Final = 2  # wrong options that a question needs
 
@@ -98,6 +100,10 @@ class CaseTask(Generic[V]):
     def flags(self, view: V) -> list[str] | None:
         """Remarks that each of its questions carries."""
         return None
+
+    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+        """The answer, unless overridden."""
+        return drawn_order(answers, rng)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """No labels: a case brings its own wrong options."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
@@ -48,7 +49,7 @@ def select(
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
     written by people go before all others. Candidates of tasks with a kin are spread over what they name instead
-    (`spreading.spread`), where one new candidate may displace several.
+    (`spreading.spread`), where one new candidate may displace several, and even over `Task.guesses`.
 
     Args:
         candidates: of all tasks (`tables.CANDIDATES`).
@@ -91,11 +92,16 @@ def _spread(
     kins = asked["task"].map({name: task.kin for name, task in tasks.items()})
     for _, members in asked[kins.notna()].groupby(kins):
         rows = members.sort_values("id")
-        named = candidates["operands"].combine_chunks().take(pa.array(rows.index))
-        things = named.flatten().dictionary_encode().indices.to_numpy().astype(np.intp)
+        named = candidates["operands"].combine_chunks().take(pa.array(rows.index)).flatten().dictionary_encode()
+        things = named.indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
+        operands = named.dictionary.to_numpy(zero_copy_only=False)[things]
         task, names = pd.factorize(rows["task"], sort=True)
-        answer = pd.factorize(rows["answer"])[0]
-        offered = Offered(task, answer, things.reshape(len(rows), -1))
+        guess = np.empty(len(rows), dtype=np.intp)
+        for number, name in enumerate(names):
+            own = task == number
+            rng = rng_for(str(candidates["scene"][0]), name, "guesses")
+            guess[own] = tasks[name].guesses(operands[own], rows["answer"].to_numpy(object)[own], rng)
+        offered = Offered(task, guess, things)
         found = spread(offered, [caps[name] for name in names])
         turn[rows.index] = len(rows)
         turn[rows.index[found.chosen]] = range(len(found.chosen))

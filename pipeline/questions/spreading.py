@@ -24,12 +24,12 @@ class Offered:
 
     Attributes:
         task: (n,) number of the task.
-        answer: (n,) number of the answer.
+        guess: (n,) number of what one would have to guess (`Task.guesses`), those to be asked first lowest.
         things: (n, k) number of each thing that the candidate names.
     """
 
     task: IntArray
-    answer: IntArray
+    guess: IntArray
     things: IntArray
 
 
@@ -51,9 +51,9 @@ def spread(offered: Offered, caps: Sequence[int]) -> Spread:
 
     The task with the fewest chosen goes first, of equals that with the fewest candidates left. Of its candidates that
     share at most `SHARED_MAX` things with each question chosen before, the first by these is taken: it names the
-    fewest things that were named before, so that everything is asked about before anything twice; its answer was right
-    least often in this task; its pairs of things were named together least often; its things were named least often;
-    its id is the lowest.
+    fewest things that were named before, so that everything is asked about before anything twice; what one would have
+    to guess was right least often in this task, and has the lowest number of those; its pairs of things were named
+    together least often; its things were named least often; its id is the lowest.
     """
     state = _State(offered)
     free, shared = np.ones(len(offered.task), dtype=bool), np.zeros(len(offered.task), dtype=np.intp)
@@ -85,15 +85,14 @@ class _State:
         things = int(offered.things.max(initial=-1)) + 1
         self._named = np.zeros(things, dtype=np.intp)
         self._together = np.zeros((things, things), dtype=np.intp)
-        self._right = np.zeros(
-            (int(offered.task.max(initial=-1)) + 1, int(offered.answer.max(initial=-1)) + 1), np.intp
-        )
+        self._guesses = int(offered.guess.max(initial=-1)) + 1
+        self._right = np.zeros((int(offered.task.max(initial=-1)) + 1, self._guesses), np.intp)
         pairs = list(combinations(range(offered.things.shape[1]), 2))
         self._one, self._other = (np.array(column, dtype=np.intp) for column in zip(*pairs, strict=True))
 
     def best(self, rows: IntArray) -> int:
         """The first of some rows by the order that `spread` tells."""
-        burdens = (self._again, self._answered, self._paired, self._used)
+        burdens = (self._again, self._guessed, self._paired, self._used)
         for burden in burdens:
             value = burden(rows)
             rows = rows[value == value.min()]
@@ -105,13 +104,14 @@ class _State:
         self._named[things] += 1
         self._together[things[self._one], things[self._other]] += 1
         self._together[things[self._other], things[self._one]] += 1
-        self._right[self._offered.task[row], self._offered.answer[row]] += 1
+        self._right[self._offered.task[row], self._offered.guess[row]] += 1
 
     def _again(self, rows: IntArray) -> IntArray:
         return np.asarray((self._named[self._offered.things[rows]] > 0).sum(1))
 
-    def _answered(self, rows: IntArray) -> IntArray:
-        return np.asarray(self._right[self._offered.task[rows], self._offered.answer[rows]])
+    def _guessed(self, rows: IntArray) -> IntArray:
+        guess = self._offered.guess[rows]
+        return np.asarray(self._right[self._offered.task[rows], guess] * self._guesses + guess)
 
     def _paired(self, rows: IntArray) -> IntArray:
         things = self._offered.things[rows]

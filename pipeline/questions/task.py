@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.random import Generator
 
+from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.schema import AnyScene
 from pipeline.core.templates import Operands
 
 V = TypeVar("V")
 V_contra = TypeVar("V_contra", contravariant=True)
+
+
+def drawn_order(answers: StrArray, rng: Generator) -> IntArray:
+    """Number (n,) of each answer, in a drawn order."""
+    names, number = np.unique(answers.astype(str), return_inverse=True)
+    return np.asarray(rng.permutation(len(names))[number])
 
 
 class SceneView(Protocol):
@@ -79,6 +88,19 @@ class Task(Protocol[V_contra]):
         """The tasks of whose answers one may give away another share a name; the number of their operands is one.
 
         Their questions are spread over what they name (`spreading.spread`); None: they are not.
+        """
+        ...
+
+    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+        """What someone without the video would have to guess for each candidate to be right: (n,) numbers.
+
+        The questions of a kin are even over these, and a scene's first ones have the lowest: so ``rng``, which is the
+        scene's own, draws which guess that is.
+
+        Args:
+            operands: (n, k) names.
+            answers: (n,) in words.
+            rng: of the scene and the task.
         """
         ...
 

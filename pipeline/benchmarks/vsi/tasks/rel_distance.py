@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 import numpy as np
+from numpy.random import Generator
 
+from pipeline.benchmarks.vsi.nearness import NEAREST, OF_ANY
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Fact, check
@@ -18,7 +20,8 @@ class RelDistance(ArrayTask[ScanView]):
 
     Of a category with several instances the nearest one counts (VSI-Bench B.1). Rejected when the nearest is too
     close to tell from touching, or when any two distances are too close to each other; in rooms over 40 m² `strict`
-    asks for twice the gap, and also where the area is unknown.
+    asks for twice the gap, and also where the area is unknown. Of a scene's candidates those are asked in which what is
+    usually near is right no more often than what is usually far (`nearness`).
     """
 
     name = "object_rel_distance"
@@ -63,6 +66,16 @@ class RelDistance(ArrayTask[ScanView]):
                 for i in range(choices.shape[1])
             ),
         )
+
+    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+        """How many of the choices are the nearest more often, in general, than the right one; counted down from a draw.
+
+        Down: where none of the scene's candidates has what was drawn, the usual answer is not what takes its place.
+        """
+        names, index = np.unique(np.column_stack([answers, operands[:, 1:]]).astype(str), return_inverse=True)
+        share = np.array([NEAREST.get(name, OF_ANY) for name in names])[index.reshape(len(answers), -1)]
+        rank = (share[:, 1:] > share[:, :1]).sum(1)
+        return np.asarray((rng.integers(self.choices) - rank) % self.choices)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The choices."""

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
+from typing import Any
 
+import numpy as np
 import pytest
 
+from pipeline.benchmarks.vsi.nearness import NEAREST, OF_ANY
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
+from pipeline.core.tables import asked_in
+from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
+from tests.benchmarks.vsi.nearness_table import nearness
 from tests.conftest import BOTH, OFFICIAL_EXACT, Placed, cube, make_doubt, make_scene, refusal_of, row_of, rows_of
 from tests.tables import candidates
 
@@ -139,3 +146,42 @@ def test_the_number_of_choices_is_an_argument(choices: int) -> None:
 
 def test_too_few_categories_make_no_question() -> None:
     assert rows_of(around((1.0, 1.5, 2.2)), TASK) == []
+
+
+def test_guesses_by_hand() -> None:
+    """A towel is usually nearer than a chair, a door or a cup: guesses count down from what the scene draws."""
+    choices = ["chair", "cup", "door", "towel"]
+    assert sorted(choices, key=lambda name: -NEAREST[name]) == ["towel", "chair", "door", "cup"]
+    operands = np.array([["sofa", *choices]] * 4, dtype=object)
+    answers = np.array(["towel", "chair", "door", "cup"], dtype=object)
+    found = {
+        tuple(RelDistance().guesses(operands, answers, np.random.default_rng(seed)).tolist()) for seed in range(40)
+    }
+    assert found == {(0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0)}
+    unknown = np.array([["sofa", "orb", "urn", "vat", "yak"]], dtype=object)
+    assert RelDistance().guesses(unknown, np.array(["vat"], dtype=object), np.random.default_rng(0)).shape == (1,)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_what_is_usually_near_is_right_no_more_often_than_by_chance(real_scenes: list[IndoorScene]) -> None:
+    """By a table of half of the scenes, on the others: among their questions, and among all that could be asked."""
+    table = nearness(real_scenes[::2])
+    rows = [candidates(IndoorView(scene, PROFILES["strict"]), [RelDistance()]) for scene in real_scenes[1::2]]
+    asked = [asked_in(select(found, TASKS, 6)).to_pylist() for found in rows]
+    could = [[row for row in found.to_pylist() if row["reason"] is None] for found in rows]
+
+    def usual(scenes: list[list[dict[str, Any]]]) -> float:
+        """The share in which the usual one is right."""
+        found = [
+            max(row["operands"][1:], key=lambda name: table.get(name, OF_ANY)) == row["answer"]
+            for row in chain.from_iterable(scenes)
+        ]
+        return sum(found) / len(found)
+
+    assert usual(asked) < 0.32 < usual(could)
+
+
+@pytest.mark.real_data
+def test_the_table_is_that_of_the_released_scenes(real_scenes: list[IndoorScene]) -> None:
+    assert nearness(real_scenes) == NEAREST
