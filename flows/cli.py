@@ -15,6 +15,7 @@ import typer
 
 from flows.console import show_error
 from pipeline.core.errors import ConfigError, Scan2qaError
+from pipeline.core.extras import extra_of, missing
 
 BUILDS: Final = Path(__file__).resolve().parent / "builds"
 OUTPUTS: Final = Path("outputs")
@@ -273,3 +274,8 @@ def main() -> None:
     except Scan2qaError as error:
         show_error(error)
         sys.exit(1)
+    except ModuleNotFoundError as error:
+        if error.name is None or extra_of(error.name) is None:
+            raise
+        show_error(missing(error.name, "this"))
+        sys.exit(EXIT_USAGE)

@@ -16,6 +16,7 @@ from rich.table import Table
 from flows import show
 from flows.console import console, errors, show_error
 from pipeline.core.errors import RawDataError
+from pipeline.core.extras import need
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    if plot:
+        need("flights", "track --plot")
     from pipeline.formats.logs.registry import detect
     from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
 

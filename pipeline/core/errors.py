@@ -13,6 +13,10 @@ class ConfigError(Scan2qaError):
     """The command line or a configuration file asks for something that does not exist."""
 
 
+class MissingExtraError(ConfigError):
+    """A package is not installed that comes with an extra."""
+
+
 class StoreError(Scan2qaError):
     """The output folder cannot be written or read (permissions, full disk, another build running)."""
 

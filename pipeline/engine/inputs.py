@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.extras import need
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.raw import RawInput
 from pipeline.questions.published import Published, read_published
@@ -38,6 +39,8 @@ def check_roots(config: BuildConfig) -> None:
         raise ConfigError(f"{message}; its readers are {', '.join(readable)}")
     for name in {*config.roots, *config.readers}:
         configured(name, config.readers.get(name, {}))
+    for name in sorted(config.roots):
+        need(READERS[name].extra, f"reader {name}")
 
 
 def list_inputs(config: BuildConfig) -> Listed:

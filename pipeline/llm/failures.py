@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.core.errors import ConfigError, Scan2qaError
+from pipeline.core.errors import Scan2qaError
 from pipeline.llm.usage import Usage
 
 MAX_CHARS: Final = 300  # of a server's own words
@@ -64,10 +64,6 @@ class ModelError(Scan2qaError):
         """The same without a secret, and without a cause: an SDK's exception holds its request, and that the key."""
         words = redact(self.message, secret)
         return ModelError(self.kind, words, self.passing, self.retry_after_s, self.parameter, self.usage)
-
-
-class MissingExtraError(ConfigError):
-    """A provider's package is not installed."""
 
 
 def redact(text: str, secret: str | None) -> str:

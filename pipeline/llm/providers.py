@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, MissingExtraError
+from pipeline.core.extras import extra_of, is_installed
 from pipeline.llm.base import ModelSpec, Provider
-from pipeline.llm.embedded import Embedded
-from pipeline.llm.failures import MissingExtraError
+from pipeline.llm.embedded import PACKAGE, Embedded, packaged_weights
 from pipeline.llm.gemini import Gemini
 from pipeline.llm.gemini_legacy import GeminiLegacy
 from pipeline.llm.openai_compatible import OpenAICompatible
@@ -46,10 +46,29 @@ def open_provider(spec: ModelSpec, key: str | None) -> Provider:
     try:
         return PROVIDERS[spec.provider](spec, key)
     except ModuleNotFoundError as error:
-        for name, command in INSTALL[spec.provider].items():
+        for name in INSTALL[spec.provider]:
             if error.name and f"{name}.".startswith(f"{error.name}."):
-                run = command.format(python=sys.executable)
-                raise MissingExtraError(
-                    f"model {spec.name} needs {name}, which is not installed. Run: {run}"
-                ) from error
+                raise _missing(spec, name) from error
         raise
+
+
+def check_installed(spec: ModelSpec) -> None:
+    """What `open_provider` would say of packages and weights, without opening anything."""
+    for name in INSTALL[spec.provider]:
+        if name == PACKAGE:
+            try:
+                weights = spec.weights or packaged_weights()
+            except ModuleNotFoundError as error:
+                raise _missing(spec, name) from error
+            if not weights.is_file():
+                raise ConfigError(f"model {spec.name}: {weights} is not there; correct weights, or leave the model out")
+        elif not is_installed(name):
+            raise _missing(spec, name)
+
+
+def _missing(spec: ModelSpec, name: str) -> MissingExtraError:
+    extra = f" (extra [{extra_of(name)}])" if extra_of(name) else ""
+    run = INSTALL[spec.provider][name].format(python=sys.executable)
+    return MissingExtraError(
+        f"model {spec.name} needs {name}{extra}, which is not installed. Run: {run} (or leave the model out)"
+    )

@@ -55,6 +55,11 @@ class Reader(Protocol):
     version: int
 
     @property
+    def extra(self) -> str | None:
+        """The extra of pyproject.toml that it needs; None: every installation reads its format."""
+        ...
+
+    @property
     def video_fps(self) -> int:
         """Frames per second of the standardised video of its scenes."""
         ...

@@ -22,6 +22,7 @@ from pipeline.engine.raw import RawInput
 from pipeline.engine.run import Execute, Runner, groups_of, run_here
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
+from pipeline.llm.providers import check_installed
 from pipeline.stages.registry import STAGES
 
 SAMPLES: Final = "samples"  # folder of a build, for raw data that are written where none are given
@@ -66,7 +67,7 @@ class Builder:
         stage = None if name is None else self._stages[name]
         if stage is None or stage.reads_raw or stage.unit == "build":
             check_roots(self.config)
-        self._check_keys(self._stages.values() if stage is None else [stage])
+        self._check_models(self._stages.values() if stage is None else [stage])
         with self._locked():
             pass
         if stage is not None and stage.unit == "build":
@@ -145,9 +146,10 @@ class Builder:
         planner = self._planner(inputs, asked)
         return Runner(self.config, self.out, inputs, planner, self._execute, self._progress, self._keys, outcome)
 
-    def _check_keys(self, stages: Iterable[Stage]) -> None:
-        """Raises ConfigError for a missing key at once rather than after an hour of scenes."""
+    def _check_models(self, stages: Iterable[Stage]) -> None:
+        """Raises ConfigError for a missing key, package or file of weights now rather than after an hour of scenes."""
         for model in (model for stage in stages for model in stage.asks(self.config)):
+            check_installed(model)
             if model.key_name and not self._keys.get(model.key_name):
                 raise ConfigError(
                     f"model {model.name}: its API key is not there; export {model.key_name}=… or leave the model out"

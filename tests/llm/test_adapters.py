@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.errors import MissingExtraError
 from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, user, video_part
 from pipeline.llm.cache import ReplyCache, request_digest, request_key
 from pipeline.llm.client import Client
-from pipeline.llm.failures import MissingExtraError, ModelError
+from pipeline.llm.failures import ModelError
 from pipeline.llm.openai_compatible import read_completion
 from pipeline.llm.prices import FREE, PriceTable, load_prices, price_of
 from pipeline.llm.providers import INSTALL, open_provider

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import pyproj
-import pyproj.exceptions
 import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import Box, Feature, Tally, named
+
+if TYPE_CHECKING:
+    import pyproj
 
 VERSIONS: Final = ("1.", "2.")
 BUILDINGS: Final = ("Building", "BuildingPart")
@@ -93,6 +94,8 @@ def _system(files: SceneFiles, path: Path, metadata: Any) -> _System:
     remedy = "give it as https://www.opengis.net/def/crs/EPSG/0/NUMBER, of a system on earth"
     if number is None:
         raise files.fault(path, "unknown_reference_system", f"{str(stated)[:80]!r} is no EPSG system", remedy)
+    import pyproj.exceptions  # of the extra [flights], which scans need not have
+
     try:
         crs = pyproj.CRS.from_epsg(int(number[1]))
         ground = crs.sub_crs_list[0] if crs.is_compound else crs.to_2d()

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import osmium
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
@@ -43,6 +42,8 @@ def height_of(tag: str | None) -> float:
 
 def read_osm(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tuple[Feature, ...]:
     """All buildings, and all places that have a name, in a box. Raises RawDataError where the file cannot be read."""
+    import osmium  # of the extra [flights], which scans need not have
+
     files.raw(path)  # digested, and sound enough to be opened
     tally, features, ways, areas = Tally(), [], 0, 0
     try:

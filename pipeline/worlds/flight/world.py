@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from pipeline.core.extras import need
 from pipeline.worlds.flight.facts import Flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
@@ -15,7 +16,8 @@ from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
-    from pipeline.worlds.flight.samples.write import write_flights  # with Open3D and trimesh: seconds
+    need("scans", "writing sample flights")  # they are drawn with Open3D
+    from pipeline.worlds.flight.samples.write import write_flights  # with Open3D: seconds
 
     write_flights(folder / Flights.name)
 

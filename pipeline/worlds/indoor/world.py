@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from pipeline.core.extras import need
 from pipeline.worlds.indoor.facts import Scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
@@ -18,8 +19,9 @@ from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
+    need("scans", "writing sample scans")  # they are drawn with Open3D
     from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
-    from pipeline.worlds.indoor.samples.write import write_samples  # with Open3D and trimesh: seconds
+    from pipeline.worlds.indoor.samples.write import write_samples  # with Open3D: seconds
 
     write_samples(folder)
     write_sample_metadata(folder / VsiMeta.name)

@@ -45,6 +45,7 @@ class Episodes:
 
     name = "openfly"
     version = 1
+    extra = None
     video_fps = 30
     wants = ()
 

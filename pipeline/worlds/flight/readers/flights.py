@@ -89,6 +89,7 @@ class Flights:
 
     name = "flights"
     version = 1
+    extra = "flights"
     video_fps = 30
     wants = WANTS
 

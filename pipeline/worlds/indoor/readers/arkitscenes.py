@@ -94,6 +94,7 @@ class ARKitScenes:
     split: str | None = None
     name = "arkitscenes"
     version = 1
+    extra = "scans"
     video_fps = 30  # VSI-Bench, appendix B.1
     wants = WANTS
 

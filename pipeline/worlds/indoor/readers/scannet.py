@@ -96,6 +96,7 @@ class ScanNet:
     box_fit: BoxFit = "gravity"
     name = "scannet"
     version = 1
+    extra = "scans"
     video_fps = 24  # VSI-Bench, appendix B.1
     wants = WANTS
 

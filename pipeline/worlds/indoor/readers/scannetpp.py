@@ -84,6 +84,7 @@ class ScanNetPP:
     split: str | None = None
     name = "scannetpp"
     version = 1
+    extra = "scans"
     video_fps = 30  # VSI-Bench, appendix B.1
     wants = WANTS
 

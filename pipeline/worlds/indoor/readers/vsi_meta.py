@@ -34,6 +34,7 @@ class VsiMeta:
 
     name = "vsi_meta"
     version = 1
+    extra = None
     video_fps = 30
     wants = ()
 

@@ -29,6 +29,7 @@ class BoxLists:
 
     name = "box_lists"
     version = 1
+    extra = None
     video_fps = 30
     wants = ()
 
