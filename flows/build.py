@@ -21,6 +21,7 @@ from flows.stop import stoppable
 from pipeline.benchmarks.prospects import Terms, prospects
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
+from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.reading.doctor import inspect
@@ -84,7 +85,7 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
 
 def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     """One stage again; whether no scene was left out."""
-    needs_root = stage in STAGES and (STAGES[stage].reads_raw or STAGES[stage].unit == "build")
+    needs_root = stage in STAGES and (STAGES[stage].needs_roots or STAGES[stage].unit == "build")
     prepared = _prepare(asked, write=False, needs_root=needs_root)
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
@@ -203,7 +204,7 @@ def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]
     spending = show_money.spending_table(config, folder)
     if spending is not None:
         console.print(spending)
-    return not outcome.quarantine
+    return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 
 def _keys(config: BuildConfig) -> dict[str, str]:

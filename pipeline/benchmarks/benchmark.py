@@ -93,14 +93,15 @@ class Audit:
         reader: of the metadata that it was made from.
         answer: per question, scene and rules: what was published, what comes out now, and why they differ.
         cover: per question type how many the candidates contain, and every miss.
-        doubts: what the published questions about a scene say otherwise than its data.
+        doubts: what the published questions about a scene say otherwise than its data, but for subjects that people
+            corrected.
         tolerances: question type -> by how much a number may differ to be as good as equal, and its unit.
     """
 
     reader: str
     answer: Callable[[Sequence[Published], Sequence[Any], Any], list[Audited]]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
-    doubts: Callable[[Sequence[Published], Any], tuple[Finding, ...]]
+    doubts: Callable[[Sequence[Published], Any, Collection[str]], tuple[Finding, ...]]
     tolerances: Mapping[str, tuple[float, str]] = field(default_factory=dict)
 
 

@@ -6,6 +6,7 @@ measured" and never zero. JSON Schemas of these models are generated into ``meta
 
 from __future__ import annotations
 
+import datetime
 from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, SerializeAsAny
@@ -78,6 +79,17 @@ class Source(Model):
     box_method: str = Field(default="annotated", description="how the boxes came about")
 
 
+class Applied(Model):
+    """A correction that people made, as the scene that it was made in remembers it."""
+
+    id: str
+    subjects: tuple[str, ...] = Field(description='what it is about, as operands name it; "" for all of the scene')
+    change: str = Field(description='what it did: "count of table 2 -> 3"')
+    why: str
+    who: str
+    date: datetime.date
+
+
 class Origin(Model):
     """Where the ENU frame of a flight has its zero, WGS84."""
 
@@ -107,6 +119,7 @@ class Scene(Model, Generic[F]):
     video: Video | None = None
     facts: SerializeAsAny[F]
     findings: tuple[Finding, ...] = ()
+    fixes: tuple[Applied, ...] = Field(default=(), description="what people corrected in it")
 
     def with_facts(self, **changes: Any) -> Scene[F]:
         """The scene with some of its facts replaced. The new values are not validated."""

@@ -45,9 +45,9 @@ def units_again(
         if not units:
             raise ConfigError(f"{folder}: no results of stage {name} yet; run the whole build first")
     units = set.intersection(*there)
-    if stage.reads_raw and not units & inputs.keys():
+    if stage.needs_roots and not units & inputs.keys():
         raise ConfigError(f"{folder}: none of its scenes are in these roots; give those that it was built from")
-    return sorted(units & inputs.keys() if stage.reads_raw else units)
+    return sorted(units & inputs.keys() if stage.needs_roots else units)
 
 
 def matching(units: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -75,7 +75,7 @@ def with_the_rest(
     left_out = [
         q
         for q in read_quarantine(folder)
-        if (q.stage, q.unit) not in again and (q.unit in known or not stage.reads_raw)  # else it was listed again
+        if (q.stage, q.unit) not in again and (q.unit in known or not stage.needs_roots)  # else it was listed again
     ]
     return Outcome([*kept, *outcome.manifest], [*left_out, *outcome.quarantine])
 

@@ -51,6 +51,13 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
     return digest_of([digests, libraries(modules.values())])
 
 
+def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
+    """What `code_digest` is the digest of: digests of modules by their files, versions of libraries by their names."""
+    modules = closure(roots, folder)
+    files = {sources_of(folder).paths[name].relative_to(folder).as_posix(): m.digest for name, m in modules.items()}
+    return files | {name: version or "not there" for name, version in libraries(modules.values()).items()}
+
+
 def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
     """The modules of the package that are imported from ``roots``, these included, by name.
 

@@ -18,11 +18,23 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.errors import ConfigError
+from pipeline.core.fixes import Entry
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
+from pipeline.reading.fix_files import SHIPPED, read_fixes
+from pipeline.worlds.registry import FIXES
 
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
+
+
+class FixesConfig(Model):
+    """Stage `fix`: corrections that people made, beside those in meta_schemas/fixes."""
+
+    folder: Path | None = Field(default=None, description="of further files of fixes, DATASET.yaml")
+    apply: bool | None = Field(
+        default=None, description="null: in all profiles but the one that repeats the published benchmark"
+    )
 
 
 class GenerateConfig(Model):
@@ -112,6 +124,7 @@ class BuildConfig(Model):
     known: Path | None = Field(
         default=None, description="published questions; answers that differ from the data: doubts"
     )
+    fixes: FixesConfig = FixesConfig()
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
     generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()
@@ -133,6 +146,18 @@ class BuildConfig(Model):
     def digest(self) -> str:
         """Changes with anything in `resolved`."""
         return digest_of(self.resolved())
+
+    def applies_fixes(self) -> bool:
+        """Whether corrections are made: not where the build repeats what was published, mistakes included."""
+        repeats = self.generate.profile == self.of_benchmark().released
+        return not repeats if self.fixes.apply is None else self.fixes.apply
+
+    def all_fixes(self) -> list[Entry]:
+        """All corrections, shipped or of one's own. Raises ConfigError for a file that is wrong."""
+        if not self.applies_fixes():
+            return []
+        own = [self.fixes.folder] if self.fixes.folder else []
+        return read_fixes([SHIPPED, *own], FIXES)
 
 
 @cache

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pipeline.engine.config import BuildConfig
-    from pipeline.engine.raw import RawScene
+    from pipeline.engine.raw import RawScene, Said
     from pipeline.llm.base import Reply, Request
 
 STORE: Final = "store"  # folder of a build
@@ -39,6 +39,7 @@ class Given:
         folder: of the build.
         results: of the stages that it takes: for a scene those of this scene, for the build those of all scenes.
         raw: the scene's raw data, for a stage that reads them.
+        heard: what people said of the scene, for a stage that hears it.
         asks: ask the models of a stage that works scene by scene, in the order of `Stage.asks`.
         whole_config: for a stage of the build; beyond its settings it says how to work, not what comes out: how many
             requests at once, or where a server is.
@@ -51,6 +52,7 @@ class Given:
     folder: Path
     results: Results = field(default_factory=dict)
     raw: RawScene | None = None
+    heard: Said | None = None
     asks: tuple[Ask, ...] = ()
     whole_config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +71,13 @@ class Given:
         if self.raw is None:
             raise ValueError("this stage reads raw data")
         return self.raw
+
+    @property
+    def said(self) -> Said:
+        """What people said of the scene, for a stage that hears it."""
+        if self.heard is None:
+            raise ValueError("this stage takes what was said of a scene")
+        return self.heard
 
     def all_bytes(self, stage: str) -> Iterator[bytes]:
         """The results of a stage, one at a time, in order of their units; none where it did not run."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.extras import need
+from pipeline.core.fixes import Entry
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.raw import RawInput
+from pipeline.engine.raw import RawInput, Said
 from pipeline.questions.published import Published, read_published
 from pipeline.worlds.registry import READERS, configured
 
@@ -49,6 +51,7 @@ def list_inputs(config: BuildConfig) -> Listed:
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
     known = _known(config)
+    fixes = _fixes(config)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = configured(name, config.readers.get(name, {}))
@@ -59,11 +62,12 @@ def list_inputs(config: BuildConfig) -> Listed:
                 raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
             dataset, _, scene = ref.id.partition("/")
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
-            inputs[ref.id] = RawInput(reader, root, ref, written.pop(ref.id, {}), asked)
+            own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
+            inputs[ref.id] = RawInput(reader, root, ref, Said(written.pop(ref.id, {}), asked, own))
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
-    return Listed(inputs, broken)
+    return Listed(inputs, broken + _without_scene(config, inputs, fixes))
 
 
 def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:
@@ -92,6 +96,31 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     for question in read_published(config.known, [benchmark.columns]):
         questions[question.scene_name].append(question)
     return questions
+
+
+def _fixes(config: BuildConfig) -> dict[str, list[Entry]]:
+    """The corrections of a build by the id of their scene."""
+    found: dict[str, list[Entry]] = defaultdict(list)
+    for entry in config.all_fixes():
+        found[entry.scene].append(entry)
+    return found
+
+
+def _without_scene(
+    config: BuildConfig, inputs: Mapping[str, RawInput], left: Mapping[str, Sequence[Entry]]
+) -> list[tuple[str, RawDataError]]:
+    """Fixes of a folder of one's own whose dataset is here and whose scene is not.
+
+    One need not have all the scenes that the shipped ones are about.
+    """
+    datasets = {unit.partition("/")[0] for unit in inputs}
+    lost = []
+    for entry in (entry for scene in sorted(left) for entry in left[scene]):
+        if entry.dataset in datasets and entry.file.parent == config.fixes.folder:
+            message = f"{entry.place}: no such scene in this build"
+            remedy = "correct the scene, or give its data root"
+            lost.append((entry.scene, RawDataError(entry.file, "fix_without_scene", message, remedy, entry.scene)))
+    return lost
 
 
 def _unit_of(error: RawDataError) -> str:

@@ -88,6 +88,7 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         folder=job.folder,
         results=results,
         raw=raw if recipe.reads_raw else None,
+        heard=job.raw.said if job.raw and recipe.hears else None,
         asks=job.asks,
         whole_config=job.config,
         keys=job.keys,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Quarantine
+from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result
 from pipeline.export.release import Released
 
@@ -28,11 +30,17 @@ MANIFEST: Final = pa.schema(
         pa.field("config", pa.string()),
         pa.field("code", pa.string()),
         pa.field("path", pa.string()),
+        pa.field("parts", pa.map_(pa.string(), pa.string())),
     ]
 )
 MANIFEST_FILE: Final = "manifest.parquet"
+MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
 QUARANTINE_FILE: Final = "quarantine.parquet"
 CONFIGURED: Final = "configured"  # of the manifest's metadata: `BuildConfig.digest`
+
+
+RESULTS: Final = "results of "  # before the name of a stage, among the inputs of another
+SHORT: Final = 12  # hex digits of the digests that only explain
 
 
 @dataclass
@@ -41,6 +49,7 @@ class Entry:
 
     Attributes:
         seconds: what making the result took, whenever that was.
+        parts: what ``inputs`` is the digest of, by name, and a short digest of each.
     """
 
     stage: str
@@ -52,6 +61,35 @@ class Entry:
     why: Why
     output: Result | None = None
     seconds: float = 0.0
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class MadeOf:
+    """What is behind the digests of a manifest, so that a change of them can be told by name.
+
+    Attributes:
+        config: digest -> the settings.
+        code: digest -> modules and libraries, each with a short digest of what it is or its version.
+    """
+
+    config: dict[str, Any] = field(default_factory=dict)
+    code: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def note(self, config: str, settings: Any, code: str, roots: tuple[str, ...]) -> None:
+        """Keeps what is behind the two digests of a recipe."""
+        self.config[config] = settings
+        if code not in self.code:
+            self.code[code] = {name: value[:SHORT] for name, value in code_parts(roots).items()}
+
+    def of(self, entries: Iterable[Entry], before: MadeOf) -> MadeOf:
+        """What of this, and else of an older one, stands behind some entries."""
+        entries = list(entries)
+        config, code = before.config | self.config, before.code | self.code
+        return MadeOf(
+            {d: config[d] for d in sorted({e.config for e in entries}) if d in config},
+            {d: code[d] for d in sorted({e.code for e in entries}) if d in code},
+        )
 
 
 @dataclass
@@ -71,11 +109,15 @@ class Outcome:
         return table
 
 
-def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], configured: str) -> None:
+def write_outcome(
+    folder: Path, outcome: Outcome, order: Sequence[str], configured: str, made_of: MadeOf | None = None
+) -> None:
     """Writes both files of a build; rows in the order of the stages, then of the units.
 
-    ``configured`` is the digest of the configuration that it was made under.
+    ``configured`` is the digest of the configuration that it was made under, ``made_of`` what is behind its digests.
     """
+    behind = (made_of or MadeOf()).of(outcome.manifest, read_made_of(folder))
+    about = {CONFIGURED: configured, MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
     rows = [
         {
             "stage": e.stage,
@@ -88,11 +130,12 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], configur
             "config": e.config,
             "code": e.code,
             "path": str(e.output.path.relative_to(folder)) if e.output else None,
+            "parts": sorted(e.parts.items()),
         }
         for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
     ]
     manifest = pa.Table.from_pylist(rows, schema=MANIFEST)
-    write_atomically(folder / MANIFEST_FILE, table_bytes(manifest, metadata={CONFIGURED: configured}))
+    write_atomically(folder / MANIFEST_FILE, table_bytes(manifest, metadata=about))
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
         schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
@@ -100,9 +143,18 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], configur
     write_atomically(folder / QUARANTINE_FILE, table_bytes(quarantine))
 
 
-def read_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
+def read_made_of(folder: Path, file: str = MANIFEST_FILE) -> MadeOf:
+    """What is behind the digests of the last manifest; nothing where that is not known."""
+    table = _read_if_there(folder / file)
+    try:
+        return MadeOf(**json.loads((table.schema.metadata or {})[MADE_OF.encode()])) if table is not None else MadeOf()
+    except (KeyError, ValueError, TypeError):
+        return MadeOf()
+
+
+def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, str], Entry]:
     """The last manifest by (stage, unit); empty where there is none, a damaged one, or another version's."""
-    table = _read_if_there(folder / MANIFEST_FILE)
+    table = _read_if_there(folder / file)
     if table is None or table.schema.names != MANIFEST.names:
         return {}
     return {
@@ -116,6 +168,7 @@ def read_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
             row["why"],
             Result(row["output"], folder / row["path"]) if row["output"] else None,
             row["seconds"],
+            dict(row["parts"] or ()),
         )
         for row in table.to_pylist()
     }

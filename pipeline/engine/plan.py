@@ -12,7 +12,7 @@ from pipeline.core.identity import digest_of
 from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import STORE, Given
-from pipeline.engine.manifest import Entry, Why
+from pipeline.engine.manifest import RESULTS, SHORT, Entry, MadeOf, Why
 from pipeline.engine.raw import RawInput
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
@@ -41,6 +41,7 @@ class Recipe:
     is_whole: Callable[[bytes, Path], bool]
     of_build: bool
     reads_raw: bool
+    hears: bool
     takes: tuple[tuple[str, str], ...]
     may_take: tuple[tuple[str, str], ...]
     settings: Mapping[str, Any]
@@ -88,10 +89,16 @@ class Step:
         if any(result is None for results in taken.values() for _, result in results):
             why: Why = "asked" if self.asked else "new" if self.before is None else "input"
             return Entry(recipe.stage, self.unit, "", "", recipe.config, recipe.code, why)
-        digests = [[name, [[u, result and result.digest] for u, result in results]] for name, results in taken.items()]
-        inputs = digest_of([raw.digest if raw and recipe.reads_raw else None, digests])
+        parts = {
+            f"{RESULTS}{name}": digest_of([[u, result and result.digest] for u, result in results])
+            for name, results in taken.items()
+        }
+        parts |= raw.parts if raw and recipe.reads_raw else {}
+        parts |= raw.said.parts if raw and recipe.hears else {}
+        inputs = digest_of(parts)
         key = digest_of([recipe.stage, self.unit, inputs, recipe.config, recipe.code])
-        entry = Entry(recipe.stage, self.unit, key, inputs, recipe.config, recipe.code, "asked")
+        short = {name: digest[:SHORT] for name, digest in parts.items()}
+        entry = Entry(recipe.stage, self.unit, key, inputs, recipe.config, recipe.code, "asked", parts=short)
         if self.asked:
             return entry
         found = self.found.get(key)
@@ -140,6 +147,9 @@ class Planner:
         inputs: raw data by unit.
         previous: the last manifest.
         asked: whether results that are there are made again.
+
+    Attributes:
+        made_of: what is behind the digests of settings and code of the steps that were made.
     """
 
     def __init__(
@@ -153,6 +163,7 @@ class Planner:
     ) -> None:
         self._stages, self._config, self._folder = stages, config, folder
         self._inputs, self._previous, self._asked = inputs, previous, asked
+        self.made_of = MadeOf()
         self._recipes: dict[tuple[str, str | None], Recipe] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
 
@@ -172,11 +183,11 @@ class Planner:
         if stage.name not in self._found:
             self._found[stage.name] = self._index(stage.name)
         found = self._found[stage.name].get(unit, {})
-        recipe = self._recipe(stage, self._inputs.get(unit) if stage.reads_raw else None)
+        recipe = self._recipe(stage, self._inputs.get(unit) if stage.needs_roots else None)
         return Step(recipe, unit, self._previous.get((stage.name, unit)), found, self._asked)
 
     def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
-        if stage.reads_raw or not stage.takes:
+        if not stage.takes or stage.reads_raw:
             return sorted(self._inputs)
         return sorted(outputs.get(self._source(stage.takes[0]) or "", {}))
 
@@ -194,7 +205,8 @@ class Planner:
         if at not in self._recipes:
             settings = stage.settings(self._config)
             reader = raw.reader if raw else None
-            own = (stage.module, *([type(reader).__module__] if reader else []))
+            own = (stage.module, *([type(reader).__module__] if reader and stage.reads_raw else []))
+            roots = (*own, *stage.uses(self._config, reader))
             self._recipes[at] = Recipe(
                 stage=stage.name,
                 suffix=stage.suffix,
@@ -202,12 +214,14 @@ class Planner:
                 is_whole=stage.is_whole,
                 of_build=stage.unit == "build",
                 reads_raw=stage.reads_raw,
+                hears=stage.hears,
                 takes=tuple((name, self._source(name) or "") for name in stage.takes),
                 may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name))),
                 settings=settings,
                 config=digest_of(settings),
-                code=code_digest((*own, *stage.uses(self._config, reader))),
+                code=code_digest(roots),
             )
+            self.made_of.note(self._recipes[at].config, settings, self._recipes[at].code, roots)
         return self._recipes[at]
 
 

@@ -54,9 +54,10 @@ class Stage:
             is given those of the scenes that have them all, and is not run where there is none.
         may_take: the stages whose results it looks at where they are there.
         reads_raw: whether it goes back to the raw data.
+        hears: whether it takes what people said of the scene.
         settings: all of the configuration that its result depends on, as JSON-like values.
         uses: modules that run besides what ``module`` imports: whatever it picks from a registry, for a configuration
-            and, where it reads raw data, their reader (whose own module need not be named).
+            and, where it looks at what is given of a scene, its reader (whose own module need not be named).
         is_wanted: whether a configuration has this stage.
         passes_on: the stage whose result the later ones are given where this one is switched off; None: they get none.
         is_whole: whether what it wrote beside its result is there, and nothing is left to be tried again.
@@ -73,6 +74,7 @@ class Stage:
     takes: tuple[str, ...] = ()
     may_take: tuple[str, ...] = ()
     reads_raw: bool = False
+    hears: bool = False
     settings: Callable[[BuildConfig], dict[str, Any]] = no_settings
     uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = nothing_else
     is_wanted: Callable[[BuildConfig], bool] = always
@@ -81,3 +83,8 @@ class Stage:
     asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = nobody
     folders: tuple[str, ...] = ()
     summary: Callable[[bytes], Released] | None = None
+
+    @property
+    def needs_roots(self) -> bool:
+        """Whether it looks at what is given of a scene, beyond the results of other stages."""
+        return self.reads_raw or self.hears

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ def dataset_card(
         *_about(parts, scenes, settings, benchmark),
         *_counts(summary),
         *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
+        *_fixes(scenes, settings),
         *_limits(summary, scenes, settings, benchmark),
     ]
     return f"---\n{header}---\n\n" + "\n".join(sections)
@@ -166,6 +168,32 @@ def _counts(summary: dict[str, Any]) -> list[str]:
         letters = ", ".join(f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items()))
         lines.append(f"| {task} | {shown} | {letters} |")
     return [*lines, ""]
+
+
+def _fixes(scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
+    """What people corrected, or that nothing was."""
+    if not settings["applies_fixes"]:
+        profile = settings["generate"]["profile"]
+        return ["## Corrections", "", f"None: profile `{profile}` takes the metadata as they are published.", ""]
+    made = [(scene.id, fix) for scene in scenes for fix in scene.fixes]
+    if not made:
+        return ["## Corrections", "", "None.", ""]
+    rows = [[fix.id, scene, fix.change, fix.why, f"{fix.who}, {fix.date}"] for scene, fix in made]
+    return [
+        "## Corrections",
+        "",
+        "Corrected by people before questions were made; `provenance` names, in `fixes`, what a question rests on.",
+        "",
+        "| fix | scene | change | why | who |",
+        "|---|---|---|---|---|",
+        *(f"| {' | '.join(map(_cell, row))} |" for row in rows),
+        "",
+    ]
+
+
+def _cell(text: str) -> str:
+    """Text in a cell of a Markdown table, where nothing of it is markup."""
+    return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", text)
 
 
 def _limits(

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
@@ -61,6 +62,7 @@ def provenance_table(
         ("profile", pa.repeat(settings["generate"]["profile"], n)),
         ("rules", pa.repeat(digest_of(settings["rules"]), n)),
         ("config", pa.repeat(digest_of(settings), n)),
+        ("fixes", _fixes_of(asked, scenes)),
         ("reader", pa.array([source.reader for source in rows], pa.string())),
         ("reader_version", pa.array([source.reader_version for source in rows], pa.int32())),
         ("source_files", pa.array([list(source.files) for source in rows], pa.list_(pa.string()))),
@@ -68,6 +70,16 @@ def provenance_table(
     ):
         asked = asked.append_column(name, values)
     return asked
+
+
+def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:
+    """Per question the ids of the corrections that it rests on: of what it names, or of its scene as a whole."""
+    fixes = {scene.id: [(fix.id, set(fix.subjects)) for fix in scene.fixes] for scene in scenes if scene.fixes}
+    found = [
+        [name for name, subjects in fixes.get(scene, ()) if subjects & {SCENE, *operands}]
+        for scene, operands in zip(asked["scene"].to_pylist(), asked["operands"].to_pylist(), strict=True)
+    ]
+    return pa.array(found, pa.list_(pa.string()))
 
 
 def _sorted(table: pa.Table) -> pa.Table:

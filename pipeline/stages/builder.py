@@ -65,7 +65,7 @@ class Builder:
         if name is not None and name not in self._stages:
             raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
         stage = None if name is None else self._stages[name]
-        if stage is None or stage.reads_raw or stage.unit == "build":
+        if stage is None or stage.needs_roots or stage.unit == "build":
             check_roots(self.config)
         self._check_models(self._stages.values() if stage is None else [stage])
         with self._locked():
@@ -80,7 +80,7 @@ class Builder:
             runner = self._runner(outcome, self._inputs(outcome))
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
-            write_outcome(self.out, outcome, list(self._stages), self.config.digest())
+            write_outcome(self.out, outcome, list(self._stages), self.config.digest(), runner.planner.made_of)
             Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
             remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
             return outcome
@@ -102,7 +102,7 @@ class Builder:
             run = [entry for entry in self.dry_run().manifest if entry.why != "reused"]
             return len({entry.unit for entry in run if self._stages[entry.stage].unit == "scene"})
         stage = self._stages[name]
-        inputs = self._inputs(Outcome()) if stage.reads_raw else {}
+        inputs = self._inputs(Outcome()) if stage.needs_roots else {}
         units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
         return len(matching(units, scenes)) if stage.unit == "scene" else 0
 
@@ -116,7 +116,7 @@ class Builder:
             raise ConfigError(f"stage {name} is switched off in this configuration")
         with self._locked():
             outcome = Outcome()
-            inputs = self._inputs(outcome) if stage.reads_raw else {}
+            inputs = self._inputs(outcome) if stage.needs_roots else {}
             outputs = last_outputs(self._previous)
             units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
             if stage.unit == "scene":
@@ -127,7 +127,7 @@ class Builder:
             runner.outputs |= outputs
             runner.run([stage])
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
-            write_outcome(self.out, rest, list(self._stages), self.config.digest())
+            write_outcome(self.out, rest, list(self._stages), self.config.digest(), runner.planner.made_of)
             return outcome
 
     def _wanted(self) -> list[Stage]:

@@ -65,7 +65,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.prices import load_prices, price_of
 
-    settings = config.model_dump(exclude={"roots", "written", "known", "video", "max_usd", "keep"}, mode="json")
+    left_out = {"roots", "written", "known", "video", "max_usd", "keep", "fixes"}
+    settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     writers = {"model": config.author.model, "second": config.author.second}
     settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
@@ -73,7 +74,12 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     known = {model.name: price_of(model, table) for model in config.blind.models}
     prices = {name: price.model_dump() if price else None for name, price in known.items()}
     rules = config.generate.resolved_rules().model_dump()
-    return settings | {"rules": rules, "prices": prices, "prices_of": table.as_of}
+    return settings | {
+        "applies_fixes": config.applies_fixes(),
+        "rules": rules,
+        "prices": prices,
+        "prices_of": table.as_of,
+    }
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ VIDEOS: Final = "videos"  # folder of a build
 def run(given: Given) -> bytes:
     """Writes the video; the result says, as JSON, what was written: {"video": null} where the scene has none."""
     raw = given.source
-    scene = read_scene(given.needed("unify"))
+    scene = read_scene(given.needed("fix"))
     footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
@@ -50,7 +50,7 @@ FILM: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("unify",),
+    takes=("fix",),
     reads_raw=True,
     settings=settings,
     is_wanted=lambda config: config.video,

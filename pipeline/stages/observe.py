@@ -19,7 +19,7 @@ def run(given: Given) -> bytes:
 
     Raises RawDataError for a mesh that lacks too much of what the video shows.
     """
-    raw, before = given.source, given.needed("unify")
+    raw, before = given.source, given.needed("fix")
     scene = read_scene(before)
     geometry = raw.reader.geometry(raw.files, scene)
     if geometry is None:
@@ -51,7 +51,7 @@ OBSERVE: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("unify",),
+    takes=("fix",),
     reads_raw=True,
     settings=settings,
     uses=uses,

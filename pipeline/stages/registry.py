@@ -11,6 +11,7 @@ from pipeline.stages.clip import CLIP
 from pipeline.stages.export import EXPORT
 from pipeline.stages.film import FILM
 from pipeline.stages.filter import FILTER
+from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
@@ -19,6 +20,7 @@ from pipeline.stages.unify import UNIFY
 
 _ALL: Final[tuple[Stage, ...]] = (
     UNIFY,
+    FIX,
     FILM,
     OBSERVE,
     GENERATE,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, TypeAdapter
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
 from pipeline.worlds.flight.world import FLIGHT
@@ -23,6 +24,7 @@ _ALL: Final[tuple[World[Any], ...]] = (
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}
+FIXES: Final[tuple[type[Fix], ...]] = (*SHARED, *(kind for world in _ALL for kind in world.fixes))
 _FACTS: Final[Any] = reduce(or_, (world.facts for world in _ALL))
 SCENE: Final[TypeAdapter[AnyScene]] = TypeAdapter(Scene[Annotated[_FACTS, Field(discriminator="world")]])
 

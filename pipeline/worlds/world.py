@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
 from pipeline.reading.reader import Reader
 
@@ -32,6 +33,11 @@ def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
     return ()
 
 
+def as_it_was(scene: Scene[Any], fixes: Sequence[Any]) -> Scene[Any]:
+    """A scene of a world in which nothing can be corrected."""
+    return scene
+
+
 @dataclass(frozen=True)
 class World(Generic[F]):
     """One kind of evidence. It knows nothing of the benchmarks that ask about it.
@@ -48,6 +54,8 @@ class World(Generic[F]):
         sight: for a dataset card, how far it is known what the videos of scenes show.
         read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
         examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
+        fixes: the kinds of corrections that people can make in a scene.
+        fix: the scene with some of them; each was checked (`check`) against the scene as it was read.
         quick: whether a scene is read and observed within seconds, so that `doctor` counts questions.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
@@ -62,5 +70,7 @@ class World(Generic[F]):
     sight: Callable[[Sequence[Scene[F]]], list[str]]
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
+    fixes: tuple[type[Fix], ...] = ()
+    fix: Callable[[Scene[F], Sequence[Any]], Scene[F]] = as_it_was
     quick: bool = False
     bulky: tuple[str, ...] = ()

@@ -564,7 +564,7 @@ def test_a_stage_alone_takes_in_no_scene_of_another_build(
 def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
     build(meta, out)
     config = config_of(meta).model_copy(update={"roots": {}})
-    for stage in (name for name, stage in RUN_STAGES.items() if not stage.reads_raw):
+    for stage in (name for name, stage in RUN_STAGES.items() if not stage.needs_roots):
         Builder(config, out).check(stage)
         outcome = Builder(config, out).stage(stage)
         assert {e.stage for e in outcome.manifest if e.output} == {stage}

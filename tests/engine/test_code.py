@@ -168,7 +168,7 @@ def test_all_code_that_runs_in_a_stage_is_in_its_closure(tmp_path: Path, config:
     reader = READERS["vsi_meta"]
     for name, stage in STAGES.items():
         own = (stage.module, *([type(reader).__module__] if stage.reads_raw else []))
-        known = closure((*own, *stage.uses(config, reader if stage.reads_raw else None))).keys() | REGISTRIES
+        known = closure((*own, *stage.uses(config, reader if stage.needs_roots else None))).keys() | REGISTRIES
         files = {str(sources_of(FOLDER).paths[module]) for module in known}
         seen = {path for path in ran.get(name, ()) if path.startswith(str(FOLDER / "pipeline"))}
         assert seen <= files, name
@@ -176,11 +176,11 @@ def test_all_code_that_runs_in_a_stage_is_in_its_closure(tmp_path: Path, config:
 
 
 def uses(config: BuildConfig, folder: Path = FOLDER) -> dict[tuple[str, str | None], str]:
-    """Digest of the code of each stage, for each reader where it reads raw data."""
+    """Digest of the code of each stage, for each reader where it looks at what is given of a scene."""
     digests = {}
     for name, stage in STAGES.items():
-        for reader in READERS.values() if stage.reads_raw else [None]:
-            own = (stage.module, *([type(reader).__module__] if reader else []))
+        for reader in READERS.values() if stage.needs_roots else [None]:
+            own = (stage.module, *([type(reader).__module__] if reader and stage.reads_raw else []))
             digests[name, reader.name if reader else None] = code_digest((*own, *stage.uses(config, reader)), folder)
     return digests
 
@@ -211,7 +211,7 @@ def of(stages: tuple[str, ...], *readers: str) -> set[tuple[str, str | None]]:
     return {(stage, reader) for stage in stages for reader in readers}
 
 
-ALL = of(RAW, *READERS) | {(name, None) for name in STAGES if name not in RAW}
+ALL = of((*RAW, "fix"), *READERS) | {(name, None) for name in STAGES if name not in (*RAW, "fix")}
 SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
 
 
@@ -232,6 +232,8 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.blind.prune", {("prune", None)}),
         ("pipeline.blind.ask", {("blind", None)}),
         ("pipeline.export.card", {("export", None)}),
+        ("pipeline.worlds.indoor.fixes", of(("fix",), *SCANS)),
+        ("pipeline.worlds.indoor.sizes", of(("fix",), *SCANS)),
         ("pipeline.stages.unify", of(("unify",), *READERS)),
         ("pipeline.stages.registry", set()),
         ("pipeline.worlds.registry", set()),

@@ -6,7 +6,7 @@ in the room). Whoever builds from the same metadata would ask again with the val
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -28,13 +28,19 @@ ROUNDING: Final = Decimal("0.1")  # metres or square metres: a step of the last 
 NOT_OF_METADATA: Final = frozenset({"obj_appearance_order", "route_planning"})
 
 
-def contradictions(questions: Sequence[Published], scene: IndoorScene) -> tuple[Finding, ...]:
-    """A doubt about each category, or the room, of which published questions about the scene say otherwise."""
+def contradictions(
+    questions: Sequence[Published], scene: IndoorScene, corrected: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """A doubt about each category, or the room, of which published questions about the scene say otherwise.
+
+    ``corrected`` are subjects that people corrected: what was published of these was made before.
+    """
     found: dict[str, Finding] = {}
     asked = [q for q in questions if q.question_type in TASKS and q.question_type not in NOT_OF_METADATA]
+    asked = [q for q in asked if not set(operands_of(q) or ()) & set(corrected)]
     for answered in audit(asked, [scene], OFFICIAL):
         if _differs(answered):
-            for subject, finding in _doubts(answered):
+            for subject, finding in ((s, f) for s, f in _doubts(answered) if s not in corrected):
                 found.setdefault(subject, finding)
     return tuple(found[subject] for subject in sorted(found))
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.extras import need
 from pipeline.worlds.flight.facts import Flight
+from pipeline.worlds.flight.fixes import FIXES, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
@@ -34,6 +35,8 @@ FLIGHT: Final = World(
     observe=observe_flight,
     samples=Samples(_write_samples, (Flights.name,)),
     sight=sight,
+    fixes=FIXES,
+    fix=fix_flight,
     quick=True,
     bulky=BULKY,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
@@ -63,6 +64,8 @@ class IndoorView(Generic[R]):
         shown = [o for o in scene.facts.objects if not (rules.refuse_unseen and is_absent(o))]
         objects = sorted(shown, key=lambda o: (o.category, o.instance))
         self.absent = np.zeros(len(names), dtype=np.intp)
+        self._stated = scene.facts.counts
+        self._annotated = Counter(o.category for o in scene.facts.objects)
         self._barely: dict[int, int] = {}  # category -> most pixels of the worst seen of its objects in doubt
         for item in scene.facts.objects:
             category = self.index[item.category]
@@ -104,9 +107,15 @@ class IndoorView(Generic[R]):
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
         if slot != "counted" and self.boxed[category] == 0:
             return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
-        if slot == "seen":
-            return self._unseen(category)
-        return self._barely_seen(category) if self.rules.refuse_unseen else None
+        stated, boxes = self._stated.get(name, 0), self._annotated[name]
+        if slot != "counted" and self.rules.refuse_doubts and stated != boxes:
+            # Somebody counted another number of them than there are boxes: where each is, is not known.
+            problem: Rejection | None = Rejection(reason="boxes_missing", measured=boxes, limit=stated, unit="boxes")
+        elif slot == "seen":
+            problem = self._unseen(category)
+        else:
+            problem = self._barely_seen(category) if self.rules.refuse_unseen else None
+        return problem
 
     def _barely_seen(self, category: int) -> Rejection | None:
         """Whether a viewer may or may not find one of the objects, so that neither count nor answer is sure."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.extras import need
 from pipeline.worlds.indoor.facts import Scan
+from pipeline.worlds.indoor.fixes import FIXES, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.scannet import ScanNet
@@ -43,4 +44,6 @@ INDOOR: Final = World(
     sight=sight,
     read_written=read_written_routes,
     examine=implausible,
+    fixes=FIXES,
+    fix=fix_scan,
 )

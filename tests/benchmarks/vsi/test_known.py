@@ -130,9 +130,10 @@ def test_questions_go_to_the_scenes_they_name(changed: dict[str, Any], n: int, t
     questions = tmp_path.with_suffix(".jsonl")
     questions.write_text(json.dumps(rows(**changed)[0]), encoding="utf-8")
     (raw,) = list_inputs(config_of(tmp_path, known=str(questions))).inputs.values()
-    assert len(raw.known) == n
+    assert len(raw.said.known) == n
     (without,) = list_inputs(config_of(tmp_path)).inputs.values()
-    assert (raw.digest == without.digest) == (n == 0)
+    assert (raw.said.parts == without.said.parts) == (n == 0)
+    assert raw.parts == without.parts
 
 
 def test_only_where_published_questions_can_be_answered_again(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_num
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Listing, SceneRef
+from pipeline.worlds.indoor.counts import count_doubts
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
@@ -147,7 +148,7 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
         findings.add(fault("bad_dataset", "dataset", f"dataset is {raw.get('dataset')!r}, not a plain name", "name it"))
     counts = _counts(raw.get("object_counts", {}), findings)
     objects = _objects(raw.get("object_bbox", {}), findings)
-    _compare_counts(counts, objects, findings)
+    findings.add(*count_doubts(counts, objects))
     room = _room(raw, findings)
     video = _video(raw.get("video_path"), findings)
     if findings.faults:
@@ -202,24 +203,6 @@ def _objects(raw: object, findings: Findings) -> list[SceneObject]:
                 parsed.append(oriented)
         check_repeats(category, parsed, findings)
     return objects
-
-
-def _compare_counts(counts: dict[str, int], objects: list[SceneObject], findings: Findings) -> None:
-    boxed = Counter(o.category for o in objects)
-    for category in sorted({*counts, *boxed}):
-        stated, found = counts.get(category, 0), boxed[category]
-        if stated != found:
-            findings.add(
-                doubt(
-                    "count_differs_from_boxes",
-                    category,
-                    f"{category}: {stated} stated, {found} boxes",
-                    "count in the video and correct the number or the boxes",
-                    found,
-                    stated,
-                    "objects",
-                )
-            )
 
 
 def _room(raw: dict[str, Any], findings: Findings) -> Room:

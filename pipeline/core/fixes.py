@@ -1,0 +1,187 @@
+"""Corrections that people made to what a source says of a scene: entries of ``meta_schemas/fixes/<dataset>.yaml``.
+
+Each kind of correction is a model (`Fix`), told apart by its ``target``; which there are is a matter of the worlds
+(`worlds/<world>/fixes.py`). Every entry speaks of the scene as it was read, whatever the others do, so that their order
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from pipeline.core.findings import printable
+from pipeline.core.identity import digest_of
+from pipeline.core.schema import AnyScene, Applied, Finding, Model, Name
+
+ID: Final = r"^[a-z0-9][a-z0-9_.-]{2,63}$"
+DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+SCENE: Final = ""  # subject of a fix that every question about its scene rests on
+TEXT_MAX: Final = 2000  # characters of a reason
+DROPPED: Final = "dropped_by_fix"  # finding of a scene that a fix leaves out: nothing is wrong with the build
+
+
+def _plain_date(value: object) -> object:
+    if isinstance(value, datetime.date) or (isinstance(value, str) and DATE.fullmatch(value)):
+        return value
+    raise ValueError("write a date as 2025-03-31")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+Date = Annotated[datetime.date, BeforeValidator(_plain_date)]
+Words = Annotated[str, Field(min_length=1, max_length=TEXT_MAX), AfterValidator(_one_line)]
+
+
+class UnexpectedError(ValueError):
+    """A scene is not as a fix expects it; the text says what was expected and what was found."""
+
+
+class Fix(Model):
+    """One correction. Kinds add ``target``, what it is about, ``expect`` (the value as read) and ``set``."""
+
+    world: ClassVar[str | None] = None  # whose scenes it can be about; None: any
+
+    id: str = Field(pattern=ID, description="never changes and is never used again: reports and provenance name it")
+    scene: Name = Field(description="name of the scene within its dataset")
+    reader: str | None = Field(default=None, description="the reader whose data it is about; None: any")
+    target: str
+    why: Words
+    who: Words
+    date: Date
+
+    @property
+    @abstractmethod
+    def path(self) -> tuple[str, ...]:
+        """The value that it changes: two fixes collide where one's path begins with the other's."""
+
+    @property
+    @abstractmethod
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about, as operands of questions name it; `SCENE` for all of the scene."""
+
+    @property
+    @abstractmethod
+    def change(self) -> str:
+        """What it does, in a few words: "count of table 2 -> 3"."""
+
+
+def target_of(kind: type[Fix]) -> str:
+    """The target that tells a kind of fix."""
+    target: str = get_args(kind.model_fields["target"].annotation)[0]
+    return target
+
+
+class DropScene(Fix):
+    """Leaves a scene out of all builds."""
+
+    target: Literal["drop_scene"]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The whole scene."""
+        return ()
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """All of the scene."""
+        return (SCENE,)
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return "scene left out"
+
+
+class SettleDoubt(Fix):
+    """Somebody looked, and what was in doubt is right as it is."""
+
+    target: Literal["doubt"]
+    of: Name = Field(description='what the finding is about: a category, or "room"')
+    expect: Name = Field(description="name of the finding, such as implausible_size")
+    set: None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """One finding."""
+        return ("doubt", self.of, self.expect)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What the finding is about."""
+        return (self.of,)
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"{self.expect} of {self.of}: looked at, right as it is"
+
+    def settles(self, finding: Finding) -> bool:
+        """Whether this is the doubt."""
+        return finding.severity == "doubt" and (finding.subject, finding.name) == (self.of, self.expect)
+
+
+SHARED: Final[tuple[type[Fix], ...]] = (DropScene, SettleDoubt)
+
+
+class Entry(NamedTuple):
+    """A fix, and where it stands."""
+
+    fix: Any  # a `Fix` of one kind
+    dataset: str
+    file: Path
+    line: int
+
+    @property
+    def scene(self) -> str:
+        """Id of its scene."""
+        return f"{self.dataset}/{self.fix.scene}"
+
+    @property
+    def digest(self) -> str:
+        """Of all that it says: of the file and the line it does not depend."""
+        return digest_of(self.fix.model_dump(mode="json"))
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return f"fix {self.fix.id} (line {self.line})"
+
+
+def collisions(entries: Iterable[Entry]) -> list[tuple[Entry, Entry]]:
+    """Pairs of fixes of one scene that change the same value, or of which one takes away what the other changes."""
+    by_scene: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_scene.setdefault(entry.scene, []).append(entry)
+    found = []
+    for members in by_scene.values():
+        for one, other in combinations(members, 2):
+            n = min(len(one.fix.path), len(other.fix.path))
+            readers = {one.fix.reader, other.fix.reader}
+            if one.fix.path[:n] == other.fix.path[:n] and (None in readers or len(readers) == 1):
+                found.append((one, other))
+    return found
+
+
+def with_applied(scene: AnyScene, fixes: Sequence[Fix]) -> AnyScene:
+    """The scene, which says of itself what was corrected in it."""
+    applied = tuple(
+        Applied(id=fix.id, subjects=fix.subjects, change=printable(fix.change), why=fix.why, who=fix.who, date=fix.date)
+        for fix in fixes
+    )
+    return scene.model_copy(update={"fixes": (*scene.fixes, *applied)})
+
+
+def expected(what: str, expect: object, found: object) -> None:
+    """Raises `UnexpectedError` where a value is not the one that a fix expects."""
+    if expect != found:
+        raise UnexpectedError(f"{what}: expected {expect}, found {found}")

@@ -1,0 +1,119 @@
+"""Stage `fix`: what people said of a scene is put into it, and what is unusual in it then is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import RawDataError
+from pipeline.core.fixes import DROPPED, DropScene, Entry, SettleDoubt, UnexpectedError, target_of, with_applied
+from pipeline.core.schema import AnyScene
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.worlds.registry import WORLDS, examined, read_scene, world_of
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.engine.raw import Said
+    from pipeline.reading.reader import Reader
+
+LOOK_AGAIN: Final = "the source changed under the fix: look at the scene again, then correct expect, or delete the fix"
+
+
+def run(given: Given) -> bytes:
+    """The `Scene` as JSON, corrected, with what people wrote of it and with the findings of its world.
+
+    Raises RawDataError for a scene that is to be left out, or that is not as a fix expects it.
+    """
+    scene = said_of(read_scene(given.needed("unify")), given.said, given.settings.get("known_to"))
+    return scene.model_dump_json(indent=1).encode()
+
+
+def said_of(scene: AnyScene, said: Said, known_to: str | None = None) -> AnyScene:
+    """A scene with what people said of it; ``known_to`` is the benchmark whose published questions are given."""
+    values = [e for e in said.fixes if not isinstance(e.fix, SettleDoubt)]
+    _drop(scene, said.fixes)
+    _check(scene, values)
+    world = WORLDS[scene.facts.world]
+    fixes = [entry.fix for entry in values]
+    if fixes:
+        scene = with_applied(world.fix(scene, fixes), fixes)
+    if said.written:
+        scene = scene.with_facts(**said.written)
+    scene = examined(scene)
+    audit = BENCHMARKS[known_to].audit if known_to else None
+    if audit and said.known:
+        settled = {subject for fix in scene.fixes for subject in fix.subjects}
+        scene = scene.model_copy(update={"findings": (*scene.findings, *audit.doubts(said.known, scene, settled))})
+    return _settled(scene, [e for e in said.fixes if isinstance(e.fix, SettleDoubt)])
+
+
+def _drop(scene: AnyScene, entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if isinstance(entry.fix, DropScene):
+            message = f"{entry.place} leaves it out: {entry.fix.why} ({entry.fix.who}, {entry.fix.date})"
+            raise RawDataError(entry.file, DROPPED, message, "delete the fix to have it again", scene.id)
+
+
+def _check(scene: AnyScene, entries: Sequence[Entry]) -> None:
+    """Raises RawDataError for the first fix that does not find what it expects, and names the others."""
+    faults: list[tuple[Entry, str]] = []
+    for entry in entries:
+        if entry.fix.world != scene.facts.world:
+            kinds = ", ".join(map(target_of, WORLDS[scene.facts.world].fixes))
+            faults.append((entry, f"target {entry.fix.target} is none of this scene's; there are {kinds}"))
+            continue
+        try:
+            entry.fix.check(scene)
+        except UnexpectedError as error:
+            faults.append((entry, str(error)))
+    _raise(scene, faults)
+
+
+def _settled(scene: AnyScene, entries: Sequence[Entry]) -> AnyScene:
+    """The scene without the doubts that somebody looked at."""
+    faults = []
+    for entry in entries:
+        if not any(entry.fix.settles(finding) for finding in scene.findings):
+            about = sorted(f.name for f in scene.findings if f.subject == entry.fix.of and f.severity == "doubt")
+            found = ", ".join(about) or "none"
+            faults.append((entry, f"doubt about {entry.fix.of}: expected {entry.fix.expect}, found {found}"))
+    _raise(scene, faults)
+    fixes = [entry.fix for entry in entries]
+    kept = tuple(f for f in scene.findings if not any(fix.settles(f) for fix in fixes))
+    return with_applied(scene.model_copy(update={"findings": kept}), fixes) if fixes else scene
+
+
+def _raise(scene: AnyScene, faults: Sequence[tuple[Entry, str]]) -> None:
+    if faults:
+        first: Path = faults[0][0].file
+        message = "; ".join(f"{entry.place}: {fault}" for entry, fault in faults)
+        raise RawDataError(first, "fix_does_not_fit", message, LOOK_AGAIN, scene.id)
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """Where published questions are given, the benchmark that they are of."""
+    return {"known_to": config.benchmark} if config.known else {}
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What the reader's world corrects and examines; where published questions are given, what answers these again."""
+    if reader is None:
+        raise ValueError("this stage takes what was said of a scene")
+    world, audit = world_of(reader.name), config.of_benchmark().audit if config.known else None
+    own = (world.facts.__module__, world.fix.__module__, world.examine.__module__)
+    return (*own, *([audit.doubts.__module__] if audit else []))
+
+
+FIX: Final = Stage(
+    name="fix",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("unify",),
+    hears=True,
+    settings=settings,
+    uses=uses,
+)

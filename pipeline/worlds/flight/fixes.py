@@ -1,0 +1,222 @@
+"""What people can correct in a flight: landmarks of its map, its goal, the time of its video."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field, FiniteFloat
+
+from pipeline.core.findings import printable
+from pipeline.core.fixes import SCENE, Fix, UnexpectedError, expected
+from pipeline.core.schema import Model, Name
+from pipeline.worlds.flight.facts import FlightScene, Landmark
+
+NEAR_M: Final = 0.1  # an expected position may be rounded to this
+NEAR_S: Final = 0.01
+FAR_M: Final = 100_000.0
+LONG_S: Final = 86_400.0
+
+
+def _printable(name: str) -> str:
+    if printable(name) != name:
+        raise ValueError("the name has control characters")
+    return name
+
+
+Said = Annotated[Name, AfterValidator(_printable)]
+East = Annotated[FiniteFloat, Field(ge=-FAR_M, le=FAR_M)]
+Seconds = Annotated[FiniteFloat, Field(ge=-LONG_S, le=LONG_S)]
+
+
+class Place(Model):
+    """Where a landmark lies: east and north of the flight's origin, metres."""
+
+    center_m: tuple[East, East]
+
+
+class FlightFix(Fix):
+    """A correction of a flight. What it changes can be said of, or seen from, anywhere: all questions rest on it."""
+
+    world: ClassVar[str | None] = "flight"
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """All of the flight: labels tell landmarks from all others near by."""
+        return (SCENE,)
+
+
+class LandmarkFix(FlightFix):
+    """A correction of one landmark."""
+
+    of: Said = Field(description="its name in the map")
+    instance: int | None = Field(default=None, ge=0, strict=True, description="which of this name, in the map's order")
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The landmark."""
+        return ("landmark", self.of, str(self.instance or 0))
+
+    @property
+    def name(self) -> str:
+        """The landmark in words."""
+        return self.of if self.instance is None else f"{self.of} #{self.instance}"
+
+    def index(self, scene: FlightScene) -> int:
+        """Which landmark of the flight it is. Raises `UnexpectedError`."""
+        found = [i for i, mark in enumerate(scene.facts.landmarks) if mark.name == self.of]
+        if self.instance is None and len(found) > 1:
+            raise UnexpectedError(f"there are {len(found)} landmarks {self.of}: say which with instance")
+        if (self.instance or 0) >= len(found):
+            raise UnexpectedError(f"there is no landmark {self.name}; {len(found)} have this name")
+        return found[self.instance or 0]
+
+    def check_place(self, scene: FlightScene, expect: Place) -> None:
+        """Raises `UnexpectedError` where the landmark lies elsewhere."""
+        center = scene.facts.landmarks[self.index(scene)].center
+        if max(abs(a - b) for a, b in zip(center, expect.center_m, strict=True)) > NEAR_M:
+            now = [round(v, 1) + 0.0 for v in center]
+            raise UnexpectedError(f"landmark {self.name}: expected center_m {list(expect.center_m)}, found {now}")
+
+
+class DropLandmark(LandmarkFix):
+    """A landmark that is not there."""
+
+    target: Literal["drop_landmark"]
+    expect: Place
+    set: None
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"landmark {self.name} left out"
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        self.check_place(scene, self.expect)
+
+
+class LandmarkPlaceFix(LandmarkFix):
+    """Where a landmark lies; its outline moves with it."""
+
+    target: Literal["landmark_position"]
+    expect: Place
+    set: Place
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The landmark's position."""
+        return (*super().path, "position")
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"landmark {self.name} moved from {list(self.expect.center_m)} to {list(self.set.center_m)} m"
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        self.check_place(scene, self.expect)
+
+    def moved(self, mark: Landmark) -> Landmark:
+        """The landmark in its new place."""
+        east, north = (new - old for new, old in zip(self.set.center_m, mark.center, strict=True))
+        outline = mark.outline and tuple((x + east, y + north) for x, y in mark.outline)
+        return mark.model_copy(update={"center": self.set.center_m, "outline": outline})
+
+
+class LandmarkNameFix(LandmarkFix):
+    """What a landmark is called; null: it has no name."""
+
+    target: Literal["landmark_name"]
+    expect: Said
+    set: Said | None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The landmark's name."""
+        return (*super().path, "name")
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"landmark {self.name} " + ("has no name" if self.set is None else f"renamed {self.set}")
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        expected("name of the landmark", self.expect, scene.facts.landmarks[self.index(scene)].name)
+
+
+class GoalFix(FlightFix):
+    """Where the pilot was sent."""
+
+    target: Literal["goal"]
+    expect: Said | None
+    set: Said | None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The goal."""
+        return ("goal",)
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"goal {self.expect or 'not known'} -> {self.set or 'not known'}"
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        expected("goal", self.expect, scene.facts.goal)
+
+
+class OffsetFix(FlightFix):
+    """Time of the log at the start of the video, seconds."""
+
+    target: Literal["video_offset_s"]
+    expect: Seconds
+    set: Seconds
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The offset."""
+        return ("video_offset_s",)
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"the video begins at {self.set:g} s of the log, not {self.expect:g}"
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        found_s = scene.facts.video_offset_s
+        if abs(found_s - self.expect) > NEAR_S:
+            raise UnexpectedError(f"video_offset_s: expected {self.expect:g}, found {found_s:g}")
+
+
+FIXES: Final[tuple[type[Fix], ...]] = (
+    DropLandmark,
+    LandmarkPlaceFix,
+    LandmarkNameFix,
+    GoalFix,
+    OffsetFix,
+)
+
+
+def fix_flight(scene: FlightScene, fixes: Sequence[FlightFix]) -> FlightScene:
+    """The flight with all corrections."""
+    marks: list[Landmark | None] = list(scene.facts.landmarks)
+    changes: dict[str, object] = {}
+    for fix in fixes:
+        if isinstance(fix, LandmarkFix):
+            index = fix.index(scene)
+            mark = marks[index]
+            if mark is None or isinstance(fix, DropLandmark):
+                marks[index] = None
+            elif isinstance(fix, LandmarkPlaceFix):
+                marks[index] = fix.moved(mark)
+            elif isinstance(fix, LandmarkNameFix):
+                marks[index] = mark.model_copy(update={"name": fix.set})
+        elif isinstance(fix, GoalFix):
+            changes["goal"] = fix.set
+        elif isinstance(fix, OffsetFix):
+            changes["video_offset_s"] = fix.set
+    return scene.with_facts(landmarks=tuple(mark for mark in marks if mark is not None), **changes)

@@ -1,0 +1,65 @@
+"""Corrections of flights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.core.fixes import Fix, UnexpectedError, target_of
+from pipeline.worlds.flight.facts import Landmark
+from pipeline.worlds.flight.fixes import fix_flight
+from pipeline.worlds.registry import FIXES
+from tests.benchmarks.urbanvideo.flights import flight
+
+HALL = Landmark(name="City Hall", center=(10, 20), radius_m=5, outline=((5, 15), (15, 15), (10, 25)))
+TWINS = [Landmark(name="Kiosk", center=(x, 0), radius_m=1) for x in (0.0, 50.0)]
+
+
+def fix(target: str, **keys: Any) -> Any:
+    kind: type[Fix] = next(kind for kind in FIXES if target_of(kind) == target)
+    common = {"id": f"made-{target}", "scene": "one", "target": target, "why": "seen", "who": "me"}
+    return kind.model_validate(common | {"date": "2026-01-31"} | keys)
+
+
+def fixed(*fixes: Any) -> Any:
+    before = flight(None, [HALL, *TWINS], goal="City Hall")
+    for one in fixes:
+        one.check(before)
+    return fix_flight(before, fixes).facts
+
+
+def test_landmarks_go_move_and_change_their_names() -> None:
+    facts = fixed(
+        fix("landmark_position", of="City Hall", expect={"center_m": [10, 20]}, set={"center_m": [12, 17]}),
+        fix("drop_landmark", of="Kiosk", instance=0, expect={"center_m": [0, 0]}, set=None),
+        fix("landmark_name", of="Kiosk", instance=1, expect="Kiosk", set="Bakery"),
+    )
+    hall, bakery = facts.landmarks
+    assert (hall.center, hall.outline) == ((12, 17), ((7, 12), (17, 12), (12, 22)))
+    assert (bakery.name, bakery.center) == ("Bakery", (50, 0))
+
+
+def test_the_goal_and_the_time_of_the_video() -> None:
+    facts = fixed(fix("goal", expect="City Hall", set="Kiosk"), fix("video_offset_s", expect=0, set=1.5))
+    assert (facts.goal, facts.video_offset_s) == ("Kiosk", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("target", "keys", "says"),
+    [
+        ("drop_landmark", {"of": "Kiosk", "expect": {"center_m": [0, 0]}, "set": None}, "2 landmarks Kiosk: say which"),
+        ("drop_landmark", {"of": "Mill", "expect": {"center_m": [0, 0]}, "set": None}, "no landmark Mill; 0 have"),
+        (
+            "landmark_position",
+            {"of": "City Hall", "expect": {"center_m": [10, 21]}, "set": {"center_m": [0, 0]}},
+            r"expected center_m \[10.0, 21.0\], found \[10.0, 20.0\]",
+        ),
+        ("landmark_name", {"of": "City Hall", "expect": "Hall", "set": None}, "expected Hall, found City Hall"),
+        ("goal", {"expect": None, "set": "Kiosk"}, "goal: expected None, found City Hall"),
+        ("video_offset_s", {"expect": 2.5, "set": 3}, "video_offset_s: expected 2.5, found 0"),
+    ],
+)
+def test_a_wrong_expectation_is_told(target: str, keys: dict[str, Any], says: str) -> None:
+    with pytest.raises(UnexpectedError, match=says):
+        fixed(fix(target, **keys))
