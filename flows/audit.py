@@ -14,6 +14,7 @@ from rich.table import Table
 from flows import show
 from flows.console import console
 from flows.show import SHOWN
+from flows.tables import print_table
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
@@ -76,10 +77,10 @@ def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
 def _show_audit(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> None:
     """Summary per question type, then every reason with the ids it holds for, then how near the numbers are."""
     rows = table.to_pylist()
-    console.print(_summary(rows, title))
+    print_table(_summary(rows, title))
     causes = _causes(rows)
     if causes.rows:
-        console.print(causes)
+        print_table(causes)
     for name, (limit, unit) in tolerances.items():
         gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
         if gaps:
@@ -110,7 +111,8 @@ def _causes(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         if row["reason"]:
             reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
-    causes = Table("status", "reason", "question type", "n", "cases", title="Why", title_justify="left")
+    causes = Table("status", "reason", "question type", "n", title="Why", title_justify="left")
+    causes.add_column("cases", overflow="fold")
     for (status, reason, kind), cases in sorted(reasons.items()):
         shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
         listed = "" if status == "unsupported" else shown
@@ -154,4 +156,4 @@ def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title
         question = miss.question
         line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
         console.print(line, highlight=False, soft_wrap=True, markup=False)
-    console.print(table)
+    print_table(table)

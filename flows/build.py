@@ -12,24 +12,30 @@ from rich.markup import escape
 
 from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
-from flows.console import console
+from flows.console import console, done_waiting, print_json, voice, wait
+from flows.forecast import bounds_of, efforts, outlook
 from flows.kept import Kept, changes, keep, read_kept
+from flows.outcome import foretold, told
 from flows.pool import Pool
+from flows.progress import progress_shown
 from flows.samples import sample_roots
 from flows.server import is_kept
+from flows.show_forecast import show_bounds, show_efforts, show_outlook
 from flows.stop import stoppable
-from pipeline.benchmarks.prospects import Terms, prospects
+from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
+from pipeline.core.extras import need
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig, load_config
-from pipeline.engine.manifest import Outcome, read_manifest
+from pipeline.engine.inputs import list_inputs
+from pipeline.engine.manifest import read_manifest
 from pipeline.reading.doctor import inspect
-from pipeline.stages.author import is_blindfolded
+from pipeline.reading.reader import Reader
+from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS, configured, world_of
-from pipeline.worlds.world import World
 
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
 
@@ -71,12 +77,18 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
     """A whole build, or what it would run; whether all scenes are in it."""
     prepared = _prepare(asked, write=not dry_run)
     config, folder = prepared.config, prepared.folder
-    if config.author.model is not None and is_blindfolded(config):
-        console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
+    if config.author.model is not None:
+        if is_blindfolded(config):
+            console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
+        elif is_too_small(config):
+            console.print(f"{config.author.model.name} writes nothing: it is too small; give a larger author.model.")
     if dry_run:
         outcome = Builder(config, folder).dry_run()
+        found = outlook(config, folder, outcome, list_inputs(config).inputs, asked.workers)
+        done_waiting()
+        print_json(told(config, folder, outcome) | {"dry_run": True} | foretold(found))
         show.show_dry_run(outcome)
-        _show_forecast(config, folder, outcome)
+        show_outlook(config, found, asked.workers)
         return True
     complete = _run(asked, prepared, "build", {})
     console.print(f"Release: {folder / 'release'}")
@@ -95,28 +107,35 @@ def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     return complete
 
 
-def doctor(roots: Sequence[str]) -> bool:
+def doctor(roots: Sequence[str], workers: int) -> bool:
     """What lies below roots, and what it will give where that is quickly counted; whether every scene can be read."""
     sound = True
     for name, folder in _roots(roots).items():
         reader, world = configured(name, {}), world_of(name)
+        need(reader.extra, f"reader {name}")
         inspection = inspect(reader, folder)
+        done_waiting()
         show.show_inspection(name, folder, inspection)
         sound &= not inspection.broken
         for benchmark in BENCHMARKS.values():
-            if world.quick and any(world.name == own.name for own in benchmark.worlds):
-                found = prospects(
-                    benchmark, reader, folder, reader.scenes(folder).scenes, _terms(benchmark.name, world)
-                )
-                show.show_prospects(benchmark.title, found)
+            if any(world.name == own.name for own in benchmark.worlds):
+                _show_prospects(benchmark.name, reader, folder, workers)
     return sound
 
 
-def _terms(name: str, world: World[Any]) -> Terms:
-    """As the benchmark's own build counts."""
+def _show_prospects(name: str, reader: Reader, root: Path, workers: int) -> None:
+    """What a benchmark would make of a root, as its own configuration has it."""
     config = load_config(BUILDS / f"{name}.yaml", ())
-    observe = getattr(config.observe, world.name)
-    return Terms(observe, config.generate.resolved_rules(), config.generate.tasks, config.select.per_scene_and_task)
+    refs = reader.scenes(root).scenes
+    wait("Counting questions")
+    found = bounds_of(config, reader, root, refs)
+    done_waiting()
+    show_bounds(f"{config.of_benchmark().title}: questions at most", found, config)
+    show.show_costs(found.costs)
+    due = {stage.name: {reader.name: len(refs)} for stage in STAGES.values() if stage.is_wanted(config)}
+    datasets = {reader.name: {ref.dataset for ref in refs}}
+    took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
+    show_efforts(f"{config.of_benchmark().title}: time and disk", took, workers)
 
 
 def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:
@@ -161,18 +180,6 @@ def _refuse_samples(folder: Path) -> None:
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 
 
-def _show_forecast(config: BuildConfig, folder: Path, outcome: Outcome) -> None:
-    """What asking the models would take; by the last questions, since nothing is run."""
-    from pipeline.stages.asking import forecast_of
-
-    due = [entry.unit for entry in outcome.manifest if entry.stage == "author" and entry.why != "reused"]
-    rows = forecast_of(config, folder, due)
-    if rows is None:
-        console.print("What the models will cost is not known before stage select has run: leave them out once.")
-    elif rows:
-        console.print(show_money.forecast_table(rows, show_money.caps_of(config)))
-
-
 def _roots(roots: Sequence[str]) -> dict[str, Path]:
     given = {}
     for root in roots:
@@ -192,7 +199,7 @@ def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]
     keep(folder, config, prepared.settings, prepared.roots)
     if prefect is None:
         prefect = is_kept() or builder.due(**options) >= PREFECT_FROM_SCENES
-    with stoppable(), show.progress_bars() as progress:
+    with stoppable(), progress_shown() as progress:
         if prefect:
             from flows.orchestrate import orchestrate
 
@@ -200,10 +207,13 @@ def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]
         else:
             with Pool(workers) as pool:
                 outcome = getattr(Builder(config, folder, pool.execute, progress, keys), action)(**options)
+    print_json(told(config, folder, outcome))
+    if voice.verbose:
+        show.show_entries(outcome)
     show.show_outcome(outcome)
     spending = show_money.spending_table(config, folder)
     if spending is not None:
-        console.print(spending)
+        print_table(spending)
     return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from flows.console import show_error
+from flows.console import console, done_waiting, show_error, speak, wait
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.extras import extra_of, missing
 
@@ -25,15 +25,30 @@ EXIT_LEFT_OUT: Final = 3
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    help="Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones.",
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
     "3 done, but some scenes were left out (listed, and in quarantine.parquet), 128 + n stopped by signal n.",
 )
 
-BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.")]
+
+def _builds() -> list[str]:
+    return sorted(path.stem for path in BUILDS.glob("*.yaml"))
+
+
+def _stages() -> list[str]:
+    from pipeline.stages.registry import STAGES
+
+    return list(STAGES)
+
+
+BuildName = Annotated[
+    str,
+    typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.", autocompletion=_builds),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Name every scene.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object; all else goes to stderr.")]
 Roots = Annotated[
     list[str],
     typer.Option(
@@ -45,9 +60,15 @@ Roots = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Changes one configuration key.")]
-MaxUsd = Annotated[
+LimitCost = Annotated[
     float | None,
-    typer.Option("--max-usd", min=0, help="Spend at most so much on all models, over all runs.", show_default="no cap"),
+    typer.Option(
+        "--limit-cost",
+        metavar="USD",
+        min=0,
+        help="Spend at most so much on models, over all runs of the build.",
+        show_default="no limit",
+    ),
 ]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
 Prefect = Annotated[
@@ -65,6 +86,23 @@ Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata tha
 Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        console.print(f"scan2qa {version('scan2qa')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def scan2qa(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones."""
+
+
 @app.command()
 def build(
     name: BuildName,
@@ -74,13 +112,18 @@ def build(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; write nothing.")] = False,
     no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
-    max_usd: MaxUsd = None,
+    limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
-    said = [*settings, *_capped(max_usd), *(["video=false"] if no_video else [])]
+    speak(quiet=quiet, verbose=verbose, as_json=as_json)
+    said = [*settings, *_capped(limit_cost), *(["video=false"] if no_video else [])]
     path = _configuration(name)
+    wait("Looking at what is there")
     from flows.build import Asked, build
 
     _end(build(Asked(path, root, said, out, forget, workers, prefect), dry_run=dry_run))
@@ -89,19 +132,26 @@ def build(
 @app.command()
 def stage(
     name: BuildName,
-    stage: Annotated[str, typer.Argument(help="As the table after a build names it, such as generate.")],
+    stage: Annotated[
+        str, typer.Argument(help="As the table after a build names it, such as generate.", autocompletion=_stages)
+    ],
     scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas or blanks; * and ? match.")] = "",
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
     settings: Settings = [],
-    max_usd: MaxUsd = None,
+    limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
-    said = [*settings, *_capped(max_usd)]
+    speak(quiet=quiet, verbose=verbose, as_json=as_json)
+    said = [*settings, *_capped(limit_cost)]
     path = _configuration(name)
+    wait("Looking at what is there")
     from flows.build import Asked
     from flows.build import stage as run_stage
 
@@ -119,11 +169,13 @@ def builds(folder: Annotated[Path, typer.Argument(help="Where they are.")] = OUT
 @app.command()
 def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
+    workers: Workers = CORES,
 ) -> None:
     """Says what lies in data folders, and what each missing file costs, before a long run."""
+    wait("Looking at what is there")
     from flows.build import doctor
 
-    _end(doctor(root))
+    _end(doctor(root, workers))
 
 
 @app.command()
@@ -240,13 +292,12 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 def _configuration(name: str) -> Path:
     path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
     if not path.exists():
-        known = ", ".join(sorted(p.stem for p in BUILDS.glob("*.yaml")))
-        raise ConfigError(f"unknown build {name!r}; there are {known}, or give the path of a YAML file")
+        raise ConfigError(f"unknown build {name!r}; there are {', '.join(_builds())}, or give the path of a YAML file")
     return path
 
 
-def _capped(max_usd: float | None) -> list[str]:
-    return [] if max_usd is None else [f"max_usd={max_usd}"]
+def _capped(limit_cost: float | None) -> list[str]:
+    return [] if limit_cost is None else [f"limit_cost={limit_cost}"]
 
 
 def _end(complete: bool) -> None:
@@ -266,6 +317,7 @@ def _show_traceback(kind: type[BaseException], error: BaseException, trace: Trac
 def main() -> None:
     """Entry point: an error made on purpose is one line on stderr."""
     sys.excepthook = _show_traceback
+    speak()
     try:
         app()
     except ConfigError as error:
@@ -279,3 +331,5 @@ def main() -> None:
             raise
         show_error(missing(error.name, "this"))
         sys.exit(EXIT_USAGE)
+    finally:
+        done_waiting()

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from flows.console import console
 from flows.kept import KEPT_FILE, Kept, read_kept
+from flows.tables import print_table
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.engine.manifest import Entry, read_configured, read_manifest, read_quarantine
@@ -28,7 +29,7 @@ def show_builds(folder: Path) -> None:
     for path in sorted(folder.glob(f"*/{KEPT_FILE}")):
         table.add_row(*map(escape, _row(path.parent)))
     if table.row_count:
-        console.print(table)
+        print_table(table)
     else:
         console.print(f"No builds in {folder}.", highlight=False)
 
@@ -40,16 +41,16 @@ def _row(folder: Path) -> tuple[str, ...]:
         kept = Kept(at="?")
     manifest = read_manifest(folder)
     scenes = {unit for stage, unit in manifest if STAGES[stage].unit == "scene"}
-    questions = _questions(folder / "release" / "data")
+    questions = questions_in(folder)
     left_out = len({row.unit for row in read_quarantine(folder)})
     counted = "" if questions is None else str(questions)
     return folder.name, kept.at, str(len(scenes)), str(left_out or ""), counted, _state(folder, kept, manifest)
 
 
-def _questions(data: Path) -> int | None:
-    """Rows of the largest split; None where there is no release, or a damaged one."""
+def questions_in(folder: Path) -> int | None:
+    """Rows of the largest split of a build's release; None where there is none, or a damaged one."""
     try:
-        return max(pq.read_metadata(path).num_rows for path in data.glob("*.parquet"))
+        return max(pq.read_metadata(path).num_rows for path in (folder / "release" / "data").glob("*.parquet"))
     except (OSError, ValueError, pa.ArrowException):
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from flows.console import console, errors
+from flows.console import console, done_waiting, errors
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -37,6 +37,7 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
             raise ConfigError(
                 f"no --root was given and the sample {names} are not written yet: build once, or give a root"
             )
+        done_waiting()
         with errors.status(f"writing sample {names} (no --root given)"):
             for world in worlds:
                 world.samples.write(folder)

@@ -1,55 +1,47 @@
-"""What the user sees: progress bars, tables, and one clear line for an error."""
+"""What the user sees of a build, and of what it left out: tables."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from flows.console import console, errors
-from pipeline.benchmarks.prospects import Prospects
+from flows.console import console, voice
+from flows.tables import print_table
+from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
-from pipeline.engine.given import Progress as ReportProgress
 from pipeline.engine.manifest import Outcome
 from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection
 from pipeline.worlds.registry import WORLDS
 
 SHOWN = 20  # rows of a list on the terminal; the files hold all
-
-
-@contextmanager
-def progress_bars() -> Iterator[ReportProgress]:
-    """One bar per stage on a terminal, nothing elsewhere."""
-    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, disable=not errors.is_terminal) as bars:
-        ids = {}
-
-        def report(stage: str, done: int, total: int) -> None:
-            if stage not in ids:
-                ids[stage] = bars.add_task(stage, total=total)
-            bars.update(ids[stage], completed=done, total=total)
-
-        yield report
+NAMED = 5  # of what would run
 
 
 def show_outcome(outcome: Outcome) -> None:
     """Final tables of a build: units per stage, questions and rejections per task and reason, quarantine."""
-    console.print(_stages(outcome.counts()))
+    print_table(_stages(outcome.counts(), "What ran, and why"))
     if outcome.released:
         _show_release(outcome.released)
     show_quarantine(outcome.quarantine)
 
 
-def _stages(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    table = Table("stage", title="What ran, and why", title_justify="left")
+def show_entries(outcome: Outcome) -> None:
+    """Every stage of every scene: why it ran, and how long."""
+    for entry in outcome.manifest:
+        took = "" if entry.why == "reused" else f", {entry.seconds:.2f} s"
+        left_out = "" if entry.output else ", left out"
+        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})", highlight=False, soft_wrap=True)
+
+
+def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
+    table = Table("stage", title=title, title_justify="left")
     whys = sorted({why for row in counts.values() for why in row}, key=lambda why: (why == "reused", why))
     for why in whys:
         table.add_column(why, justify="right")
@@ -63,7 +55,7 @@ def _show_release(released: Released) -> None:
     table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
     table.add_column("questions", justify="right")
     table.add_column("dropped", justify="right")
-    table.add_column("most frequent answer (an even share)")
+    table.add_column("commonest answer\n(an even share)")
     for number, task in enumerate(tasks, start=1):
         answers = released.answers.get(task, {})
         n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
@@ -73,7 +65,7 @@ def _show_release(released: Released) -> None:
     total = sum(sum(r.values()) for r in released.rejections.values())
     table.add_section()
     table.add_row("", "all", str(sum(released.questions.values())), str(total))
-    console.print(table)
+    print_table(table)
     reasons = sorted({reason for row in released.rejections.values() for reason in row})
     matrix = Table(title="Dropped, by reason and task", title_justify="left")
     matrix.add_column("reason", no_wrap=True)
@@ -81,7 +73,7 @@ def _show_release(released: Released) -> None:
         matrix.add_column(str(number), justify="right")
     for reason in reasons:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
-    console.print(matrix)
+    print_table(matrix)
     _show_blind(released.blind)
     kinds = Counter((name, severity) for _, name, severity, _ in released.findings)
     if kinds:
@@ -112,7 +104,7 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
         left = row.debiased
         cells += ["", ""] if left is None else [str(left.n), f"{max(left.earned.values()):.2f} ({left.chance:.2f})"]
         table.add_row(row.task, *cells)
-    console.print(table)
+    print_table(table)
     _show_panel(rows)
 
 
@@ -133,7 +125,7 @@ def _show_panel(rows: Sequence[WithoutVideo]) -> None:
         agreement = "" if row.agreement is None else f"{row.agreement:.2f}"
         removed = [str(row.answered or ""), str(row.balanced or ""), f"{row.by_luck:.1f}"]
         table.add_row(row.task, *cells, agreement, *removed)
-    console.print(table)
+    print_table(table)
     for name in models:
         found = [row.voters[name] for row in rows if name in row.voters]
         failed, unread = sum(v.unanswered for v in found), sum(v.unread for v in found)
@@ -173,49 +165,60 @@ def show_broken(errors: Sequence[RawDataError]) -> None:
 def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
     if not rows:
         return
-    table = Table("scene", "finding", "what was found", "remedy", title="Left out", title_justify="left", style="red")
+    table = Table("scene", "finding", title="Left out", title_justify="left", style="red")
+    for name in ("what was found", "remedy"):
+        table.add_column(name, overflow="fold")
     for row in rows[:SHOWN]:
         table.add_row(*map(escape, row))
-    console.print(table)
+    print_table(table)
 
 
 def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
     """What lies below a root, and what is missing."""
     console.print(f"[b]{reader}[/b] {root}: {len(inspection.scenes)} scenes", highlight=False)
     if inspection.missing:
-        table = Table("part", "missing in", "what that costs", "for example", box=None)
+        table = Table("part", "missing in", box=None)
+        for name in ("what that costs", "for example"):
+            table.add_column(name, overflow="fold")
         for want, scenes in inspection.missing.items():
             count = f"{len(scenes)} of {len(inspection.scenes)}" if scenes else "none"
             style = "red" if scenes and want.needed else "yellow" if scenes else "green"
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
-        console.print(table)
+        print_table(table)
     show_broken(inspection.broken)
 
 
-def show_prospects(title: str, found: Prospects) -> None:
-    """How many questions scenes will give at most, and what each missing thing costs."""
-    console.print(f"[b]{title}[/b]: {found.questions} questions at most, up to the caps", highlight=False)
-    if found.costs:
-        table = Table("for", "scenes", "questions lost", "of", box=None)
-        for cost in found.costs[:SHOWN]:
-            some = "not known" if cost.questions is None else str(cost.questions)
+def show_costs(costs: Sequence[Cost]) -> None:
+    """What each thing that scenes lack costs."""
+    if costs:
+        table = Table("for lack of", title="What that costs", title_justify="left", box=None)
+        for name in ("scenes", "questions lost"):
+            table.add_column(name, justify="right")
+        for cost in costs[:SHOWN]:
+            some = "not known" if cost.questions is None else f"{cost.questions:,}"
             told = some if cost.questions is None else f"{some}, counted" if cost.measured else f"at most {some}"
-            table.add_row(cost.reason, str(len(cost.scenes)), told, ", ".join(cost.tasks) or "all tasks: left out")
-        console.print(table)
+            table.add_row(cost.reason, f"{len(cost.scenes):,}", told if cost.tasks else "all")
+        print_table(table)
 
 
 def show_dry_run(outcome: Outcome) -> None:
     """What a build would run."""
-    console.print(_stages(outcome.counts()))
-    for entry in [e for e in outcome.manifest if e.why != "reused"][:SHOWN]:
+    print_table(_stages(outcome.counts(), "What would run, and why (dry run)"))
+    due = [entry for entry in outcome.manifest if entry.why != "reused"]
+    named = len(due) if voice.verbose else NAMED
+    for entry in due[:named]:
         console.print(f"would run {entry.stage} {entry.unit} ({entry.why})", highlight=False)
+    if len(due) > named:
+        console.print(f"… and {len(due) - named:,} more; --verbose names them")
     show_quarantine(outcome.quarantine)
 
 
 def show_readers() -> None:
     """Every reader with its world and the first line of what it says of itself."""
-    table = Table("reader", "reads", "of world", box=None)
+    table = Table("reader", box=None)
+    table.add_column("reads", overflow="fold")
+    table.add_column("of world")
     for world in WORLDS.values():
         for reader in world.readers:
             table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0], world.name)
-    console.print(table)
+    print_table(table)

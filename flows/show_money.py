@@ -19,15 +19,15 @@ UNKNOWN = "unknown"
 
 def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
     """What the stages that ask would ask, in their order."""
-    title = f"What asking would take (USD at prices of {load_prices().as_of}; {caps})"
-    table = Table("stage", "model", title=title, title_justify="left")
-    for name in ("requests", "kept", "to ask", "tokens to read", "to write", "USD", "USD at most"):
+    title = f"Models asked (dry run; prices of {load_prices().as_of}; {caps})"
+    table = Table("model", "stage", title=title, title_justify="left")
+    for name in ("requests", "kept", "to ask", "tokens\nread", "tokens\nwritten", "USD", "USD\nat most"):
         table.add_column(name, justify="right")
     for row in rows:
         writes = UNKNOWN if row.output_tokens is None else f"~{row.output_tokens:,}"
         reads = UNKNOWN if row.input_tokens is None else f"~{row.input_tokens:,}"
         counts = (f"{row.requests:,}", f"{row.kept:,}", f"{row.asked:,}", reads, writes)
-        table.add_row(row.stage, row.model, *counts, _usd(row.likely_usd), _usd(row.most_usd))
+        table.add_row(row.model, row.stage, *counts, _usd(row.likely_usd), _usd(row.most_usd))
     return table
 
 
@@ -59,9 +59,9 @@ def models_of(config: BuildConfig) -> list[ModelSpec]:
 
 def caps_of(config: BuildConfig) -> str:
     """The caps of a build, in words."""
-    own = [f"{model.name} {model.max_usd:g}" for model in models_of(config) if model.max_usd is not None]
-    whole = [] if config.max_usd is None else [f"all {config.max_usd:g}"]
-    return f"caps: {', '.join([*own, *whole])}" if own or whole else "no cap: see --max-usd"
+    own = [f"{model.name} {model.limit_cost:g}" for model in models_of(config) if model.limit_cost is not None]
+    whole = [] if config.limit_cost is None else [f"all {config.limit_cost:g}"]
+    return f"limit in USD: {', '.join([*own, *whole])}" if own or whole else "no limit: see --limit-cost"
 
 
 def _usd(value: float | None) -> str:

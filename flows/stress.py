@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from rich.table import Table
 
-from flows import show
 from flows.console import console, errors
+from flows.progress import progress_shown
+from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -52,7 +53,7 @@ def stress_test(
             before = summarise(items, attack_in(items, fold, scores))
         if budget is not None or tau is not None:
             config = PruneConfig(budget=budget, tau=tau or 0.0)
-            with show.progress_bars() as progress:
+            with progress_shown() as progress:
                 removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
             left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
             pruned = summarise(left, attack(left, run))
@@ -128,7 +129,7 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
         table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
     table.add_section()
     table.add_row("all", str(sum(found.n for found in before.values())))
-    console.print(table)
+    print_table(table)
     console.print(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
         "By name: the median for the same names in other folds; of options the one most often right beside them.",
@@ -155,7 +156,7 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     n, left = (sum(found.n for found in split.values()) for split in (before, after))
     table.add_section()
     table.add_row("all", str(n), f"{n - left} ({(n - left) / n:.0%})", str(left))
-    console.print(table)
+    print_table(table)
 
 
 def _table(title: str) -> Table:

@@ -13,8 +13,9 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from flows import show
 from flows.console import console, errors, show_error
+from flows.progress import progress_shown
+from flows.tables import print_table
 from pipeline.core.errors import RawDataError
 from pipeline.core.extras import need
 from pipeline.core.files import write_atomically
@@ -37,7 +38,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     names = _Names(files)
     failed = 0
     labelled: list[Log] = []
-    with show.progress_bars() as progress:
+    with progress_shown() as progress:
         for number, path in enumerate(files):
             progress("logs", number, len(files))
             try:
@@ -56,9 +57,9 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
                 summary.add_row(*map(escape, (name, *_cells(found))))
         progress("logs", len(files), len(files))
     if summary.rows:
-        console.print(summary)
+        print_table(summary)
         if labelled:
-            console.print(_agreement(labelled))
+            print_table(_agreement(labelled))
         console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
     if failed:
         errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
@@ -104,7 +105,7 @@ def _range(values: FloatArray) -> tuple[float | None, float | None]:
 
 def _summary() -> Table:
     table = Table(title="Tracks; ! marks a doubt", title_justify="left")
-    table.add_column("flight", overflow="fold")
+    table.add_column("flight")
     table.add_column("format", no_wrap=True)
     for name in ("samples", "seconds", "extent m", "height m", "parts"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -9,6 +9,7 @@ from typing import Final
 from rich.table import Table
 
 from flows.console import console
+from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -63,4 +64,4 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
         given = [score for score in scores[task] if score is not None]
         mean = f"{sum(given) / len(given):.3f}" if given else ""
         table.add_row(task, str(len(given)), str(len(scores[task]) - len(given)), mean)
-    console.print(table)
+    print_table(table)

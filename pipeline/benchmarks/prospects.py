@@ -41,10 +41,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prospects:
-    """What a benchmark will ask at most: candidates up to the caps; and what each missing thing costs."""
+    """What a benchmark will ask at most: candidates up to the caps, task by task; and what each missing thing costs."""
 
-    questions: int
+    by_task: Mapping[str, int]
     costs: tuple[Cost, ...]
+
+    @property
+    def questions(self) -> int:
+        """Of all tasks."""
+        return sum(self.by_task.values())
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,9 @@ class Terms:
 
 @dataclass(frozen=True)
 class _Count:
-    """Questions of one scene, up to the caps; and task -> why it has none."""
+    """Task -> questions of one scene, up to the caps; and task -> why it has none."""
 
-    questions: int
+    by_task: Counter[str]
     closed: Mapping[str, str]
 
 
@@ -74,7 +79,7 @@ def prospects(
     what else the scene lacks is told from there.
     """
     caps = caps_of(terms.tasks, terms.cap, benchmark.shares)
-    total = 0
+    total = Counter(dict.fromkeys(caps, 0))
     lost: Counter[str] = Counter()
     scenes: dict[str, dict[str, None]] = {}
     tasks: dict[str, dict[str, None]] = {}
@@ -86,10 +91,10 @@ def prospects(
             left_out.setdefault(error.finding, []).append(ref.id)
             continue
         count = _count(benchmark, scene, terms, caps)
-        total += count.questions
+        total.update(count.by_task)
         if scene.video is None and MISSING_VIDEO in count.closed.values():
             filmed = _count(benchmark, scene.model_copy(update={"video": _STAND_IN}), terms, caps)
-            lost[MISSING_VIDEO] += filmed.questions - count.questions
+            lost[MISSING_VIDEO] += filmed.by_task.total() - count.by_task.total()
             scenes.setdefault(MISSING_VIDEO, {})[ref.id] = None
             tasks.setdefault(MISSING_VIDEO, {}).update(dict.fromkeys(count.closed))
             count = filmed
@@ -105,6 +110,11 @@ def prospects(
     return Prospects(total, tuple(told))
 
 
+def bounds(benchmark: Benchmark[Any, Any], scenes: int, terms: Terms) -> dict[str, int]:
+    """Task -> most questions that so many scenes can have, whatever is in them."""
+    return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares).items()}
+
+
 def _observed(reader: Reader, root: Path, ref: SceneRef, terms: Terms) -> AnyScene:
     files = SceneFiles(root, ref)
     scene = examined(reader.read(files))
@@ -114,11 +124,11 @@ def _observed(reader: Reader, root: Path, ref: SceneRef, terms: Terms) -> AnySce
 
 def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms, caps: Mapping[str, int]) -> _Count:
     view = benchmark.view(scene, terms.rules)
-    questions, closed = 0, dict[str, str]()
+    by_task, closed = Counter[str](), dict[str, str]()
     for task in benchmark.tasks:
         if task.name not in terms.tasks:
             continue
         rows = task.candidates(view).select(["role", "reason"]).to_pylist()
-        questions += min(caps[task.name], sum(row["reason"] is None for row in rows))
+        by_task[task.name] = min(caps[task.name], sum(row["reason"] is None for row in rows))
         closed.update((task.name, row["reason"]) for row in rows if row["role"] == "scene")
-    return _Count(questions, closed)
+    return _Count(by_task, closed)

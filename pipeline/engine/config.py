@@ -130,7 +130,7 @@ class BuildConfig(Model):
     author: AuthorConfig = AuthorConfig()
     select: SelectConfig = SelectConfig()
     blind: BlindConfig = BlindConfig()
-    max_usd: float | None = Field(default=None, ge=0, description="spent on all models together, over all runs")
+    limit_cost: float | None = Field(default=None, ge=0, description="spent on all models together, over all runs")
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig
     keep: int = Field(default=5, ge=1, description="releases that stay, the newest included")

@@ -99,7 +99,7 @@ class Runner:
             return run_here(first.name, [mine])
         models = first.asks(self.config)
         if models:
-            return _run_asking(models, jobs, self.folder, self.keys, Money(max_usd=self.config.max_usd))
+            return _run_asking(models, jobs, self.folder, self.keys, Money(limit_cost=self.config.limit_cost))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 

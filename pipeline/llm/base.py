@@ -160,7 +160,7 @@ class ModelSpec(BaseModel):
     timeout_s: float = Field(default=60.0, gt=0)
     attempts: int = Field(default=6, ge=1, description="how often one request is sent at most")
     price: Price | None = Field(default=None, description="instead of the price table's")
-    max_usd: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")
+    limit_cost: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")
     recording: Path | None = Field(default=None, description="recorded answers, JSON lines; provider replay")
     weights: Path | None = Field(default=None, description="a GGUF file of one's own; provider embedded")
     weights_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
@@ -220,7 +220,7 @@ class ModelSpec(BaseModel):
             "timeout_s",
             "attempts",
             "price",
-            "max_usd",
+            "limit_cost",
             "key_env",
             "recording",
             "weights",

@@ -70,5 +70,5 @@ def _missing(spec: ModelSpec, name: str) -> MissingExtraError:
     extra = f" (extra [{extra_of(name)}])" if extra_of(name) else ""
     run = INSTALL[spec.provider][name].format(python=sys.executable)
     return MissingExtraError(
-        f"model {spec.name} needs {name}{extra}, which is not installed. Run: {run} (or leave the model out)"
+        f"model {spec.name} needs {name}{extra}, which is not installed. Run: {run}, or leave the model out"
     )

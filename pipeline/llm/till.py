@@ -32,7 +32,7 @@ class Money:
     """Prices, instead of the table's where a model has none of its own, and what all models may cost together."""
 
     prices: PriceTable | None = None
-    max_usd: float | None = None
+    limit_cost: float | None = None
 
     def price_of(self, model: ModelSpec) -> Price | None:
         """US dollars per million tokens; None: not known."""
@@ -59,13 +59,13 @@ class Till:
     ) -> None:
         self._cache = cache
         self._prices = {model.name: money.price_of(model) for model in models}
-        self._caps = {model.name: model.max_usd for model in models if model.max_usd is not None}
-        if money.max_usd is not None:
-            self._caps[ALL] = money.max_usd
+        self._caps = {model.name: model.limit_cost for model in models if model.limit_cost is not None}
+        if money.limit_cost is not None:
+            self._caps[ALL] = money.limit_cost
         for name, price in self._prices.items():
             if price is None and self._caps.keys() & {ALL, name}:
                 raise ConfigError(
-                    f"model {name}: money is capped (max_usd), but its price is not known; write beside it "
+                    f"model {name}: money is capped (limit_cost), but its price is not known; write beside it "
                     "price: {input: …, output: …} (US dollars per million tokens, 0 for a server of your own)"
                 )
         spent = cache.spent()
@@ -103,7 +103,7 @@ class Till:
         whose = f"of model {cap}" if cap != ALL else "of all models"
         return (
             f"the next request may cost {usd:.4f} USD, and of the {self._caps[cap]:g} USD {whose} "
-            f"{self._spent[cap]:.4f} are spent; raise max_usd to go on"
+            f"{self._spent[cap]:.4f} are spent; raise limit_cost to go on"
         )
 
 

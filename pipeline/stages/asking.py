@@ -23,7 +23,7 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
     ``due`` are the scenes of which stage `author` must run.
     """
     last = last_outputs(read_manifest(folder))
-    store, money = Store(folder / STORE), Money(max_usd=config.max_usd)
+    store, money = Store(folder / STORE), Money(limit_cost=config.limit_cost)
     found = []
     model, author = config.author.model, config.of_benchmark().author
     if AUTHOR.is_wanted(config) and model is not None and author is not None and model.is_hosted:

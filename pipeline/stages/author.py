@@ -68,10 +68,16 @@ def is_blindfolded(config: BuildConfig) -> bool:
     return not config.video and config.author.model is not None and is_shown(config.author.model.inputs)
 
 
+def is_too_small(config: BuildConfig) -> bool:
+    """Whether the model is the embedded one, whose every question would be refused after hours: it is not asked."""
+    model = config.author.model
+    return model is not None and model.provider == "embedded" and model.weights is None
+
+
 def is_wanted(config: BuildConfig) -> bool:
     """Whether there is a model that may write, and the benchmark has questions for it."""
     wanted = config.author.model is not None and config.of_benchmark().author is not None
-    return wanted and not is_blindfolded(config)
+    return wanted and not is_blindfolded(config) and not is_too_small(config)
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.llm.base import ModelSpec
 
-_REMEDY: Final = "run again: only what failed is asked; or raise max_usd, or blind.max_failed, or leave the model out"
+_REMEDY: Final = "run again: only what failed is asked; or raise limit_cost or blind.max_failed, or leave the model out"
 
 
 def run(given: Given) -> bytes:
@@ -37,7 +37,7 @@ def run(given: Given) -> bytes:
         given.keys,
         config,
         lambda model, done, total: given.progress(f"blind {model}", done, total),
-        money=Money(max_usd=given.config.max_usd),
+        money=Money(limit_cost=given.config.limit_cost),
     )
     why = no_verdict(asked.totals, config.max_failed)
     if why is not None:

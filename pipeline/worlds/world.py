@@ -57,6 +57,7 @@ class World(Generic[F]):
         fixes: the kinds of corrections that people can make in a scene.
         fix: the scene with some of them; each was checked (`check`) against the scene as it was read.
         quick: whether a scene is read and observed within seconds, so that `doctor` counts questions.
+        quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
 
@@ -72,5 +73,5 @@ class World(Generic[F]):
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
     fixes: tuple[type[Fix], ...] = ()
     fix: Callable[[Scene[F], Sequence[Any]], Scene[F]] = as_it_was
-    quick: bool = False
+    quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()

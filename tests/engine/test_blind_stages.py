@@ -330,7 +330,7 @@ def test_what_hosted_models_cost_is_told_and_capped(selected: tuple[Path, pa.Tab
         sections: dict[str, Any] = {"generate": TASKS, "blind": {"models": [model], "orders": 1}}
         config = config_of(meta, **sections)
         assert forecast_of(config, tmp_path / "out") is None, "there are no questions yet"
-        capped = build(meta, tmp_path / "out", **sections, max_usd=1.0)
+        capped = build(meta, tmp_path / "out", **sections, limit_cost=1.0)
         assert [q.finding for q in capped.quarantine] == ["models_missing"]
         assert "budget" in capped.quarantine[0].message
         sent = len(server.records())

@@ -44,20 +44,20 @@ def most_usd(model: ModelSpec) -> float:
 def test_a_cap_is_never_passed_and_used_up_to_one_request(own: bool, tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with running(latency_s=0.01) as server:
-        model = hosted(server.address, price=PRICE, max_tokens=4, concurrency=16, max_usd=2.0 if own else None)
-        money = Money(max_usd=None if own else 2.0)
+        model = hosted(server.address, price=PRICE, max_tokens=4, concurrency=16, limit_cost=2.0 if own else None)
+        money = Money(limit_cost=None if own else 2.0)
         asked = ask(lettered_questions(100), [model], path, {"PLANTED_KEY": KEY}, money=money)
         paid = billed(server.records())
         assert paid <= 2.0
         assert 2.0 - paid <= most_usd(model)
         assert asked.totals[0].failed == {"budget": 100 - round(paid / REPLY_USD)}
-        assert "raise max_usd to go on" in next(r["message"] for r in asked.replies.to_pylist() if r["failure"])
+        assert "raise limit_cost to go on" in next(r["message"] for r in asked.replies.to_pylist() if r["failure"])
         assert spent(path) == pytest.approx(paid)
         before = len(server.records())
         ask(lettered_questions(100), [model], path, {"PLANTED_KEY": KEY}, money=money)
         assert len(server.records()) == before, "what was spent before counts"
-        model = model.model_copy(update={"max_usd": 3.0 if own else None})
-        ask(lettered_questions(100), [model], path, {"PLANTED_KEY": KEY}, money=Money(max_usd=None if own else 3.0))
+        model = model.model_copy(update={"limit_cost": 3.0 if own else None})
+        ask(lettered_questions(100), [model], path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=None if own else 3.0))
         assert 2.0 < billed(server.records()) <= 3.0
 
 
@@ -67,7 +67,7 @@ def test_all_models_share_the_cap_of_a_build(tmp_path: Path) -> None:
     with running(latency_s=0.01) as server:
         models = [hosted(server.address, name=name, price=PRICE, max_tokens=4, model="plain") for name in "abc"]
         models = [model.model_copy(update={"request": {"seed": n}}) for n, model in enumerate(models)]
-        ask(lettered_questions(50), models, path, {"PLANTED_KEY": KEY}, money=Money(max_usd=2.0))
+        ask(lettered_questions(50), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=2.0))
         assert 2.0 - most_usd(models[0]) <= billed(server.records()) <= 2.0
 
 
@@ -106,14 +106,14 @@ def test_a_cap_needs_a_price(tmp_path: Path) -> None:
     model = ModelSpec(provider="openai", model="m", base_url="http://127.0.0.1:9/v1")
     with ReplyCache(tmp_path / "c") as cache:
         for spec, money in (
-            (model.model_copy(update={"max_usd": 1.0}), Money()),
-            (model, Money(max_usd=1.0)),
+            (model.model_copy(update={"limit_cost": 1.0}), Money()),
+            (model, Money(limit_cost=1.0)),
             (model, Money(PriceTable(as_of="2025-12", models={}), 1.0)),
         ):
             with pytest.raises(ConfigError, match="model m: money is capped"):
                 Till(cache, [spec], money)
-        Till(cache, [model.model_copy(update={"price": Price(input=0, output=0)})], Money(max_usd=1.0))
-        Till(cache, [ModelSpec(provider="embedded")], Money(max_usd=0.0))
+        Till(cache, [model.model_copy(update={"price": Price(input=0, output=0)})], Money(limit_cost=1.0))
+        Till(cache, [ModelSpec(provider="embedded")], Money(limit_cost=0.0))
 
 
 def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
             provider="openai",
             model="m",
             base_url="http://127.0.0.1:9/v1",
-            max_usd=1.5,
+            limit_cost=1.5,
             price=Price(input=1e6, output=0),
         )
         failures: list[str] = []
@@ -167,10 +167,10 @@ def test_a_panel_of_faulty_models_keeps_to_its_cap_and_loses_nothing(tmp_path: P
             )
             for n, name in enumerate("abc")
         ]
-        first = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(max_usd=20.0))
+        first = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=20.0))
         assert billed(server.records()) <= 20.0
         assert {kind for total in first.totals for kind in total.failed} == {"budget"}
-        second = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(max_usd=500.0))
+        second = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=500.0))
         assert [total.failed for total in second.totals] == [{}] * 3
         answered = [
             (r["question"], r["body"]["seed"]) for r in server.records() if r["outcome"] in {"success", "schema"}

@@ -37,6 +37,6 @@ FLIGHT: Final = World(
     sight=sight,
     fixes=FIXES,
     fix=fix_flight,
-    quick=True,
+    quick=(Flights.name, Episodes.name),
     bulky=BULKY,
 )

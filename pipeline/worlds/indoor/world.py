@@ -46,4 +46,5 @@ INDOOR: Final = World(
     examine=implausible,
     fixes=FIXES,
     fix=fix_scan,
+    quick=(VsiMeta.name,),
 )

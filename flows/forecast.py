@@ -1,0 +1,181 @@
+"""What a build will take and give, before it is run: questions at most, time, disk, and what models are asked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from flows.rates import Rate, rates
+from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
+from pipeline.blind.forecast import Forecast, bound
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import STORE
+from pipeline.engine.manifest import Entry, Outcome
+from pipeline.engine.raw import RawInput
+from pipeline.engine.store import Result, Store
+from pipeline.llm.till import Money
+from pipeline.questions.task import Number
+from pipeline.reading.reader import Reader, SceneRef
+from pipeline.stages.asking import forecast_of
+from pipeline.stages.registry import STAGES
+from pipeline.worlds.registry import world_of
+
+COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the rest is counted at the caps
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many questions there will be at most.
+
+    Attributes:
+        by_task: task -> questions.
+        costs: what scenes lack, and what that costs.
+        unread: scenes of which the caps alone are known before they are read.
+    """
+
+    by_task: Mapping[str, int]
+    costs: Sequence[Cost]
+    unread: int
+
+    @property
+    def questions(self) -> int:
+        """Of all tasks."""
+        return sum(self.by_task.values())
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a stage will take.
+
+    Attributes:
+        scenes: how many; None for a stage of the whole build.
+        seconds: on the clock; None: not known.
+        bytes: that it leaves on disk; None: not known.
+        here: whether a build on this machine told; else it is by the table of `flows.rates`.
+    """
+
+    stage: str
+    scenes: int | None
+    seconds: float | None
+    bytes: float | None
+    here: bool
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is to be known before a build.
+
+    Attributes:
+        models: what hosted ones are asked; None: not known before stages that the author needs have run.
+    """
+
+    bounds: Bounds
+    models: Sequence[Forecast] | None
+    efforts: Sequence[Effort]
+
+
+def outlook(
+    config: BuildConfig, folder: Path, outcome: Outcome, inputs: Mapping[str, RawInput], workers: int
+) -> Outlook:
+    """Of a dry run: exact for scenes whose questions are there, at most for the others."""
+    due: dict[str, list[str]] = defaultdict(list)
+    for entry in outcome.manifest:
+        if entry.why != "reused":
+            due[entry.stage].append(entry.unit)
+    made = _made(outcome.manifest)
+    found = bounds_of_inputs(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
+    known = Bounds(found.by_task + _asked(Store(folder / STORE), made.values()), found.costs, found.unread)
+    models = forecast_of(config, folder, due.get("author", ())) if inputs.keys() <= made.keys() else None
+    if models is None:
+        models = _models_at_most(config, known)
+    units = {stage: Counter(inputs[u].reader.name for u in of if u in inputs) for stage, of in due.items()}
+    readers: dict[str, set[str]] = defaultdict(set)
+    for unit, raw in inputs.items():
+        readers[raw.reader.name].add(unit.partition("/")[0])
+    return Outlook(known, models, efforts(config, folder, units, readers, known.questions, workers))
+
+
+def _made(entries: Iterable[Entry]) -> dict[str, Result]:
+    """The scenes whose questions need not be selected again."""
+    return {entry.unit: entry.output for entry in entries if entry.stage == "select" and entry.output}
+
+
+def _asked(store: Store, selected: Iterable[Result]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for result in selected:
+        counts.update(asked_in(read_table(store.get(result)))["task"].to_pylist())
+    return counts
+
+
+@dataclass(frozen=True)
+class _Counted(Bounds):
+    by_task: Counter[str]
+
+
+def bounds_of_inputs(config: BuildConfig, inputs: Mapping[str, RawInput]) -> _Counted:
+    """`bounds_of` for the scenes of several readers."""
+    of_readers: dict[str, list[RawInput]] = defaultdict(list)
+    for raw in inputs.values():
+        of_readers[raw.reader.name].append(raw)
+    found = [bounds_of(config, raws[0].reader, raws[0].root, [r.ref for r in raws]) for raws in of_readers.values()]
+    by_task = sum((Counter(one.by_task) for one in found), Counter[str]())
+    return _Counted(by_task, [cost for one in found for cost in one.costs], sum(one.unread for one in found))
+
+
+def bounds_of(config: BuildConfig, reader: Reader, root: Path, refs: Sequence[SceneRef]) -> Bounds:
+    """Questions at most of scenes: counted where they are quickly read, else as many as the caps allow."""
+    benchmark, world = config.of_benchmark(), world_of(reader.name)
+    observe = getattr(config.observe, world.name)
+    terms = Terms(observe, config.generate.resolved_rules(), config.generate.tasks, config.select.per_scene_and_task)
+    read = refs[:COUNTED] if reader.name in world.quick else refs[:0]
+    found = prospects(benchmark, reader, root, read, terms)
+    by_task = Counter(found.by_task)
+    by_task.update(bounds(benchmark, len(refs) - len(read), terms))
+    return Bounds(by_task, found.costs, len(refs) - len(read))
+
+
+def _models_at_most(config: BuildConfig, found: Bounds) -> list[Forecast] | None:
+    """What the panel will be asked at most about questions that are not made yet; None where an author comes first."""
+    writers = (config.author.model, config.author.second)
+    if any(model is not None and model.is_hosted for model in writers):
+        return None
+    tasks = config.of_benchmark().by_name()
+    numbers = sum(n for task, n in found.by_task.items() if isinstance(tasks[task].form, Number))
+    money = Money(limit_cost=config.limit_cost)
+    return bound(numbers, found.questions - numbers, config.blind.models, config.blind, money)
+
+
+def efforts(
+    config: BuildConfig,
+    folder: Path,
+    due: Mapping[str, Mapping[str, int]],
+    readers: Mapping[str, set[str]],
+    questions: int,
+    workers: int,
+) -> list[Effort]:
+    """Time and disk of what is due: stage -> reader -> scenes; a stage of the whole build has no reader."""
+    known = rates(config.benchmark, readers, folder)
+    found = []
+    for stage in (stage for stage in STAGES.values() if stage.name in due and stage.is_wanted(config)):
+        hosted = any(model.is_hosted for model in stage.asks(config))
+        if stage.unit == "build":
+            scenes, used = None, [(questions, known.questions.get(stage.name))]
+        else:
+            used = [(n, known.scenes.get((stage.name, reader))) for reader, n in due[stage.name].items()]
+            scenes = sum(n for n, _ in used)
+        at_once = 1 if scenes is None or stage.asks(config) else max(1, min(workers, scenes))
+        found.append(_effort(stage.name, scenes, [] if hosted else used, at_once))
+    return found
+
+
+def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, Rate | None]], at_once: int) -> Effort:
+    if not used or any(rate is None for _, rate in used):
+        return Effort(stage, scenes, None, None, here=False)
+    seconds = sum(n * rate.seconds for n, rate in used if rate) / at_once
+    size = sum(n * rate.bytes for n, rate in used if rate)
+    return Effort(stage, scenes, seconds, size, all(rate.here for _, rate in used if rate))

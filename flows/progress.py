@@ -1,0 +1,88 @@
+"""How far a command is: bars on a terminal; elsewhere a line per stage that ended, and one now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from flows.console import console, done_waiting, errors, voice
+from pipeline.engine.given import Progress as Report
+from pipeline.engine.given import silent
+
+EVERY_S: Final = 30.0
+
+
+@contextmanager
+def progress_shown(every_s: float = EVERY_S) -> Iterator[Report]:
+    """Gives what is to be called with what is counted, how many are done, and how many there are."""
+    done_waiting()
+    if voice.quiet:
+        yield silent
+    elif errors.is_terminal:
+        with _bars() as report:
+            yield report
+    else:
+        with _lines(every_s) as report:
+            yield report
+
+
+@contextmanager
+def _bars() -> Iterator[Report]:
+    columns = (
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description:>9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=errors) as bars:
+        ids = {}
+        starting = bars.add_task("starting", total=None)
+
+        def report(stage: str, done: int, total: int) -> None:
+            if not total:
+                return
+            bars.update(starting, visible=False)
+            if stage not in ids:
+                ids[stage] = bars.add_task(stage, total=total)
+            bars.update(ids[stage], completed=done, total=total)
+
+        yield report
+
+
+@contextmanager
+def _lines(every_s: float) -> Iterator[Report]:
+    start, ended = time.monotonic(), threading.Event()
+    under_way: dict[str, tuple[int, int]] = {}
+    lock = threading.Lock()
+
+    def say(text: str) -> None:
+        console.print(f"{time.monotonic() - start:6.0f} s  {text}", highlight=False, soft_wrap=True, markup=False)
+
+    def report(stage: str, done: int, total: int) -> None:
+        if not total:
+            return
+        with lock:
+            if done < total:
+                under_way[stage] = (done, total)
+            elif stage in under_way:
+                del under_way[stage]
+                say(f"{stage}: {total:,} of {total:,}")
+
+    def now_and_then() -> None:
+        while not ended.wait(every_s):
+            with lock:
+                say(", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in under_way.items()) or "starting")
+
+    watch = threading.Thread(target=now_and_then, daemon=True)
+    watch.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        watch.join()

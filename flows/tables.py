@@ -1,0 +1,97 @@
+"""Tables that fit the terminal: no number and no name is cut, however narrow it is.
+
+A table that is too wide loses its lines, then is printed in parts that each begin with its first column; one with two
+columns of sentences becomes a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from flows.console import console
+
+SENTENCE: Final = 28  # columns that a cell that wraps has at least
+_GRID, _PLAIN = 3, 2  # what a column takes beside its cells, with lines and without
+
+
+def print_table(table: Table, title: str = "", to: Console = console) -> None:
+    """Prints a table below its title. Columns with ``overflow="fold"`` hold sentences and wrap; the others never do."""
+    for column in table.columns:
+        column.no_wrap = not _wraps(column)
+    if title or table.title:  # which may be wider than the table
+        to.print(Text(title or _plain(table.title), "table.title"), soft_wrap=True)
+        table.title = None
+    widths = [_width(column) for column in table.columns]
+    if _fits(widths, _GRID if table.box else _PLAIN, to):
+        to.print(table)
+    elif _fits(widths, _PLAIN, to):
+        to.print(_bare(table))
+    elif sum(map(_wraps, table.columns)) > 1:
+        _print_list(table, to)
+    else:
+        for part in _parts(table, widths, to):
+            to.print(part)
+
+
+def _bare(table: Table) -> Table:
+    """Without lines but the one below its head."""
+    table.box, table.show_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+    return table
+
+
+def _wraps(column: Column) -> bool:
+    return column.overflow == "fold"
+
+
+def _fits(widths: Sequence[int], beside: int, to: Console) -> bool:
+    return sum(widths) + beside * len(widths) + 1 <= to.width
+
+
+def _width(column: Column) -> int:
+    """Columns of the terminal that a column needs."""
+    cells = [_plain(column.header), *map(_plain, column.cells)]
+    widest = max(cell_len(line) for cell in cells for line in (cell.splitlines() or [""]))
+    return min(widest, SENTENCE) if _wraps(column) else widest
+
+
+def _plain(cell: object) -> str:
+    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+
+
+def _parts(table: Table, widths: Sequence[int], to: Console) -> Iterator[Table]:
+    """The columns in groups that fit, the first one before each."""
+    groups: list[list[int]] = [[]]
+    for number in range(1, len(widths)):
+        chosen = [0, *groups[-1], number]
+        if groups[-1] and not _fits([widths[n] for n in chosen], _PLAIN, to):
+            groups.append([])
+        groups[-1].append(number)
+    rows = list(zip(*(list(column.cells) for column in table.columns), strict=True))
+    for group in groups:
+        part = Table(style=table.style)
+        for number in (0, *group):
+            column = table.columns[number]
+            part.add_column(column.header, justify=column.justify, overflow=column.overflow, no_wrap=column.no_wrap)
+        for row, is_last in zip(rows, (r.end_section for r in table.rows), strict=True):
+            cells = [row[number] for number in (0, *group)]
+            if any(map(_plain, cells[1:])):
+                part.add_row(*cells, end_section=is_last)
+        yield _bare(part)
+
+
+def _print_list(table: Table, to: Console) -> None:
+    """One row below the other, sentences indented."""
+    names = [n for n, column in enumerate(table.columns) if not _wraps(column)]
+    for row in zip(*(list(column.cells) for column in table.columns), strict=True):
+        to.print(Text("  ".join(_plain(row[n]) for n in names), "bold"), soft_wrap=True)
+        for number, cell in enumerate(row):
+            if number not in names and _plain(cell):
+                to.print(Padding(Text(f"{_plain(table.columns[number].header)}: {_plain(cell)}"), (0, 0, 0, 2)))
