@@ -98,6 +98,10 @@ class ArrayTask(Generic[A]):
         """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows."""
         raise NotImplementedError
 
+    def untried(self, view: A) -> Rejection | None:
+        """How many candidates there are where these are more than `operands` forms; None: it forms all."""
+        return None
+
     def answer(self, view: A, operands: IntArray) -> Answers:
         """Answers and measured checks for any operands that meet their slots."""
         raise NotImplementedError
@@ -150,7 +154,8 @@ class ArrayTask(Generic[A]):
     def _refused(self, view: A) -> pa.Table:
         """One row per role and operand that cannot play it, so that no candidate is lost without a word."""
         obstacle = self.obstacle(view)
-        rows = [("scene", view.scene.name, obstacle)] if obstacle else []
+        whole = obstacle or self.untried(view)
+        rows = [("scene", view.scene.name, whole)] if whole else []
         for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():
             problems = [(name, view.problem(operand, slot)) for operand, name in enumerate(view.names)]
             rows += [(role, name, problem) for name, problem in problems if problem]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations, permutations
+from itertools import permutations
+from math import comb
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Fact, check
+from pipeline.questions.tuples import MOST, sets, untried
 
 
 class AppearanceOrder(ArrayTask[ScanView]):
@@ -38,10 +40,16 @@ class AppearanceOrder(ArrayTask[ScanView]):
         return Rejection(reason="video_not_examined", measured=None, limit=None, unit=None)
 
     def operands(self, view: ScanView) -> IntArray:
-        """Every set of categories that the video shows, (n, choices)."""
-        seen = view.usable("seen") if self.obstacle(view) is None else ()
-        sets = np.fromiter(chain.from_iterable(combinations(seen, self.choices)), dtype=np.intp)
-        return sets.reshape(-1, self.choices)
+        """Every set of categories that the video shows, (n, choices); see `tuples` where they are many."""
+        return sets((view.scene.id, self.name), view.categories, self._seen(view), self.choices)
+
+    def untried(self, view: ScanView) -> Rejection | None:
+        """See `ArrayTask.untried`."""
+        total = comb(len(self._seen(view)), self.choices)
+        return untried(total, total if total <= MOST else len(self.operands(view)))
+
+    def _seen(self, view: ScanView) -> IntArray:
+        return view.usable("seen") if self.obstacle(view) is None else np.empty(0, dtype=np.intp)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The order; evidence is every first time and the smallest gap between two of them."""

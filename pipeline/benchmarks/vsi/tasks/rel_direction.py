@@ -10,11 +10,13 @@ import numpy as np
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
 from pipeline.geometry.floors import footprints
 from pipeline.geometry.standing import Standing, standing_places
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Check, Fact, check
+from pipeline.questions.tuples import Among, untried
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0
@@ -67,11 +69,17 @@ class RelDirection(ArrayTask[ScanView]):
         self.template = f"vsi/{self.name}"
 
     def operands(self, view: ScanView) -> IntArray:
-        """Every ordered triple of different unique categories, (n, 3)."""
+        """Every ordered triple of different unique categories, (n, 3); see `tuples` where they are many."""
+        return self._among(view).tuples()
+
+    def untried(self, view: ScanView) -> Rejection | None:
+        """See `ArrayTask.untried`."""
+        among = self._among(view)
+        return untried(among.total, among.formed)
+
+    def _among(self, view: ScanView) -> Among:
         unique = view.usable("unique")
-        triples = np.stack(np.meshgrid(unique, unique, unique, indexing="ij"), -1).reshape(-1, 3)
-        a, b, c = triples.T
-        return triples[(a != b) & (b != c) & (a != c)]
+        return Among((view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The sector; evidence is the bearing, the three distances, the margin and the stray corners."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
-
 import numpy as np
 from numpy.random import Generator
 
 from pipeline.benchmarks.vsi.nearness import NEAREST, OF_ANY
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray, StrArray
+from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Fact, check
+from pipeline.questions.tuples import Among, untried
 
 
 class RelDistance(ArrayTask[ScanView]):
@@ -34,15 +34,17 @@ class RelDistance(ArrayTask[ScanView]):
         self.slots = ("unique", *["boxed"] * choices)
 
     def operands(self, view: ScanView) -> IntArray:
-        """Every unique primary with every set of other categories, (n, 1 + choices)."""
-        boxed = view.usable("boxed")
-        sets = np.fromiter(chain.from_iterable(combinations(boxed, self.choices)), dtype=np.intp)
-        sets = sets.reshape(-1, self.choices)
-        rows = []
-        for primary in view.usable("unique"):
-            others = sets[(sets != primary).all(1)]
-            rows.append(np.column_stack([np.full(len(others), primary), others]))
-        return np.concatenate(rows) if rows else np.empty((0, 1 + self.choices), dtype=np.intp)
+        """Every unique primary with every set of other categories, (n, 1 + choices); many are drawn from (`tuples`)."""
+        return self._among(view).tuples()
+
+    def untried(self, view: ScanView) -> Rejection | None:
+        """See `ArrayTask.untried`."""
+        among = self._among(view)
+        return untried(among.total, among.formed)
+
+    def _among(self, view: ScanView) -> Among:
+        scope, names = (view.scene.id, self.name), view.categories
+        return Among(scope, names, view.usable("unique"), view.usable("boxed"), self.choices)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The nearest choice; evidence is every distance and the smallest gap between two of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, Footprints, FreeFloo
 from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
+from pipeline.questions.tuples import MOST, Among, untried
 from pipeline.worlds.indoor.facts import Route
 
 STRAIGHT_BELOW_DEG: Final = 30.0
@@ -37,6 +39,17 @@ class Walk(NamedTuple):
     length_m: FloatArray
     free_m: FloatArray  # way to the first other object
     off_floor_m: FloatArray  # part of the leg on which the body does not fit on the floor
+
+
+class Formed(NamedTuple):
+    """Routes (n, 5), how many of them nobody wrote, and how many of those there are in all."""
+
+    operands: IntArray
+    generated: int
+    total: int
+
+
+_FORMED: Final[WeakKeyDictionary[ScanView, Formed]] = WeakKeyDictionary()
 
 
 class RoutePlanning(ArrayTask[ScanView]):
@@ -68,31 +81,50 @@ class RoutePlanning(ArrayTask[ScanView]):
         """Routes written by people, then all others of one to three legs, (n, 5) filled up with -1."""
         if self.obstacle(view) is not None:
             return np.empty((0, len(self.roles)), dtype=np.intp)
+        return self._formed(view).operands
+
+    def untried(self, view: ScanView) -> Rejection | None:
+        """See `ArrayTask.untried`."""
+        formed = self._formed(view)
+        return untried(formed.total, formed.generated)
+
+    def _formed(self, view: ScanView) -> Formed:
+        if view not in _FORMED:
+            among = self._among(view)
+            start, facing, passed = among.tuples().T
+            none = np.full_like(start, -1)
+            turn_first = np.stack([start, facing, passed, none, none], axis=1)
+            straight_first = np.stack([start, facing, facing, passed, none], axis=1)
+            short = np.concatenate([turn_first, straight_first])
+            longer, all_longer = self._one_further(view, short, among)
+            found = np.concatenate([self._written_operands(view, len(self.roles)), short, longer])
+            _, first = np.unique(found, axis=0, return_index=True)
+            _FORMED[view] = Formed(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
+        return _FORMED[view]
+
+    def _among(self, view: ScanView) -> Among:
+        """Start and two others: a quarter of all, since each is two routes, and these may go on."""
         unique = view.usable("unique")
-        start, facing, passed = (axis.ravel() for axis in np.meshgrid(unique, unique, unique, indexing="ij"))
-        differ = (start != facing) & (facing != passed) & (start != passed)
-        none = np.full_like(start, -1)
-        turn_first = np.stack([start, facing, passed, none, none], axis=1)[differ]
-        straight_first = np.stack([start, facing, facing, passed, none], axis=1)[differ]
-        short = np.concatenate([turn_first, straight_first])
-        found = np.concatenate(
-            [self._written_operands(view, len(self.roles)), short, self._one_further(view, short, unique)]
-        )
-        _, first = np.unique(found, axis=0, return_index=True)
-        return found[np.sort(first)]
+        return Among((view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True, most=MOST // 4)
 
-    def _one_further(self, view: ScanView, short: IntArray, unique: IntArray) -> IntArray:
-        """Continuations of the routes that can be walked; a rejected route stands for all that begin with it.
+    def _one_further(self, view: ScanView, short: IntArray, among: Among) -> tuple[IntArray, int]:
+        """Continuations of the routes that can be walked, and how many there are in all.
 
-        But for one that has too few options: a longer one has more.
+        A rejected route stands for all that begin with it, but for one that has too few options: a longer one has more.
         """
         checks = [own for own in self.answer(view, short).checks if own.reason != FEW]
         sound = short[np.logical_and.reduce([rule.ok for rule in checks])] if len(short) else short
-        longer = np.repeat(sound, len(unique), axis=0)
-        further = np.tile(unique, len(sound))
-        free = (longer < 0).argmax(1)
-        longer[np.arange(len(longer)), free] = further
-        return longer[(np.repeat(sound, len(unique), axis=0) != further[:, None]).all(1)]
+        kept = max(1, MOST // 2 // max(len(sound), 1))
+        on = np.zeros((len(view.categories),) * 2, dtype=bool)
+        for last in among.firsts:
+            on[last, among.drawn(last, kept)] = True
+        unique, rows = among.firsts, np.arange(len(sound))
+        free = (sound < 0).argmax(1)
+        new = (sound[:, None, :] != unique[None, :, None]).all(2)  # (routes, objects)
+        row, place = np.nonzero(new & on[sound[rows, free - 1]][:, unique])
+        longer = sound[row]
+        longer[np.arange(len(row)), free[row]] = unique[place]
+        return longer, int(new.sum())
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
