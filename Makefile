@@ -26,11 +26,11 @@ build-vsi: $(READY) ## everything from raw data to release [ARGS="--option …" 
 build-urban: $(READY) ## the same for drone flights [ARGS="--root flights=DIR"]
 	$(BIN)/scan2qa build urbanvideo $(ARGS)
 
-stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …"]
-	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)")
+stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
+	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)") $(ARGS)
 
 audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
-	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)"
+	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)" $(ARGS)
 
 coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the generators also make: META=… QUESTIONS=… [PROFILE=official]
 	$(BIN)/scan2qa coverage vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)"

@@ -14,12 +14,10 @@ from rich.table import Table
 from flows import show
 from flows.console import console
 from flows.show import SHOWN
-from flows.tables import print_table
+from flows.tables import print_table, table_writer
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.files import write_atomically
-from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.questions.audited import STATUSES, Coverage, Miss, audit_table
 from pipeline.questions.published import read_published
@@ -32,10 +30,11 @@ AUDITED: Final = [name for name, benchmark in BENCHMARKS.items() if benchmark.au
 
 def audit(name: str, meta: Path, questions: Path, out: Path, profile: str) -> None:
     """Answers a published question file again from the metadata, and says where it differs."""
+    write = table_writer(out)
     benchmark, how, rules = _chosen(name, profile)
     scenes = _read_scenes(how.reader, meta)
     table = audit_table(how.answer(read_published(questions, [benchmark.columns]), scenes, rules))
-    write_atomically(out, table_bytes(table))
+    write(table)
     _show_audit(table, f"profile {profile}", how.tolerances)
     console.print(f"All rows: {out}")
 
@@ -111,12 +110,12 @@ def _causes(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         if row["reason"]:
             reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
-    causes = Table("status", "reason", "question type", "n", title="Why", title_justify="left")
+    causes = Table("reason", "status", "question type", "n", title="Why", title_justify="left")
     causes.add_column("cases", overflow="fold")
     for (status, reason, kind), cases in sorted(reasons.items()):
         shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
         listed = "" if status == "unsupported" else shown
-        causes.add_row(status, reason, escape(kind), str(len(cases)), escape(listed))
+        causes.add_row(reason, status, escape(kind), str(len(cases)), escape(listed))
     return causes
 
 

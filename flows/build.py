@@ -31,7 +31,6 @@ from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import read_manifest
 from pipeline.reading.doctor import inspect
-from pipeline.reading.reader import Reader
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
@@ -119,23 +118,23 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         sound &= not inspection.broken
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
-                _show_prospects(benchmark.name, reader, folder, workers)
+                _show_prospects(benchmark.name, name, folder, workers)
     return sound
 
 
-def _show_prospects(name: str, reader: Reader, root: Path, workers: int) -> None:
+def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
     """What a benchmark would make of a root, as its own configuration has it."""
-    config = load_config(BUILDS / f"{name}.yaml", ())
-    refs = reader.scenes(root).scenes
     wait("Counting questions")
-    found = bounds_of(config, reader, root, refs)
+    config = load_config(BUILDS / f"{name}.yaml", ()).model_copy(update={"roots": {reader: root}})
+    inputs, title = list_inputs(config).inputs, config.of_benchmark().title
+    found = bounds_of(config, inputs)
     done_waiting()
-    show_bounds(f"{config.of_benchmark().title}: questions at most", found, config)
+    show_bounds(f"{title}: questions at most", found, config)
     show.show_costs(found.costs)
-    due = {stage.name: {reader.name: len(refs)} for stage in STAGES.values() if stage.is_wanted(config)}
-    datasets = {reader.name: {ref.dataset for ref in refs}}
+    due = {stage.name: {reader: len(inputs)} for stage in STAGES.values() if stage.is_wanted(config)}
+    datasets = {reader: {raw.ref.dataset for raw in inputs.values()}}
     took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
-    show_efforts(f"{config.of_benchmark().title}: time and disk", took, workers)
+    show_efforts(f"{title}: time and disk", took, workers)
 
 
 def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:

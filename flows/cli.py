@@ -213,7 +213,7 @@ def audit(
     name: Audited,
     meta: Meta,
     questions: Published,
-    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
     profile: Profile = "official",
 ) -> None:
     """Answers a published question file again from the metadata, and says where it differs."""
@@ -233,7 +233,7 @@ def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile =
 @app.command()
 def stress_test(
     questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", help="One row per question, Parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
     group: Annotated[
         str | None,
         typer.Option("--group", metavar="COLUMN", help="Folds keep its values together.", show_default="scene_name"),

@@ -20,8 +20,8 @@ from pipeline.engine.raw import RawInput
 from pipeline.engine.store import Result, Store
 from pipeline.llm.till import Money
 from pipeline.questions.task import Number
-from pipeline.reading.reader import Reader, SceneRef
 from pipeline.stages.asking import forecast_of
+from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import world_of
 
@@ -88,8 +88,9 @@ def outlook(
         if entry.why != "reused":
             due[entry.stage].append(entry.unit)
     made = _made(outcome.manifest)
-    found = bounds_of_inputs(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
-    known = Bounds(found.by_task + _asked(Store(folder / STORE), made.values()), found.costs, found.unread)
+    found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
+    by_task = Counter(found.by_task) + _asked(Store(folder / STORE), made.values())
+    known = Bounds(by_task, found.costs, found.unread)
     models = forecast_of(config, folder, due.get("author", ())) if inputs.keys() <= made.keys() else None
     if models is None:
         models = _models_at_most(config, known)
@@ -112,31 +113,31 @@ def _asked(store: Store, selected: Iterable[Result]) -> Counter[str]:
     return counts
 
 
-@dataclass(frozen=True)
-class _Counted(Bounds):
-    by_task: Counter[str]
-
-
-def bounds_of_inputs(config: BuildConfig, inputs: Mapping[str, RawInput]) -> _Counted:
-    """`bounds_of` for the scenes of several readers."""
+def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
+    """Questions at most of scenes: counted where they are quickly read, else as many as the caps allow."""
     of_readers: dict[str, list[RawInput]] = defaultdict(list)
     for raw in inputs.values():
         of_readers[raw.reader.name].append(raw)
-    found = [bounds_of(config, raws[0].reader, raws[0].root, [r.ref for r in raws]) for raws in of_readers.values()]
-    by_task = sum((Counter(one.by_task) for one in found), Counter[str]())
-    return _Counted(by_task, [cost for one in found for cost in one.costs], sum(one.unread for one in found))
-
-
-def bounds_of(config: BuildConfig, reader: Reader, root: Path, refs: Sequence[SceneRef]) -> Bounds:
-    """Questions at most of scenes: counted where they are quickly read, else as many as the caps allow."""
-    benchmark, world = config.of_benchmark(), world_of(reader.name)
-    observe = getattr(config.observe, world.name)
-    terms = Terms(observe, config.generate.resolved_rules(), config.generate.tasks, config.select.per_scene_and_task)
-    read = refs[:COUNTED] if reader.name in world.quick else refs[:0]
-    found = prospects(benchmark, reader, root, read, terms)
-    by_task = Counter(found.by_task)
-    by_task.update(bounds(benchmark, len(refs) - len(read), terms))
-    return Bounds(by_task, found.costs, len(refs) - len(read))
+    by_task, costs, unread = Counter[str](), list[Cost](), 0
+    benchmark, known_to = config.of_benchmark(), config.benchmark if config.known else None
+    for name, raws in of_readers.items():
+        world, cap = world_of(name), config.select.per_scene_and_task
+        terms = Terms(getattr(config.observe, world.name), config.generate.resolved_rules(), config.generate.tasks, cap)
+        read = raws[:COUNTED] if name in world.quick else []
+        refs = [raw.ref for raw in read]
+        found = prospects(
+            benchmark,
+            raws[0].reader,
+            raws[0].root,
+            refs,
+            terms,
+            lambda unit, scene: said_of(scene, inputs[unit].said, known_to),
+        )
+        by_task.update(found.by_task)
+        by_task.update(bounds(benchmark, len(raws) - len(read), terms))
+        costs += found.costs
+        unread += len(raws) - len(read)
+    return Bounds(by_task, costs, unread)
 
 
 def _models_at_most(config: BuildConfig, found: Bounds) -> list[Forecast] | None:

@@ -83,6 +83,8 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -
     """Every key of which the value differs, with both values."""
     for key in [*before, *(key for key in after if key not in before)]:
         one, other = before.get(key), after.get(key)
+        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            one, other = ({str(number): value for number, value in enumerate(values)} for values in (one, other))
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from changes(one, other, f"{at}{key}.")
         elif one != other:

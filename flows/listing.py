@@ -22,8 +22,8 @@ from pipeline.stages.registry import STAGES
 
 def show_builds(folder: Path) -> None:
     """A row for each build: when it was last started, its scenes, its questions and how it stands."""
-    table = Table("build", "last started, UTC", box=None)
-    for name in ("scenes", "left out", "questions"):
+    table = Table("build", "started, UTC", box=None)
+    for name in ("scenes", "questions"):
         table.add_column(name, justify="right")
     table.add_column("state")
     for path in sorted(folder.glob(f"*/{KEPT_FILE}")):
@@ -43,8 +43,9 @@ def _row(folder: Path) -> tuple[str, ...]:
     scenes = {unit for stage, unit in manifest if STAGES[stage].unit == "scene"}
     questions = questions_in(folder)
     left_out = len({row.unit for row in read_quarantine(folder)})
-    counted = "" if questions is None else str(questions)
-    return folder.name, kept.at, str(len(scenes)), str(left_out or ""), counted, _state(folder, kept, manifest)
+    counted = "" if questions is None else f"{questions:,}"
+    found = f"{len(scenes):,}" + (f" ({left_out:,} left out)" if left_out else "")
+    return folder.name, kept.at, found, counted, _state(folder, kept, manifest)
 
 
 def questions_in(folder: Path) -> int | None:

@@ -77,7 +77,8 @@ def _lines(every_s: float) -> Iterator[Report]:
     def now_and_then() -> None:
         while not ended.wait(every_s):
             with lock:
-                say(", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in under_way.items()) or "starting")
+                many = {stage: counted for stage, counted in under_way.items() if counted[1] > 1} or under_way
+                say(", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in many.items()) or "starting")
 
     watch = threading.Thread(target=now_and_then, daemon=True)
     watch.start()

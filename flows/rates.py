@@ -55,7 +55,7 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
         roots: Collection[str] = ()
         with suppress(ConfigError):
             kept = read_kept(path.parent)
-            if kept.configured.get("benchmark") != benchmark:
+            if path.parent != folder and kept.configured.get("benchmark") != benchmark:
                 continue
             roots = kept.roots
         of = {reader: datasets for reader, datasets in readers.items() if reader in roots or path.parent == folder}

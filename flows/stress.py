@@ -14,11 +14,9 @@ from rich.table import Table
 
 from flows.console import console, errors
 from flows.progress import progress_shown
-from flows.tables import print_table
+from flows.tables import print_table, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import write_atomically
-from pipeline.core.parquet import table_bytes
 from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
@@ -40,6 +38,7 @@ def stress_test(
     from pipeline.blind.summary import stress_table, summarise
     from pipeline.blind.workers import on_all_cores
 
+    write = table_writer(out)
     if group and ungrouped:
         raise ConfigError(f"--group {group} and --ungrouped exclude each other; leave one out")
     column = "id" if ungrouped else group or GROUP
@@ -57,7 +56,7 @@ def stress_test(
                 removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
             left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
             pruned = summarise(left, attack(left, run))
-    write_atomically(out, table_bytes(stress_table(items, fold, scores, removed_in)))
+    write(stress_table(items, fold, scores, removed_in))
     mixed = {} if ungrouped else _mixed(items)
     _show(before, mixed, column)
     if pruned:

@@ -1,14 +1,17 @@
-"""Tables that fit the terminal: no number and no name is cut, however narrow it is.
+"""Tables on the terminal and in files. On the terminal they fit: no number and no name is cut, however narrow it is.
 
-A table that is too wide loses its lines, then is printed in parts that each begin with its first column; one with two
-columns of sentences becomes a list.
+A table that is too wide loses its lines, then is printed in parts that each begin with its first column; one with
+sentences, or with long names, becomes a list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -17,6 +20,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from flows.console import console
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
 
 SENTENCE: Final = 28  # columns that a cell that wraps has at least
 _GRID, _PLAIN = 3, 2  # what a column takes beside its cells, with lines and without
@@ -34,11 +40,33 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
         to.print(table)
     elif _fits(widths, _PLAIN, to):
         to.print(_bare(table))
-    elif sum(map(_wraps, table.columns)) > 1:
+    elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
         _print_list(table, to)
     else:
         for part in _parts(table, widths, to):
             to.print(part)
+
+
+def table_writer(path: Path) -> Callable[[pa.Table], None]:
+    """What writes a table to a file of this name: CSV or Parquet. Raises ConfigError for any other ending."""
+    if path.suffix not in FORMS:
+        raise ConfigError(f"{path}: tables are written as .parquet or .csv; give a name that ends so")
+
+    def write(table: pa.Table) -> None:
+        write_atomically(path, FORMS[path.suffix](table))
+
+    return write
+
+
+def _csv(table: pa.Table) -> bytes:
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    csv.write_csv(table, sink)
+    return sink.getvalue()
+
+
+FORMS: Final[dict[str, Callable[[pa.Table], bytes]]] = {"": table_bytes, ".parquet": table_bytes, ".csv": _csv}
 
 
 def _bare(table: Table) -> Table:
@@ -88,10 +116,14 @@ def _parts(table: Table, widths: Sequence[int], to: Console) -> Iterator[Table]:
 
 
 def _print_list(table: Table, to: Console) -> None:
-    """One row below the other, sentences indented."""
-    names = [n for n, column in enumerate(table.columns) if not _wraps(column)]
+    """Row below row: its name, and what else is said of it, indented."""
+    heads = [_plain(column.header).replace("\n", " ") for column in table.columns]
     for row in zip(*(list(column.cells) for column in table.columns), strict=True):
-        to.print(Text("  ".join(_plain(row[n]) for n in names), "bold"), soft_wrap=True)
-        for number, cell in enumerate(row):
-            if number not in names and _plain(cell):
-                to.print(Padding(Text(f"{_plain(table.columns[number].header)}: {_plain(cell)}"), (0, 0, 0, 2)))
+        cells = [_plain(cell) for cell in row]
+        to.print(Text(cells[0], "bold"), soft_wrap=True)
+        short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
+        long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]
+        if short:
+            to.print(Padding(Text(", ".join(f"{heads[n]} {cells[n]}" for n in short)), (0, 0, 0, 2), expand=False))
+        for n in long:
+            to.print(Padding(Text(f"{heads[n]}: {cells[n]}"), (0, 0, 0, 2), expand=False))

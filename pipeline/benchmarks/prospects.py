@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -70,10 +70,20 @@ class _Count:
     closed: Mapping[str, str]
 
 
+def as_read(unit: str, scene: AnyScene) -> AnyScene:
+    """A scene of which people said nothing."""
+    return examined(scene)
+
+
 def prospects(
-    benchmark: Benchmark[Any, Any], reader: Reader, root: Path, refs: Iterable[SceneRef], terms: Terms
+    benchmark: Benchmark[Any, Any],
+    reader: Reader,
+    root: Path,
+    refs: Iterable[SceneRef],
+    terms: Terms,
+    said: Callable[[str, AnyScene], AnyScene] = as_read,
 ) -> Prospects:
-    """Reads and observes scenes, and counts what is asked of them.
+    """Reads and observes scenes, and counts what is asked of them; ``said`` puts in what people said of a scene.
 
     A scene without a video is counted again with one that lasts as long as its data: that is what the video costs, and
     what else the scene lacks is told from there.
@@ -86,7 +96,7 @@ def prospects(
     left_out: dict[str, list[str]] = {}
     for ref in refs:
         try:
-            scene = _observed(reader, root, ref, terms)
+            scene = _observed(reader, root, ref, terms, said)
         except RawDataError as error:
             left_out.setdefault(error.finding, []).append(ref.id)
             continue
@@ -115,9 +125,11 @@ def bounds(benchmark: Benchmark[Any, Any], scenes: int, terms: Terms) -> dict[st
     return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares).items()}
 
 
-def _observed(reader: Reader, root: Path, ref: SceneRef, terms: Terms) -> AnyScene:
+def _observed(
+    reader: Reader, root: Path, ref: SceneRef, terms: Terms, said: Callable[[str, AnyScene], AnyScene]
+) -> AnyScene:
     files = SceneFiles(root, ref)
-    scene = examined(reader.read(files))
+    scene = said(ref.id, reader.read(files))
     geometry = reader.geometry(files, scene)
     return scene if geometry is None else WORLDS[scene.facts.world].observe(scene, geometry, terms.observe)
 

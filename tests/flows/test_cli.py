@@ -149,6 +149,41 @@ def test_a_dry_run_writes_nothing(scan2qa: Cli, root: str, tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
+def test_the_outcome_as_json_and_nothing_else(scan2qa: Cli, root: str, meta: Path, tmp_path: Path) -> None:
+    BROKEN["category with a bracket"].spoil(meta / "samples_meta_info.json")
+    run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--json")
+    assert run.code == 3
+    told = json.loads(run.out)
+    assert "What ran, and why" in run.err
+    assert told["stages"]["generate"] == {"new": 2}
+    assert told["complete"] is False
+    (left_out,) = told["left_out"]
+    assert left_out["finding"] == "unusable_category"
+    assert Path(told["release"], "README.md").is_file()
+    again = scan2qa("build", "vsi", "--out", tmp_path / "out", "--quiet")
+    assert (again.code, again.out, again.err) == (3, "", "")
+    named = scan2qa("build", "vsi", "--out", tmp_path / "out", "--verbose")
+    assert "generate samples/office (reused)" in named.out
+
+
+def test_the_version_is_said(scan2qa: Cli) -> None:
+    run = scan2qa("--version")
+    assert (run.code, run.err) == (0, "")
+    assert re.fullmatch(r"scan2qa \d+\.\d+\.\d+\n", run.out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("build vs", {"vsi"}), ("stage vsi gen", {"generate"}), ("doc", {"doctor"})]
+)
+def test_shells_complete_commands_builds_and_stages(typed: str, offered: set[str]) -> None:
+    code = "import sys; sys.argv = ['scan2qa']; " + COMMAND
+    words = f"scan2qa {typed}"
+    run = in_a_process(
+        code=code, _SCAN2QA_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1)
+    )
+    assert set(run.out.split()) == offered
+
+
 def test_a_stage_alone(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     scan2qa("build", "vsi", "--root", root, "--out", out)
@@ -311,6 +346,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
             2,
             ["unknown profile 'lax'"],
         ),
+        ([*AUDIT, "META", "--questions", "EMPTY", "--out", "x.xlsx"], 2, ["x.xlsx: tables are written as"]),
         ([*COVERAGE, "META", "--questions", "/no.parquet"], 2, ["/no.parquet: cannot be read"]),
         (["samples", "FILE/below"], 1, ["cannot write (Not a directory)"]),
         (["schemas", "FILE"], 1, ["cannot write ("]),

@@ -1,0 +1,116 @@
+"""What is foreseen of a build, against what comes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.forecast import bounds_of, outlook
+from flows.rates import Rate, rates
+from flows.show_forecast import lasting
+from pipeline.engine.inputs import list_inputs
+from pipeline.engine.manifest import read_manifest
+from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
+from pipeline.worlds.registry import READERS
+from tests.builds import Cli, command_line, config_of
+from tests.worlds.indoor.readers.broken_metadata import write_sound
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    return write_sound(tmp_path / "meta").parent
+
+
+@pytest.mark.slow
+def test_no_build_has_more_questions_than_were_foreseen(meta: Path, tmp_path: Path) -> None:
+    config = config_of(meta)
+    inputs = list_inputs(config).inputs
+    before = bounds_of(config, inputs)
+    released = Builder(config, tmp_path / "out").build().released
+    assert released is not None
+    assert all(released.questions[task] <= before.by_task[task] for task in released.questions)
+    assert released.questions["object_counting"] == before.by_task["object_counting"] > 0
+    assert before.by_task["obj_appearance_order"] == before.by_task["route_planning"] == 0
+    lack = {cost.reason: cost for cost in before.costs}
+    assert lack["video_not_examined"].tasks == ("obj_appearance_order",)
+    assert len(lack["video_not_examined"].scenes) == len(inputs)
+    builder = Builder(config, tmp_path / "out")
+    after = outlook(config, tmp_path / "out", builder.dry_run(), inputs, 2)
+    assert {task: n for task, n in after.bounds.by_task.items() if n} == {
+        task: n for task, n in released.questions.items() if n
+    }
+    assert after.efforts == [], "nothing is due"
+
+
+def test_of_scans_that_take_long_to_read_the_caps_are_known(tmp_path: Path) -> None:
+    (tmp_path / "scene0000_00").mkdir()
+    (tmp_path / "scene0000_00" / "scene0000_00_vh_clean_2.ply").write_bytes(b"ply")
+    config = config_of(tmp_path).model_copy(update={"roots": {"scannet": tmp_path}})
+    found = bounds_of(config, list_inputs(config).inputs)
+    assert set(found.by_task.values()) == {config.select.per_scene_and_task * found.unread}
+    assert found.unread == 1
+
+
+@pytest.mark.slow
+def test_rates_are_those_of_builds_on_this_machine_where_there_are_any(meta: Path, tmp_path: Path) -> None:
+    table = rates("vsi", {"vsi_meta": {"samples"}}, tmp_path / "outputs" / "mine")
+    assert not table.scenes["generate", "vsi_meta"].here
+    out = tmp_path / "outputs" / "mine"
+    Builder(config_of(meta), out).build()
+    found = rates("vsi", {"vsi_meta": {"samples"}}, out)
+    entries = [e for (stage, _), e in read_manifest(out).items() if stage == "generate"]
+    size = sum(e.output.path.stat().st_size for e in entries if e.output) / len(entries)
+    seconds = sum(e.seconds for e in entries) / len(entries)
+    assert found.scenes["generate", "vsi_meta"] == Rate(pytest.approx(seconds), size, here=True)  # type: ignore[arg-type]
+    assert found.questions["export"].here
+
+
+def test_the_table_has_a_rate_for_every_stage_and_reader(tmp_path: Path) -> None:
+    known = {reader: rates("vsi", {reader: set()}, tmp_path / "x").scenes for reader in READERS}
+    of_scenes = {name for name, stage in STAGES.items() if stage.unit == "scene"} - {"author", "clip"}
+    assert {(reader, stage) for reader, found in known.items() for stage, _ in found} >= {
+        (reader, stage) for reader in READERS for stage in of_scenes
+    }
+
+
+def test_a_dry_run_tells_models_time_and_disk_as_json(
+    scan2qa: Cli, meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.builds.UNASKED_SETTINGS", ())
+    model = (
+        "{provider: openai, model: m, base_url: 'http://127.0.0.1:9', price: {input: 1, output: 10}, max_tokens: 100}"
+    )
+    asked = ("--set", f"blind={{models: [{model}], orders: 2}}", "--limit-cost", "0.001")
+    arguments = ("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", "--dry-run", *asked)
+    run = scan2qa(*arguments)
+    assert (run.code, run.err) == (0, "")
+    for part in ("Questions at most (dry run)", "Models asked (dry run", "The limit of 0.001 USD may be reached"):
+        assert part in run.out
+    as_json = scan2qa(*arguments, "--json")
+    told: dict[str, Any] = json.loads(as_json.out)
+    assert "Questions at most (dry run)" in as_json.err
+    (row,) = told["models"]
+    numbers = sum(told["questions_at_most"][task] for task in told["questions_at_most"] if "_rel_" not in task)
+    choices = sum(told["questions_at_most"].values()) - numbers
+    assert row["requests"] == numbers + 2 * choices
+    assert row["most_usd"] == pytest.approx((row["input_tokens"] + 10 * 100 * row["requests"]) / 1e6)
+    assert told["time_and_disk"][0]["stage"] == "unify"
+    assert told["dry_run"] is True
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.01, "1 s"), (59, "59 s"), (60, "1 min"), (3599, "60 min"), (5400, "1.5 h"), (172_800, "2.0 days")],
+)
+def test_durations_in_words(seconds: float, said: str) -> None:
+    assert lasting(seconds) == said

@@ -1,0 +1,85 @@
+"""Tables fit the terminal, and no number or name in them is cut."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.table import Table
+
+from flows.tables import print_table, table_writer
+from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import read_table
+
+WORDS = st.text("abcdefgh_19", min_size=1, max_size=30)
+
+
+def printed(table: Table, width: int, title: str = "") -> str:
+    out = io.StringIO()
+    print_table(table, title, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def numbers(rows: list[list[str]], heads: list[str]) -> Table:
+    table = Table(heads[0])
+    for head in heads[1:]:
+        table.add_column(head, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+@given(st.lists(WORDS, min_size=2, max_size=8, unique=True), st.data())
+def test_whatever_is_in_it_nothing_is_cut_and_no_line_too_long(heads: list[str], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.lists(WORDS, min_size=len(heads), max_size=len(heads)), min_size=1, max_size=4))
+    text = printed(numbers(rows, heads), 80)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    shown = text.split()
+    assert all(word in shown or word in text for row in [heads, *rows] for word in row)
+
+
+def test_a_table_that_fits_keeps_its_lines() -> None:
+    text = printed(numbers([["chairs", "12"]], ["task", "questions"]), 80, "How many")
+    assert text.splitlines()[0] == "How many"
+    assert "┃ task   ┃ questions ┃" in text
+
+
+def test_one_that_does_not_comes_in_parts_that_begin_with_its_names() -> None:
+    heads = ["task", *(f"attacker_number_{n}" for n in range(8))]
+    rows = [[name, *(str(n) for n in range(8))] for name in ("direction", "distance")]
+    lines = [line.split() for line in printed(numbers(rows, heads), 80).splitlines() if line.strip()]
+    found = {head: [] for head in heads[1:]}
+    for line in lines:
+        if line[0] == "task":
+            columns = line[1:]
+        elif line[0] in ("direction", "distance"):
+            for head, value in zip(columns, line[1:], strict=True):
+                found[head].append(value)
+    assert found == {f"attacker_number_{n}": [str(n)] * 2 for n in range(8)}
+
+
+def test_sentences_become_a_list() -> None:
+    table = Table("scene", "finding")
+    for name in ("what was found", "remedy"):
+        table.add_column(name, overflow="fold")
+    table.add_row("scannet/scene0217_00", "negative_area", "room_size is -1 m2, and " * 4, "measure it " * 6)
+    assert "│" in printed(table, 160)
+    text = printed(table, 80)
+    assert text.startswith("scannet/scene0217_00\n  finding negative_area\n  what was found: room_size is -1 m2")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_tables_are_written_as_their_name_says(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2], "reason": ["a,b", None]})
+    table_writer(tmp_path / "a.csv")(table)
+    assert (tmp_path / "a.csv").read_text() == '"id","reason"\n1,"a,b"\n2,\n'
+    table_writer(tmp_path / "a.parquet")(table)
+    assert read_table((tmp_path / "a.parquet").read_bytes()).equals(table)
+    with pytest.raises(ConfigError, match=r"a.xlsx: tables are written as .parquet or .csv"):
+        table_writer(tmp_path / "a.xlsx")
