@@ -1,86 +1,285 @@
-"""A build as a Prefect flow: one task per group of stages, dataset and batch of about 64 scenes, over processes.
+"""Builds as Prefect flows, to be called, served or deployed: `build_flow` and `stage_flow`.
 
-Prefect gives states, logs and schedules, where a server is kept or a build is large enough for one of its own
-(`flows.build`); whether a result can be reused is decided by the store alone. Prefect tasks cost milliseconds in
-threads and a hundred in processes, so tasks run in threads and hand their scenes to one pool.
+Prefect gives states, logs, artifacts and schedules; whether a result can be reused is decided by the store alone. One
+task per group of stages, dataset and batch of about 64 scenes, and one for each stage that looks at all scenes or asks
+models. Prefect tasks cost milliseconds in threads and a hundred in processes, so tasks run in threads and hand their
+scenes to one pool of processes.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, Final
 
 # Before prefect is imported: stay offline, and give the first start of its local server time to migrate.
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
-os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
 os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.context import TaskRunContext
 from prefect.futures import as_completed
+from prefect.logging import get_run_logger
+from prefect.states import Completed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.artifacts import show_in_prefect
+from flows.build import Asked, Prepared, prepare, prepare_stage, start
+from flows.cancel import cancellable
+from flows.cli import CORES, configuration
+from flows.kept import written
 from flows.pool import Pool, run_all
-from flows.stop import children_end_with_us, stoppable
-from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import Progress
+from pipeline.core.errors import NoSpaceError
+from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute
 from pipeline.stages.builder import Builder
 
+WITH_QUARANTINE: Final = "CompletedWithQuarantine"  # names of states, of type COMPLETED
+UP_TO_DATE: Final = "UpToDate"
+RETRIES: Final = 3  # of a run that nobody watches
+RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
+HEALING: Final = frozenset({"models_missing"})  # findings that may be gone when it is tried again
 
-@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{label}")
-def run_batch(label: str, batch: list[Job], pool: ProcessPoolExecutor | None) -> list[Done]:
-    """All jobs of one batch; `label` names stages, dataset and number of scenes."""
-    return list(run_all(batch, pool))
+Dones = SimpleQueue[Done | None]  # None: no more
 
 
-def orchestrate(
-    config: BuildConfig,
-    out: Path,
-    workers: int,
-    action: str,
-    progress: Progress,
-    keys: Mapping[str, str],
-    **options: Any,
-) -> Outcome:
-    """Runs a method of `Builder` (``build`` or ``stage``) as a Prefect flow on a pool of ``workers`` processes.
+@dataclass
+class Handed:
+    """What the command line has ready for the flow that it calls, and what it wants back."""
 
-    ``keys`` of models stay in this process, out of Prefect's hands.
+    prepared: Prepared
+    progress: Progress
+    outcome: Outcome | None = None
+
+
+_handed: ContextVar[Handed | None] = ContextVar("handed", default=None)
+_executor: ContextVar[ProcessPoolExecutor | None] = ContextVar("executor", default=None)
+
+
+@flow(name="build", persist_result=False, task_runner=ThreadPoolTaskRunner(max_workers=CORES))
+def build_flow(
+    benchmark: str,
+    roots: dict[str, str] = {},
+    settings: dict[str, Any] = {},
+    out: str | None = None,
+    workers: int = CORES,
+) -> State[Any]:
+    """Builds a release from raw data; runs only what changed since the last time.
+
+    Ends as Completed, as UpToDate where nothing had changed, or as CompletedWithQuarantine where scenes were left out;
+    all three are of type COMPLETED, and there is a release. Failed: the last release is as it was.
+
+    Args:
+        benchmark: a configuration in flows/builds, such as "vsi", or the path of a YAML file.
+        roots: reader -> folder of raw data; with none, those of the last time.
+        settings: "a.b" -> value, laid over the configuration and over those of the last time.
+        out: folder of the build; without one, outputs/ and the build's name.
+        workers: processes.
     """
-    runner: Any = ThreadPoolTaskRunner(max_workers=workers)
-    logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
-    with Pool(workers) as pool, children_end_with_us() as name_them:
+    asked = Asked(configuration(benchmark), *_said(roots, settings), Path(out) if out else None, False, workers, True)
+    return _run(asked, lambda: prepare(asked, write=True), "build", {})
 
-        @flow(
-            name=f"{action}-{config.build}",
-            task_runner=runner,
-            persist_result=False,
-            validate_parameters=False,
+
+@flow(name="stage", persist_result=False, task_runner=ThreadPoolTaskRunner(max_workers=CORES))
+def stage_flow(
+    benchmark: str,
+    stage: str,
+    scenes: list[str] = [],
+    roots: dict[str, str] = {},
+    settings: dict[str, Any] = {},
+    out: str | None = None,
+    workers: int = CORES,
+) -> State[Any]:
+    """Runs one stage of a build again, on the last results of the stages before it.
+
+    Args:
+        benchmark: as for a build, and so are the others.
+        stage: such as "generate".
+        scenes: ids or names, with * and ?; all for none.
+        roots: see above.
+        settings: see above.
+        out: see above.
+        workers: see above.
+    """
+    asked = Asked(configuration(benchmark), *_said(roots, settings), Path(out) if out else None, False, workers, True)
+    return _run(asked, lambda: prepare_stage(asked, stage), "stage", {"name": stage, "scenes": scenes})
+
+
+def orchestrate(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any], progress: Progress) -> Outcome:
+    """Runs ``build`` or ``stage`` as a flow of this process, for the command line."""
+    called, prefect = {"build": build_flow, "stage": stage_flow}[action], logging.getLogger("prefect")
+    prefect.setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).setLevel(logging.INFO)  # to the server, and not to the terminal
+        logging.getLogger(name).propagate = False
+    handed = Handed(prepared, progress)
+    token = _handed.set(handed)
+    try:
+        called(
+            benchmark=asked.name,
+            roots={name: str(root) for name, root in prepared.roots.items()},
+            settings=dict(setting.split("=", 1) for setting in prepared.settings),
+            out=str(prepared.folder),
+            workers=asked.workers,
+            **({"stage": options["name"], "scenes": list(options["scenes"])} if options else {}),
         )
-        def build_flow() -> Outcome:
-            name_them()  # Prefect's temporary server runs by now
-            builder = Builder(config, out, _submit_to(pool), progress, keys)
-            with stoppable():  # Prefect has a way of its own, which takes minutes
-                outcome: Outcome = getattr(builder, action)(**options)
-            return outcome
-
-        return build_flow()
+    finally:
+        _handed.reset(token)
+    if handed.outcome is None:
+        raise RuntimeError("the flow ended without an outcome")
+    return handed.outcome
 
 
-def _submit_to(pool: Pool) -> Execute:
+def _said(roots: dict[str, str], settings: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Roots and settings as on the command line; a text is written as it would be there."""
+    given = [f"{key}={value if isinstance(value, str) else written(value)}" for key, value in settings.items()]
+    return [f"{reader}={folder}" for reader, folder in roots.items()], given
+
+
+def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: dict[str, Any]) -> State[Any]:
+    handed, logger = _handed.get(), get_run_logger()
+    retries = RETRIES if handed is None else 0  # whoever sits before it does so themselves
+    if handed is None:
+        handed = Handed(prepares(), silent)
+    config, folder = handed.prepared.config, handed.prepared.folder
+    keys = start(handed.prepared, options.get("name"))
+    with cancellable(), Pool(asked.workers) as pool:
+        execute, here = _submit_to(pool, retries), _as_task(retries)
+        builder = Builder(config, folder, execute, handed.progress, keys, here=here)
+        count = builder.scenes() if action == "build" else None
+        _name_run(f"{config.build} {options.get('name') or f'{count} scenes'}", config.benchmark)
+        logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
+        outcome: Outcome = getattr(builder, action)(**options)
+    handed.outcome = outcome
+    show_in_prefect(config, folder, outcome)
+    return _state(outcome)
+
+
+def _submit_to(pool: Pool, retries: int) -> Execute:
     def execute(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
         executor = pool.executor(sum(map(len, batches)))
         labels = [f"{stages} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
-        futures = [run_batch.submit(label, batch, executor) for label, batch in zip(labels, batches, strict=True)]
+        run = run_batch.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
+        if executor is None:  # in this process, and so one after the other
+            for label, batch in zip(labels, batches, strict=True):
+                yield from run(label, batch)
+            return
+        token = _executor.set(executor)
+        futures = [run.submit(label, batch) for label, batch in zip(labels, batches, strict=True)]
+        _executor.reset(token)
         for future in as_completed(futures):
             yield from future.result()
 
     return execute
+
+
+def _as_task(retries: int) -> Callable[[str, Callable[[], Iterable[Done]]], Iterator[Done]]:
+    def here(label: str, work: Callable[[], Iterable[Done]]) -> Iterator[Done]:
+        dones: Dones = SimpleQueue()
+        run = run_here.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
+        future = run.submit(label, work, dones, retries)
+        yield from iter(dones.get, None)
+        future.result()  # raises what it raised
+
+    return here
+
+
+def _may_heal(task: object, run: object, state: State[Any]) -> bool:
+    """Whether what failed may work when it is tried again."""
+    return isinstance(state.result(raise_on_failure=False), NoSpaceError | _MayHealError)
+
+
+class _MayHealError(Exception):
+    """A stage was left out for a reason that may be gone when it is tried again."""
+
+
+@task(
+    name="scenes",
+    task_run_name="{label}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retry_condition_fn=_may_heal,
+)
+def run_batch(label: str, batch: list[Job]) -> list[Done]:
+    """All jobs of one batch; `label` names stages, dataset and number of scenes."""
+    begun = time.monotonic()
+    dones = list(run_all(batch, _executor.get()))
+    _log(label, dones, time.monotonic() - begun)
+    return dones
+
+
+@task(
+    name="whole build",
+    task_run_name="{label}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retry_condition_fn=_may_heal,
+)
+def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retries: int) -> None:
+    """A stage that stays in the build's process; hands on what is done as soon as it will not be tried again."""
+    begun, seen = time.monotonic(), []
+    context = TaskRunContext.get()
+    last = context is None or context.task_run.run_count > retries
+    handed = 0
+    try:
+        for done in work():
+            seen.append(done)
+            if not retries:
+                dones.put(done)
+                handed += 1
+        if not last and any(fault.finding in HEALING for done in seen for fault in done.quarantine):
+            raise _MayHealError(label)
+    except (NoSpaceError, _MayHealError):
+        if last:
+            dones.put(None)
+        raise
+    except BaseException:
+        dones.put(None)
+        raise
+    for done in seen[handed:]:
+        dones.put(done)
+    dones.put(None)
+    _log(label, seen, time.monotonic() - begun)
+
+
+def _log(label: str, dones: Sequence[Done], seconds: float) -> None:
+    """One line for a batch, and a warning for each scene that was left out."""
+    logger = get_run_logger()
+    faults = [fault for done in dones for fault in done.quarantine]
+    for fault in faults:
+        told = f"{fault.unit} left out by {fault.stage}: {fault.file}: {fault.finding}: {fault.message}"
+        logger.warning("%s. Remedy: %s", told, fault.remedy)
+    logger.info("%s: done in %.1f s, %d left out", label, seconds, len(faults))
+
+
+def _name_run(name: str, benchmark: str) -> None:
+    from prefect.runtime import flow_run
+
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(flow_run.id, name=name, tags=sorted({*flow_run.tags, "scan2qa", benchmark}))
+
+
+def _state(outcome: Outcome) -> State[Any]:
+    """How a run ends that has done its work."""
+    questions = sum(outcome.released.questions.values()) if outcome.released else None
+    told = "" if questions is None else f"; {questions} questions are released"
+    if outcome.quarantine:
+        units = len({fault.unit for fault in outcome.quarantine})
+        return Completed(name=WITH_QUARANTINE, message=f"{units} left out, with file, finding and remedy{told}")
+    ran = [entry for entry in outcome.manifest if entry.why != "reused"]
+    if not ran:
+        return Completed(name=UP_TO_DATE, message=f"nothing has changed since the last time{told}")
+    return Completed(message=f"{len(ran)} results of {len({entry.unit for entry in ran})} units made{told}")

@@ -21,6 +21,10 @@ class StoreError(Scan2qaError):
     """The output folder cannot be written or read (permissions, full disk, another build running)."""
 
 
+class NoSpaceError(StoreError):
+    """The disk is full; the same may work once something was removed."""
+
+
 class BiasError(Scan2qaError):
     """What a stage would leave is easier to guess without the video than what it was given."""
 

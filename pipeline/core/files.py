@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import NoSpaceError, StoreError
 
 TEMPORARY: Final = ".tmp-scan2qa-"  # nobody else's
 
@@ -40,10 +40,10 @@ def explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = {errno.ENOSPC: "free some space", errno.EDQUOT: "free some space"}.get(
-            error.errno or 0, "give a folder that can be written with --out"
-        )
-        raise StoreError(f"{folder}: cannot write ({error.strerror}): {hint}") from error
+        told = f"{folder}: cannot write ({error.strerror})"
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise NoSpaceError(f"{told}: free some space") from error
+        raise StoreError(f"{told}: give a folder that can be written with --out") from error
 
 
 def remove_temporary(folder: Path, inner: Iterable[str]) -> None:

@@ -21,6 +21,13 @@ from pipeline.llm.session import Session
 from pipeline.llm.till import Money
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]  # runs batches of jobs, in any order and process
+# Has work done that must be done in the build's own process: what it is called, and the work.
+Here = Callable[[str, Callable[[], Iterable[Done]]], Iterable[Done]]
+
+
+def at_once(label: str, work: Callable[[], Iterable[Done]]) -> Iterable[Done]:
+    """Does the work (`Here`)."""
+    return work()
 
 
 def run_here(label: str, batches: list[list[Job]]) -> Iterator[Done]:
@@ -57,6 +64,7 @@ class Runner:
     inputs: Mapping[str, RawInput]
     planner: Planner
     execute: Execute
+    here: Here
     progress: Progress
     keys: Mapping[str, str]
     outcome: Outcome
@@ -96,10 +104,11 @@ class Runner:
         first, last = group[0], group[-1]
         if first.unit == "build":
             mine = [replace(j, config=self.config, keys=self.keys, progress=self.progress) for j in jobs]
-            return run_here(first.name, [mine])
+            return self.here(first.name, lambda: run_here(first.name, [mine]))
         models = first.asks(self.config)
         if models:
-            return _run_asking(models, jobs, self.folder, self.keys, Money(limit_cost=self.config.limit_cost))
+            money = Money(limit_cost=self.config.limit_cost)
+            return self.here(first.name, lambda: _run_asking(models, jobs, self.folder, self.keys, money))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 

@@ -14,12 +14,12 @@ from pipeline.engine.again import last_outputs, matching, units_again, with_the_
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.fit import check_fit
 from pipeline.engine.given import STORE, Progress, silent
-from pipeline.engine.inputs import check_roots, list_inputs
+from pipeline.engine.inputs import Listed, check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
 from pipeline.engine.manifest import Outcome, read_manifest, write_outcome
 from pipeline.engine.plan import Planner, known
 from pipeline.engine.raw import RawInput
-from pipeline.engine.run import Execute, Runner, groups_of, run_here
+from pipeline.engine.run import Execute, Here, Runner, at_once, groups_of, run_here
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.providers import check_installed
@@ -35,6 +35,7 @@ class Builder:
         config: the resolved configuration; its roots must be set.
         out: folder of the build: ``store/``, ``manifest.parquet``, ``release/``.
         execute: runs batches of jobs, in any order and process; gives what became of each.
+        here: has the work done that stays in this process: what looks at all scenes, or asks models.
         progress: called with stage, units done and units to do.
         keys: API keys of the configured models by the name of their environment variable.
         stages: what is run, in this order.
@@ -48,14 +49,17 @@ class Builder:
         progress: Progress = silent,
         keys: Mapping[str, str] | None = None,
         stages: Mapping[str, Stage] = STAGES,
+        here: Here = at_once,
     ) -> None:
         self.config = config
         self.out = out
         self._execute = execute
+        self._here = here
         self._progress = progress
         self._keys = keys or {}
         self._stages = stages
         self._previous = read_manifest(out)
+        self._listed: Listed | None = None
 
     def check(self, name: str | None = None) -> None:
         """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write.
@@ -96,6 +100,10 @@ class Builder:
             outputs[stage.name] = known(steps)
         return outcome
 
+    def scenes(self) -> int:
+        """How many scenes there are in the roots."""
+        return len(self._inputs(Outcome()))
+
     def due(self, name: str | None = None, scenes: Sequence[str] = ()) -> int:
         """How many scenes `build` would run something for, or `stage` for one stage."""
         if name is None:
@@ -135,16 +143,20 @@ class Builder:
 
     def _inputs(self, outcome: Outcome) -> dict[str, RawInput]:
         """The scenes in the roots; what could not be listed is left out, in the name of the first stage."""
-        listed = list_inputs(self.config)
-        outcome.quarantine += [quarantine_of(error, unit, next(iter(self._stages))) for unit, error in listed.broken]
-        return listed.inputs
+        if self._listed is None:
+            self._listed = list_inputs(self.config)
+        broken = self._listed.broken
+        outcome.quarantine += [quarantine_of(error, unit, next(iter(self._stages))) for unit, error in broken]
+        return self._listed.inputs
 
     def _planner(self, inputs: Mapping[str, RawInput], asked: bool = False) -> Planner:
         return Planner(self._stages, self.config, self.out, inputs, self._previous, asked)
 
     def _runner(self, outcome: Outcome, inputs: Mapping[str, RawInput], asked: bool = False) -> Runner:
         planner = self._planner(inputs, asked)
-        return Runner(self.config, self.out, inputs, planner, self._execute, self._progress, self._keys, outcome)
+        return Runner(
+            self.config, self.out, inputs, planner, self._execute, self._here, self._progress, self._keys, outcome
+        )
 
     def _check_models(self, stages: Iterable[Stage]) -> None:
         """Raises ConfigError for a missing key, package or file of weights now rather than after an hour of scenes."""
