@@ -1,4 +1,4 @@
-"""What a build's end shows in Prefect: what ran, the way from candidates to questions, what was left out, the release."""
+"""What a build's end shows in Prefect: what ran, what became of the candidates, what was left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome) -> None
     """Makes the artifacts of the flow run that is under way."""
     name = config.build.replace("_", "-")  # keys have no other sign
     whys = sorted({why for row in outcome.counts().values() for why in row}, key=lambda why: (why == "reused", why))
-    rows = [{"stage": stage} | {why: row.get(why, "") for why in whys} for stage, row in outcome.counts().items()]
+    rows: list[dict[str, Any]] = [
+        {"stage": stage, **{why: row.get(why, "") for why in whys}} for stage, row in outcome.counts().items()
+    ]
     create_table_artifact(rows, key=f"{name}-stages", description="What ran, and why")
     if outcome.released:
         create_table_artifact(_questions(outcome.released), key=f"{name}-questions", description="Questions")
@@ -31,7 +33,9 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome) -> None
     release = folder / RELEASE
     if release.is_dir():
         link = release.resolve()
-        create_link_artifact(link.as_uri(), link_text=str(link), key=f"{name}-release", description="The newest release")
+        create_link_artifact(
+            link.as_uri(), link_text=str(link), key=f"{name}-release", description="The newest release"
+        )
     if (release / DIFF_FILE).is_file():
         text = (release / DIFF_FILE).read_text(encoding="utf-8")
         create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the release before")

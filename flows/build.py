@@ -61,9 +61,14 @@ class Asked:
     workers: int
     prefect: bool | None
 
+    @property
+    def name(self) -> str:
+        """As the configuration is called on the command line."""
+        return self.path.stem if self.path.parent == BUILDS else str(self.path)
+
 
 @dataclass(frozen=True)
-class _Prepared:
+class Prepared:
     """A build that can be run: its settings in all, and the roots that were given, now or before."""
 
     config: BuildConfig
@@ -74,7 +79,7 @@ class _Prepared:
 
 def build(asked: Asked, *, dry_run: bool) -> bool:
     """A whole build, or what it would run; whether all scenes are in it."""
-    prepared = _prepare(asked, write=not dry_run)
+    prepared = prepare(asked, write=not dry_run)
     config, folder = prepared.config, prepared.folder
     if config.author.model is not None:
         if is_blindfolded(config):
@@ -96,12 +101,10 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
 
 def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
     """One stage again; whether no scene was left out."""
-    needs_root = stage in STAGES and (STAGES[stage].needs_roots or STAGES[stage].unit == "build")
-    prepared = _prepare(asked, write=False, needs_root=needs_root)
+    prepared = prepare_stage(asked, stage)
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
-        name = asked.path.stem if asked.path.parent == BUILDS else asked.path
-        command = f"scan2qa build {name}" + (f" --out {asked.out}" if asked.out else "")
+        command = f"scan2qa build {asked.name}" + (f" --out {asked.out}" if asked.out else "")
         console.print(f"Later stages were not run; [b]{escape(command)}[/b] brings them up to date.", soft_wrap=True)
     return complete
 
@@ -137,7 +140,14 @@ def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
     show_efforts(f"{title}: time and disk", took, workers)
 
 
-def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:
+def prepare_stage(asked: Asked, stage: str) -> Prepared:
+    """A build of which one stage is to be run; needs raw data only where that stage does."""
+    needs_root = stage in STAGES and (STAGES[stage].needs_roots or STAGES[stage].unit == "build")
+    return prepare(asked, write=False, needs_root=needs_root)
+
+
+def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
+    """A build with what was said, now or the last time. Raises ConfigError; ``write``: may write sample scenes."""
     config = load_config(asked.path, asked.settings)
     folder = asked.out or OUTPUTS / config.build
     kept = Kept() if asked.forget else read_kept(folder)
@@ -151,7 +161,7 @@ def _prepare(asked: Asked, write: bool, needs_root: bool = True) -> _Prepared:
     if not roots and needs_root:
         _refuse_samples(folder)
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
-    return _Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
+    return Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
 
 
 def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapping[str, Path]) -> None:
@@ -189,20 +199,17 @@ def _roots(roots: Sequence[str]) -> dict[str, Path]:
     return given
 
 
-def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]) -> bool:
+def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any]) -> bool:
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
     config, folder, workers, prefect = prepared.config, prepared.folder, asked.workers, asked.prefect
-    keys = _keys(config)
-    builder = Builder(config, folder, keys=keys)
-    builder.check(options.get("name"))  # what is wrong is said at once
-    keep(folder, config, prepared.settings, prepared.roots)
+    keys = start(prepared, options.get("name"))
     if prefect is None:
-        prefect = is_kept() or builder.due(**options) >= PREFECT_FROM_SCENES
+        prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
     with stoppable(), progress_shown() as progress:
         if prefect:
             from flows.orchestrate import orchestrate
 
-            outcome = orchestrate(config, folder, workers, action, progress, keys, **options)
+            outcome = orchestrate(asked, prepared, keys, action, options, progress)
         else:
             with Pool(workers) as pool:
                 outcome = getattr(Builder(config, folder, pool.execute, progress, keys), action)(**options)
@@ -214,6 +221,14 @@ def _run(asked: Asked, prepared: _Prepared, action: str, options: dict[str, Any]
     if spending is not None:
         print_table(spending)
     return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+
+
+def start(prepared: Prepared, stage: str | None = None) -> dict[str, str]:
+    """Says what is wrong at once, keeps what the build is started with, and gives the keys of its models."""
+    keys = _keys(prepared.config)
+    Builder(prepared.config, prepared.folder, keys=keys).check(stage)
+    keep(prepared.folder, prepared.config, prepared.settings, prepared.roots)
+    return keys
 
 
 def _keys(config: BuildConfig) -> dict[str, str]:

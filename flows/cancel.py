@@ -16,7 +16,7 @@ from uuid import UUID
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import PrefectException
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 
 from flows.server import is_kept
 from flows.stop import Watch, children_end_with_us, stop, stoppable
@@ -29,7 +29,7 @@ def cancellable() -> Iterator[None]:
     """Within the block the flow run can be stopped: by signals, and in Prefect's UI. To be entered within a flow."""
     with children_end_with_us() as watch:
         watch.name_children()  # Prefect's temporary server runs by now
-        if not is_kept() or flow_run.deployment_id is not None:
+        if not is_kept() or deployment.id is not None:
             with stoppable(watch):
                 yield
             return
@@ -60,5 +60,5 @@ def _ask(client: SyncPrefectClient, run: UUID, watch: Watch, ended: threading.Ev
 
 def _headers(client: SyncPrefectClient) -> dict[str, str]:
     """What the server wants to be told of whoever asks."""
-    known = client._client.headers  # there is no public way  # noqa: SLF001
+    known = client._client.headers  # there is no public way
     return {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}

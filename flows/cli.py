@@ -122,7 +122,7 @@ def build(
     """Builds a release from raw data; runs only what changed since the last time."""
     speak(quiet=quiet, verbose=verbose, as_json=as_json)
     said = [*settings, *_capped(limit_cost), *(["video=false"] if no_video else [])]
-    path = _configuration(name)
+    path = configuration(name)
     wait("Looking at what is there")
     from flows.build import Asked, build
 
@@ -150,12 +150,31 @@ def stage(
     """Runs one stage again on the last results of the stage before it."""
     speak(quiet=quiet, verbose=verbose, as_json=as_json)
     said = [*settings, *_capped(limit_cost)]
-    path = _configuration(name)
+    path = configuration(name)
     wait("Looking at what is there")
     from flows.build import Asked
     from flows.build import stage as run_stage
 
     _end(run_stage(Asked(path, root, said, out, forget, workers, prefect), stage, scenes.replace(",", " ").split()))
+
+
+@app.command()
+def schedule(
+    name: BuildName,
+    cron: Annotated[str, typer.Option("--cron", help="Minute, hour, day, month, weekday.")] = "0 3 * * *",
+    zone: Annotated[str, typer.Option("--zone", help="Time zone of --cron, such as Europe/Berlin.")] = "UTC",
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+) -> None:
+    """Builds by the clock, through a Prefect server that is kept running; until Ctrl-C."""
+    path = configuration(name)
+    from flows.build import Asked
+    from flows.schedule import schedule
+
+    schedule(Asked(path, root, [*settings, *_capped(limit_cost)], out, False, workers, True), cron, zone)
 
 
 @app.command()
@@ -289,7 +308,8 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
         write_atomically(folder / file, text.encode())
 
 
-def _configuration(name: str) -> Path:
+def configuration(name: str) -> Path:
+    """The file of a build's configuration. Raises ConfigError where there is none."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
     if not path.exists():
         raise ConfigError(f"unknown build {name!r}; there are {', '.join(_builds())}, or give the path of a YAML file")

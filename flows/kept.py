@@ -59,7 +59,7 @@ def read_kept(folder: Path) -> Kept:
     path = folder / KEPT_FILE
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        settings = {key: value if isinstance(value, str) else _short(value) for key, value in found["set"].items()}
+        settings = {key: value if isinstance(value, str) else written(value) for key, value in found["set"].items()}
         return Kept(dict(found["roots"]), settings, dict(found["configured"]), str(found["at"]))
     except (FileNotFoundError, NotADirectoryError):
         return Kept()
@@ -88,9 +88,10 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from changes(one, other, f"{at}{key}.")
         elif one != other:
-            yield f"{at}{key} {_short(one)} -> {_short(other)}"
+            yield f"{at}{key} {written(one)} -> {written(other)}"
 
 
-def _short(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as one writes it on the command line, in YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...")

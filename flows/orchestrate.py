@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
 from prefect.futures import as_completed
 from prefect.logging import get_run_logger
-from prefect.states import Completed, State
+from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.artifacts import show_in_prefect
@@ -61,15 +62,17 @@ class Handed:
     """What the command line has ready for the flow that it calls, and what it wants back."""
 
     prepared: Prepared
+    keys: Mapping[str, str]
     progress: Progress
     outcome: Outcome | None = None
 
 
 _handed: ContextVar[Handed | None] = ContextVar("handed", default=None)
 _executor: ContextVar[ProcessPoolExecutor | None] = ContextVar("executor", default=None)
+_THREADS: Final[Any] = ThreadPoolTaskRunner(max_workers=CORES)
 
 
-@flow(name="build", persist_result=False, task_runner=ThreadPoolTaskRunner(max_workers=CORES))
+@flow(name="build", persist_result=False, task_runner=_THREADS)
 def build_flow(
     benchmark: str,
     roots: dict[str, str] = {},
@@ -93,7 +96,7 @@ def build_flow(
     return _run(asked, lambda: prepare(asked, write=True), "build", {})
 
 
-@flow(name="stage", persist_result=False, task_runner=ThreadPoolTaskRunner(max_workers=CORES))
+@flow(name="stage", persist_result=False, task_runner=_THREADS)
 def stage_flow(
     benchmark: str,
     stage: str,
@@ -118,14 +121,16 @@ def stage_flow(
     return _run(asked, lambda: prepare_stage(asked, stage), "stage", {"name": stage, "scenes": scenes})
 
 
-def orchestrate(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any], progress: Progress) -> Outcome:
+def orchestrate(
+    asked: Asked, prepared: Prepared, keys: Mapping[str, str], action: str, options: dict[str, Any], progress: Progress
+) -> Outcome:
     """Runs ``build`` or ``stage`` as a flow of this process, for the command line."""
-    called, prefect = {"build": build_flow, "stage": stage_flow}[action], logging.getLogger("prefect")
-    prefect.setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
+    called: Any = {"build": build_flow, "stage": stage_flow}[action]
+    logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).setLevel(logging.INFO)  # to the server, and not to the terminal
         logging.getLogger(name).propagate = False
-    handed = Handed(prepared, progress)
+    handed = Handed(prepared, keys, progress)
     token = _handed.set(handed)
     try:
         called(
@@ -153,14 +158,14 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
     handed, logger = _handed.get(), get_run_logger()
     retries = RETRIES if handed is None else 0  # whoever sits before it does so themselves
     if handed is None:
-        handed = Handed(prepares(), silent)
+        prepared = prepares()
+        handed = Handed(prepared, start(prepared, options.get("name")), silent)
     config, folder = handed.prepared.config, handed.prepared.folder
-    keys = start(handed.prepared, options.get("name"))
     with cancellable(), Pool(asked.workers) as pool:
         execute, here = _submit_to(pool, retries), _as_task(retries)
-        builder = Builder(config, folder, execute, handed.progress, keys, here=here)
-        count = builder.scenes() if action == "build" else None
-        _name_run(f"{config.build} {options.get('name') or f'{count} scenes'}", config.benchmark)
+        builder = Builder(config, folder, execute, handed.progress, handed.keys, here=here)
+        what = options.get("name") or f"{builder.scenes()} scenes"
+        _name_run(f"{config.build} {what}", config.benchmark)
         logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
         outcome: Outcome = getattr(builder, action)(**options)
     handed.outcome = outcome
@@ -240,8 +245,8 @@ def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retri
             if not retries:
                 dones.put(done)
                 handed += 1
-        if not last and any(fault.finding in HEALING for done in seen for fault in done.quarantine):
-            raise _MayHealError(label)
+        if not last:
+            _try_again(label, seen)
     except (NoSpaceError, _MayHealError):
         if last:
             dones.put(None)
@@ -253,6 +258,11 @@ def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retri
         dones.put(done)
     dones.put(None)
     _log(label, seen, time.monotonic() - begun)
+
+
+def _try_again(label: str, dones: Sequence[Done]) -> None:
+    if any(fault.finding in HEALING for done in dones for fault in done.quarantine):
+        raise _MayHealError(label)
 
 
 def _log(label: str, dones: Sequence[Done], seconds: float) -> None:

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +63,8 @@ def stoppable(watched: Watch | None = None) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:
         stop(number, signal.Signals(number).name, watched)
 
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    alone = threading.current_thread() is not threading.main_thread()  # whoever runs it there stops it as well
+    before = {} if alone else {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, handle)

@@ -102,6 +102,8 @@ class Runner:
 
     def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[Done]:
         first, last = group[0], group[-1]
+        if not jobs:
+            return ()
         if first.unit == "build":
             mine = [replace(j, config=self.config, keys=self.keys, progress=self.progress) for j in jobs]
             return self.here(first.name, lambda: run_here(first.name, [mine]))
@@ -136,8 +138,6 @@ def _run_asking(
     models: Sequence[ModelSpec], jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
 ) -> Iterator[Done]:
     """Runs jobs that ask models in threads of this process: its limits hold for the build, not for a process."""
-    if not jobs:
-        return
     with (
         Session(models, folder / REPLIES_FILE, keys, money=money) as session,
         ThreadPoolExecutor(min(models[0].concurrency, len(jobs))) as threads,

@@ -35,8 +35,8 @@ import sys
 from types import SimpleNamespace
 from pipeline.stages.builder import Builder
 
-def orchestrate(config, out, workers, action, progress, keys, **options):
-    return getattr(Builder(config, out, progress=progress, keys=keys), action)(**options)
+def orchestrate(asked, prepared, keys, action, options, progress):
+    return getattr(Builder(prepared.config, prepared.folder, progress=progress, keys=keys), action)(**options)
 
 sys.modules["flows.orchestrate"] = SimpleNamespace(orchestrate=orchestrate)
 from flows.cli import app

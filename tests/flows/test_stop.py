@@ -63,9 +63,9 @@ def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tm
 PARENT = """
 import os, signal, subprocess, sys
 from flows.stop import children_end_with_us
-with children_end_with_us() as name_them:
+with children_end_with_us() as watch:
     child = subprocess.Popen(["sleep", "60"])
-    name_them()
+    watch.name_children()
     print(child.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -84,7 +84,7 @@ def test_a_child_ends_with_a_parent_that_is_killed() -> None:
 
 def test_a_child_may_outlive_the_block_itself() -> None:
     """Only a parent that is gone takes it along."""
-    with children_end_with_us() as name_them, subprocess.Popen(["sleep", "60"]) as child:
-        name_them()
+    with children_end_with_us() as watch, subprocess.Popen(["sleep", "60"]) as child:
+        watch.name_children()
         child.kill()
         assert child.wait() == -signal.SIGKILL

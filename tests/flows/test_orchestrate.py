@@ -1,0 +1,109 @@
+"""Builds as Prefect flows: what they may be given, how they end, what they show; and builds by the clock."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.artifacts import _funnel, _questions
+from flows.orchestrate import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
+from pipeline.core.errors import NoSpaceError, StoreError
+from pipeline.core.schema import Quarantine
+from pipeline.engine.manifest import Entry, Outcome, Why
+from pipeline.export.release import Released
+from tests.builds import REPOSITORY, Cli, command_line
+
+LEFT_OUT = Quarantine(unit="a/b", stage="unify", file="f", finding="models_missing", message="m", remedy="r")
+RELEASED = Released(
+    files={},
+    questions={"counting": 3, "size": 1},
+    rejections={"counting": {"over_cap": 2, "doubled_box": 1}, "size": {"over_cap": 4}, "route": {"no_floor": 1}},
+    answers={"counting": {"2": 2, "3": 1}},
+    letters={},
+    flags={},
+    findings=[],
+    blind=[],
+    models=[],
+)
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+def outcome(*whys: Why, left_out: bool = False) -> Outcome:
+    entries = [Entry("unify", f"a/{number}", "k", "i", "c", "d", why) for number, why in enumerate(whys)]
+    return Outcome(entries, [LEFT_OUT] if left_out else [], RELEASED)
+
+
+@pytest.mark.parametrize(
+    ("done", "name", "told"),
+    [
+        (outcome("new", "reused"), "Completed", "1 results of 1 units made; 4 questions are released"),
+        (outcome("reused"), UP_TO_DATE, "nothing has changed since the last time; 4 questions are released"),
+        (outcome("new", left_out=True), WITH_QUARANTINE, "1 left out"),
+        (outcome("reused", left_out=True), WITH_QUARANTINE, "1 left out"),
+    ],
+)
+def test_the_state_says_how_a_build_ended(done: Outcome, name: str, told: str) -> None:
+    state = _state(done)
+    assert state.is_completed()
+    assert state.name == name
+    assert state.message is not None
+    assert told in state.message
+
+
+def test_what_is_shown_of_a_release_adds_up() -> None:
+    counting, route, size = _questions(RELEASED)
+    assert counting == {"task": "counting", "questions": 3, "dropped": 3, "most frequent answer": "2"}
+    assert (route["questions"], size["dropped"]) == (0, 4)
+    assert _funnel(RELEASED).splitlines()[2:] == [
+        "| **all** | 12 |",
+        "| over cap | −6 |",
+        "| doubled box | −1 |",
+        "| no floor | −1 |",
+        "| **questions** | 4 |",
+    ]
+
+
+def test_the_flow_of_the_deployments_is_there_and_takes_their_parameters() -> None:
+    deployed = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
+    assert {one["name"] for one in deployed} == {p.stem for p in (REPOSITORY / "flows" / "builds").glob("*.yaml")}
+    for one in deployed:
+        path, _, name = one["entrypoint"].partition(":")
+        assert (REPOSITORY / path).is_file()
+        assert name == build_flow.fn.__name__
+        inspect.signature(build_flow.fn).bind(**one["parameters"])
+
+
+def test_only_what_can_heal_is_tried_again() -> None:
+    from prefect.states import Failed
+
+    assert _may_heal(None, None, Failed(data=NoSpaceError("full")))
+    assert not _may_heal(None, None, Failed(data=StoreError("no right to write")))
+
+
+def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    run = scan2qa("schedule", "vsi", "--out", tmp_path / "out")
+    assert run.code == 2
+    assert "a schedule needs a Prefect server that is kept running: run `prefect server start`" in run.err
+
+
+def test_a_schedule_is_refused_for_what_is_wrong_before_it_is_served(
+    scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    wrong = scan2qa("schedule", "vsi", "--root", f"vsi_meta={tmp_path / 'gone'}", "--out", tmp_path / "out")
+    assert wrong.code == 2
+    assert "no such folder" in wrong.err
+    (tmp_path / "meta").mkdir()
+    root = f"vsi_meta={tmp_path / 'meta'}"
+    wrong = scan2qa("schedule", "vsi", "--root", root, "--out", tmp_path / "out", "--cron", "at night")
+    assert wrong.code == 2
+    assert "--cron 'at night' in UTC" in wrong.err
