@@ -42,6 +42,7 @@ from flows.cli import CORES, configuration
 from flows.kept import written
 from flows.pool import Pool, run_all
 from pipeline.core.errors import NoSpaceError
+from pipeline.core.fixes import DROPPED
 from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import Outcome
@@ -286,8 +287,8 @@ def _state(outcome: Outcome) -> State[Any]:
     """How a run ends that has done its work."""
     questions = sum(outcome.released.questions.values()) if outcome.released else None
     told = "" if questions is None else f"; {questions} questions are released"
-    if outcome.quarantine:
-        units = len({fault.unit for fault in outcome.quarantine})
+    units = len({fault.unit for fault in outcome.quarantine if fault.finding != DROPPED})
+    if units:
         return Completed(name=WITH_QUARANTINE, message=f"{units} left out, with file, finding and remedy{told}")
     ran = [entry for entry in outcome.manifest if entry.why != "reused"]
     if not ran:

@@ -22,8 +22,8 @@ def schedule(asked: Asked, cron: str, zone: str) -> None:
     prepared = prepare(asked, write=True)
     start(prepared)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # of the processes that it starts
-    from prefect.types.entrypoint import EntrypointType
     from prefect.schedules import Cron
+    from prefect.types.entrypoint import EntrypointType
 
     from flows.orchestrate import build_flow
 
