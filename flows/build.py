@@ -82,6 +82,7 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
     prepared = prepare(asked, write=not dry_run)
     config, folder = prepared.config, prepared.folder
     if config.author.model is not None:
+        done_waiting()
         if is_blindfolded(config):
             console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
         elif is_too_small(config):
@@ -156,7 +157,9 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     config = load_config(asked.path, settings)
     _refuse_another(folder, kept, config, "build")
     given = _roots(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
+    done_waiting()
     _say_what_is_kept(asked, kept, config, given)
+    wait("Looking for what has changed")
     roots = dict(config.roots) | given
     if not roots and needs_root:
         _refuse_samples(folder)

@@ -44,15 +44,21 @@ def _bars() -> Iterator[Report]:
         ids = {}
         starting = bars.add_task("starting", total=None)
 
+        def hide() -> None:
+            bars.update(starting, visible=False)
+
         def report(stage: str, done: int, total: int) -> None:
             if not total:
                 return
-            bars.update(starting, visible=False)
+            hide()
             if stage not in ids:
                 ids[stage] = bars.add_task(stage, total=total)
             bars.update(ids[stage], completed=done, total=total)
 
-        yield report
+        try:
+            yield report
+        finally:
+            hide()
 
 
 @contextmanager

@@ -33,6 +33,7 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
     for column in table.columns:
         column.no_wrap = not _wraps(column)
     if title or table.title:  # which may be wider than the table
+        to.print()
         to.print(Text(title or _plain(table.title), "table.title"), soft_wrap=True)
         table.title = None
     widths = [_width(column) for column in table.columns]
@@ -43,7 +44,9 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
     elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
         _print_list(table, to)
     else:
-        for part in _parts(table, widths, to):
+        for number, part in enumerate(_parts(table, widths, to)):
+            if number:
+                to.print()
             to.print(part)
 
 

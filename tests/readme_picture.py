@@ -6,9 +6,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
 from flows import show
+from flows.console import console
 from pipeline.engine.config import load_config
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.write import write_samples
@@ -25,10 +24,10 @@ def main() -> None:
         config = load_config(Path(__file__).resolve().parents[1] / "flows" / "builds" / "vsi.yaml")
         outcome = Builder(config.model_copy(update={"roots": roots}), folder / "out").build()
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
-        show.console = Console(record=True, width=WIDTH, file=nowhere)
-        show.console.print("$ make build-vsi", style="bold")
+        console.record, console.width, console.file = True, WIDTH, nowhere
+        console.print("$ make build-vsi", style="bold")
         show.show_outcome(outcome)
-        svg = show.console.export_svg(title="scan2qa build vsi", unique_id="scan2qa")
+        svg = console.export_svg(title="scan2qa build vsi", unique_id="scan2qa")
     PICTURE.parent.mkdir(exist_ok=True)
     # Without the fonts and the comment that point elsewhere.
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)

@@ -46,7 +46,7 @@ def test_whatever_is_in_it_nothing_is_cut_and_no_line_too_long(heads: list[str],
 
 def test_a_table_that_fits_keeps_its_lines() -> None:
     text = printed(numbers([["chairs", "12"]], ["task", "questions"]), 80, "How many")
-    assert text.splitlines()[0] == "How many"
+    assert text.splitlines()[:2] == ["", "How many"]
     assert "┃ task   ┃ questions ┃" in text
 
 
