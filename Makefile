@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban stage audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban stage schedule audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ build-urban: $(READY) ## the same for drone flights [ARGS="--root flights=DIR"]
 
 stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
 	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)") $(ARGS)
+
+schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
+	$(BIN)/scan2qa schedule "$(or $(BUILD),vsi)" --cron "$(or $(CRON),0 3 * * *)" $(ARGS)
 
 audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
 	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)" $(ARGS)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -78,7 +78,8 @@ def stoppable(watched: Watch | None = None) -> Iterator[None]:
 def stop(number: int, why: str, watched: Watch | None = None) -> None:
     """Ends this process and its children now, from any thread."""
     # Neither rich nor logging: whatever was interrupted may hold their locks.
-    os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + SAID)
+    with suppress(OSError):  # of a terminal that is closed
+        os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + SAID)
     ours = watched.process.pid if watched else None
     end([child for child in psutil.Process().children(recursive=True) if child.pid != ours])
     if watched:

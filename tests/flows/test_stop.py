@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -88,3 +89,35 @@ def test_a_child_may_outlive_the_block_itself() -> None:
         watch.name_children()
         child.kill()
         assert child.wait() == -signal.SIGKILL
+
+
+WAITS = """
+import fcntl, signal, termios, time
+from flows.stop import stoppable
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+with stoppable():
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("typed", "code"), [(b"\x03", 130), (None, 129)])
+def test_ctrl_c_and_a_closed_terminal_end_a_command(typed: bytes | None, code: int) -> None:
+    """On a real terminal: nothing can be said on one that is closed, and that must not keep the command."""
+    terminal, its = pty.openpty()
+    streams = {"stdin": its, "stdout": its, "stderr": its}
+    command = [sys.executable, "-c", WAITS]
+    with subprocess.Popen(command, cwd=REPOSITORY, env=prefect_environment(), start_new_session=True, **streams) as one:
+        os.close(its)
+        said = b""
+        while b"ready" not in said:
+            said += os.read(terminal, 100)
+        if typed is not None:
+            os.write(terminal, typed)
+        else:
+            os.close(terminal)
+        assert one.wait(timeout=20) == code
+    if typed is not None:
+        os.close(terminal)
