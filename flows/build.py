@@ -14,7 +14,7 @@ from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
 from flows.console import console, done_waiting, print_json, voice, wait
 from flows.forecast import bounds_of, efforts, outlook
-from flows.kept import Kept, changes, keep, read_kept
+from flows.kept import Kept, keep, read_kept
 from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown
@@ -28,8 +28,10 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import read_manifest
+from pipeline.export.history import history
 from pipeline.reading.doctor import inspect
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
@@ -77,8 +79,8 @@ class Prepared:
     roots: Mapping[str, Path]
 
 
-def build(asked: Asked, *, dry_run: bool) -> bool:
-    """A whole build, or what it would run; whether all scenes are in it."""
+def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
+    """A whole build, or what it would run and why; whether all scenes are in it."""
     prepared = prepare(asked, write=not dry_run)
     config, folder = prepared.config, prepared.folder
     if config.author.model is not None:
@@ -87,6 +89,11 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
             console.print(f"{config.author.model.name} writes nothing: it is shown videos, and this build makes none.")
         elif is_too_small(config):
             console.print(f"{config.author.model.name} writes nothing: it is too small; give a larger author.model.")
+    if explain:
+        explained = Builder(config, folder).explain()
+        done_waiting()
+        show.show_explanation(explained)
+        return True
     if dry_run:
         outcome = Builder(config, folder).dry_run()
         found = outlook(config, folder, outcome, list_inputs(config).inputs, asked.workers)
@@ -95,14 +102,35 @@ def build(asked: Asked, *, dry_run: bool) -> bool:
         show.show_dry_run(outcome)
         show_outlook(config, found, asked.workers)
         return True
+    kept = history(folder)
     complete = _run(asked, prepared, "build", {})
+    _say_what_changed(folder, kept[-1].name if kept else None)
     console.print(f"Release: {folder / 'release'}")
     return complete
 
 
-def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
-    """One stage again; whether no scene was left out."""
+def _say_what_changed(folder: Path, newest_before: str | None) -> None:
+    """One line; a release that cannot be compared costs no build."""
+    from flows.diff import since_last  # takes a moment to import
+
+    try:
+        told = since_last(folder, newest_before)
+    except ConfigError as error:
+        told = f"what changed cannot be told: {error}"
+    console.print(f"{told[0].upper()}{told[1:]}", highlight=False, soft_wrap=True, markup=False)
+
+
+def stage(asked: Asked, stage: str, scenes: Sequence[str], *, dry_run: bool = False, explain: bool = False) -> bool:
+    """One stage again, or what would run and why; whether no scene was left out."""
     prepared = prepare_stage(asked, stage)
+    if dry_run or explain:
+        found = Builder(prepared.config, prepared.folder).explain(stage, scenes)
+        done_waiting()
+        if explain:
+            show.show_explanation(found)
+        else:
+            show.show_asked([one.entry.unit for one in found], stage)
+        return True
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {asked.name}" + (f" --out {asked.out}" if asked.out else "")
@@ -113,7 +141,7 @@ def stage(asked: Asked, stage: str, scenes: Sequence[str]) -> bool:
 def doctor(roots: Sequence[str], workers: int) -> bool:
     """What lies below roots, and what it will give where that is quickly counted; whether every scene can be read."""
     sound = True
-    for name, folder in _roots(roots).items():
+    for name, folder in roots_of(roots).items():
         reader, world = configured(name, {}), world_of(name)
         need(reader.extra, f"reader {name}")
         inspection = inspect(reader, folder)
@@ -156,7 +184,7 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     settings = kept.with_settings(asked.settings)
     config = load_config(asked.path, settings)
     _refuse_another(folder, kept, config, "build")
-    given = _roots(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
+    given = roots_of(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
     done_waiting()
     _say_what_is_kept(asked, kept, config, given)
     wait("Looking for what has changed")
@@ -192,7 +220,8 @@ def _refuse_samples(folder: Path) -> None:
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 
 
-def _roots(roots: Sequence[str]) -> dict[str, Path]:
+def roots_of(roots: Sequence[str]) -> dict[str, Path]:
+    """Folders by reader, from ``reader=folder`` each. Raises ConfigError."""
     given = {}
     for root in roots:
         reader, equals, directory = root.partition("=")

@@ -79,6 +79,11 @@ Prefect = Annotated[
         show_default="where a server is kept, or 16 scenes are to be run",
     ),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run; write nothing.")]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say what would run, and which input, setting or code changed; write nothing."),
+]
 Forget = Annotated[bool, typer.Option("--forget", help="Leave out what the build was started with before.")]
 Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
 Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
@@ -109,7 +114,8 @@ def build(
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; write nothing.")] = False,
+    dry_run: DryRun = False,
+    explain: Explain = False,
     no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
     settings: Settings = [],
     limit_cost: LimitCost = None,
@@ -126,7 +132,8 @@ def build(
     wait("Looking at what is there")
     from flows.build import Asked, build
 
-    _end(build(Asked(path, root, said, out, forget, workers, prefect), dry_run=dry_run))
+    asked = Asked(path, root, said, out, forget, workers, prefect)
+    _end(build(asked, dry_run=dry_run or explain, explain=explain))
 
 
 @app.command()
@@ -139,6 +146,8 @@ def stage(
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
+    dry_run: DryRun = False,
+    explain: Explain = False,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     forget: Forget = False,
@@ -155,7 +164,65 @@ def stage(
     from flows.build import Asked
     from flows.build import stage as run_stage
 
-    _end(run_stage(Asked(path, root, said, out, forget, workers, prefect), stage, scenes.replace(",", " ").split()))
+    asked, chosen = Asked(path, root, said, out, forget, workers, prefect), scenes.replace(",", " ").split()
+    _end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
+
+
+@app.command()
+def diff(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BUILD | OLDER NEWER", help="A build or its folder: its last two releases; or two release folders."
+        ),
+    ],
+    since: Annotated[
+        str | None, typer.Option(metavar="RELEASE", help="An older one of the build.", show_default="the one before")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="diff in the build's folder")] = None,
+) -> None:
+    """Says which questions of a release are new, gone or changed, and what brought each about."""
+    if len(folders) > 2:
+        raise ConfigError("diff takes a build, or two release folders")
+    from flows.diff import diff
+
+    chosen = folders if len(folders) == 2 or folders[0].is_dir() else [OUTPUTS / folders[0]]
+    diff(chosen, since, out)
+
+
+@app.command()
+def trace(
+    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0)],
+    build: Annotated[
+        Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
+    ] = None,
+) -> None:
+    """Says everything that a question came from, which others came from the same, and how to correct it."""
+    from flows.trace import show_trace
+
+    if build is None:
+        folders = sorted(path.parent for path in OUTPUTS.glob("*/manifest.parquet"))
+    else:
+        folders = [build if build.is_dir() else OUTPUTS / build]
+    show_trace(question, folders)
+
+
+fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/fixes.md).")
+app.add_typer(fix_app, name="fix")
+
+
+@fix_app.command("check")
+def fix_check(
+    root: Annotated[
+        list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to hold them against.")
+    ] = [],
+    folder: Annotated[Path | None, typer.Option(help="Your own, beside the shipped ones.")] = None,
+) -> None:
+    """Holds all corrections against the data, without a build."""
+    from flows.build import roots_of
+    from flows.fixes import check
+
+    _end(check(roots_of(root), folder))
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,6 +15,7 @@ import yaml
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.config import BuildConfig
+from pipeline.engine.explain import written
 
 KEPT_FILE: Final = "build.yaml"
 _HEAD: Final = (
@@ -77,21 +78,3 @@ def keep(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapp
         "configured": config.resolved(),
     }
     write_atomically(folder / KEPT_FILE, (_HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True)).encode())
-
-
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
-    """Every key of which the value differs, with both values."""
-    for key in [*before, *(key for key in after if key not in before)]:
-        one, other = before.get(key), after.get(key)
-        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            one, other = ({str(number): value for number, value in enumerate(values)} for values in (one, other))
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from changes(one, other, f"{at}{key}.")
-        elif one != other:
-            yield f"{at}{key} {written(one)} -> {written(other)}"
-
-
-def written(value: Any) -> str:
-    """A value as one writes it on the command line, in YAML."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
-    return text.removesuffix("\n").removesuffix("\n...")

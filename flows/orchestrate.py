@@ -39,10 +39,10 @@ from flows.artifacts import show_in_prefect
 from flows.build import Asked, Prepared, prepare, prepare_stage, start
 from flows.cancel import cancellable
 from flows.cli import CORES, configuration
-from flows.kept import written
 from flows.pool import Pool, run_all
 from pipeline.core.errors import NoSpaceError
 from pipeline.core.fixes import DROPPED
+from pipeline.engine.explain import written
 from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import Outcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from rich.markup import escape
@@ -15,11 +16,14 @@ from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Quarantine
+from pipeline.engine.explain import Explained
 from pipeline.engine.manifest import Outcome
+from pipeline.engine.plan import WHOLE
 from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection
 from pipeline.worlds.registry import WORLDS
 
+WHICH = 3  # scenes that are named beside a reason
 SHOWN = 20  # rows of a list on the terminal; the files hold all
 NAMED = 5  # of what would run
 
@@ -211,6 +215,38 @@ def show_dry_run(outcome: Outcome) -> None:
     if len(due) > named:
         console.print(f"… and {len(due) - named:,} more; --verbose names them")
     show_quarantine(outcome.quarantine)
+
+
+def show_asked(units: Sequence[str], stage: str) -> None:
+    """What a stage would be run for."""
+    for unit in units[:SHOWN]:
+        console.print(f"would run {stage} {unit} (asked)", highlight=False)
+    if len(units) > SHOWN:
+        console.print(f"… and {len(units) - SHOWN} more")
+
+
+def show_explanation(explained: Sequence[Explained]) -> None:
+    """Why each stage would run, by name; what would not run is only counted."""
+    table = Table("stage", title="What would run, and why", title_justify="left")
+    table.add_column("scenes", justify="right")
+    table.add_column("why", overflow="fold")
+    table.add_column("which", overflow="fold")
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for entry, reasons in explained:
+        groups.setdefault((entry.stage, entry.why, reasons), []).append(entry.unit)
+    for stage, rows in groupby(groups.items(), key=lambda group: group[0][0]):
+        table.add_section()
+        for (_, why, reasons), units in rows:
+            if why == "reused":
+                told = "[dim]does not run: " + escape("; ".join(reasons) or "nothing changed") + "[/dim]"
+            else:
+                told = escape("\n".join(reasons)) or "asked for: nothing that it is made from changed"
+            more = f", … {len(units) - WHICH} more" if len(units) > WHICH else ""
+            which = "" if why == "reused" else escape(", ".join(units[:WHICH])) + more
+            table.add_row(
+                stage, "" if units == [WHOLE] else str(len(units)), told, "all" if units == [WHOLE] else which
+            )
+    print_table(table)
 
 
 def show_readers() -> None:

@@ -162,7 +162,7 @@ class Planner:
         asked: bool = False,
     ) -> None:
         self._stages, self._config, self._folder = stages, config, folder
-        self._inputs, self._previous, self._asked = inputs, previous, asked
+        self.inputs, self._previous, self._asked = inputs, previous, asked
         self.made_of = MadeOf()
         self._recipes: dict[tuple[str, str | None], Recipe] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
@@ -174,7 +174,7 @@ class Planner:
             step = self.step(stage, unit)
             taken = step.recipe.taken(unit, outputs)
             if taken is not None:
-                entry = step.decide(taken, self._inputs.get(unit), self._folder)
+                entry = step.decide(taken, self.inputs.get(unit), self._folder)
                 steps[unit] = replace(step, entry=entry)
         return steps
 
@@ -183,12 +183,12 @@ class Planner:
         if stage.name not in self._found:
             self._found[stage.name] = self._index(stage.name)
         found = self._found[stage.name].get(unit, {})
-        recipe = self._recipe(stage, self._inputs.get(unit) if stage.needs_roots else None)
+        recipe = self._recipe(stage, self.inputs.get(unit) if stage.needs_roots else None)
         return Step(recipe, unit, self._previous.get((stage.name, unit)), found, self._asked)
 
     def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
         if not stage.takes or stage.reads_raw:
-            return sorted(self._inputs)
+            return sorted(self.inputs)
         return sorted(outputs.get(self._source(stage.takes[0]) or "", {}))
 
     def _source(self, name: str) -> str | None:

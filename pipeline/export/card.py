@@ -15,9 +15,11 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import AnyScene
 from pipeline.export.blind_section import blind_section
+from pipeline.export.tables import FIXES
 
 _OTHER_PARTS = {
     ("data", "debiased"): "- Split `debiased` of `default`: what bias pruning left.",
+    (FIXES, ""): "- `fixes`: what people corrected in the metadata before questions were made.",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
 _DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}

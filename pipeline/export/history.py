@@ -2,6 +2,7 @@
 
     release -> releases/<name>   the newest; replaced in one step, so that a reader has the one release or the other
     releases/<name>/             one release; it stays as it is, and the same content has the same name
+    releases/<name>.manifest.parquet   how it was made
     releases/history.jsonl       which became the newest when, the newest last
 
 A release is written beside the others and takes its place when it is whole: one that fails changes nothing. Of the
@@ -81,6 +82,22 @@ def publish(build: Path, write: Callable[[Path], tuple[bytes, dict[str, str]]], 
     rows = [{"release": one.name, "at": one.at} for one in (*before[kept:], Published(name, now))]
     write_atomically(home / HISTORY_FILE, "".join(json.dumps(row) + "\n" for row in rows).encode())
     return summary
+
+
+def beside(name: str, file: str) -> str:
+    """What a file of the build is called that is kept beside a release, below `RELEASES`."""
+    return f"{name}.{file}"
+
+
+def keep_beside(build: Path, file: str) -> None:
+    """Keeps a copy of a file of the build with the newest release; copies whose release went go too."""
+    home, newest = build / RELEASES, _newest(build)
+    kept = {beside(one.name, file) for one in history(build)}
+    for path in sorted(home.glob(f"*.{file}")):
+        if path.name not in kept:
+            path.unlink(missing_ok=True)
+    if newest:
+        write_atomically(home / beside(newest, file), (build / file).read_bytes())
 
 
 def _name_of(sums: bytes) -> str:

@@ -23,7 +23,14 @@ from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
 from pipeline.export.card import Part, dataset_card
-from pipeline.export.tables import SCHEMA_METADATA, provenance_table, removed_blind, split_by_verdict
+from pipeline.export.tables import (
+    FIXES,
+    SCHEMA_METADATA,
+    fixes_table,
+    provenance_table,
+    removed_blind,
+    split_by_verdict,
+)
 
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
@@ -163,6 +170,8 @@ def _tables(
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
     tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
+    if any(scene.fixes for scene in scenes):
+        tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
     return tables

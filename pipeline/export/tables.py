@@ -14,6 +14,18 @@ from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
+FIXES: Final = "fixes"  # configuration of a release in which people corrected something
+CORRECTIONS: Final = pa.schema(
+    [
+        pa.field("id", pa.string()),
+        pa.field("scene", pa.string()),
+        pa.field("subjects", pa.list_(pa.string())),  # as operands name them; "" for all of the scene
+        pa.field("change", pa.string()),
+        pa.field("why", pa.string()),
+        pa.field("who", pa.string()),
+        pa.field("date", pa.string()),
+    ]
+)
 # Of stage `prune`; null where it did not run.
 _STRESS: Final = pa.schema(
     [
@@ -70,6 +82,12 @@ def provenance_table(
     ):
         asked = asked.append_column(name, values)
     return asked
+
+
+def fixes_table(scenes: Sequence[AnyScene]) -> pa.Table:
+    """All corrections, by id (`CORRECTIONS`)."""
+    rows = [{"scene": scene.id} | fix.model_dump(mode="json") for scene in scenes for fix in scene.fixes]
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["id"])), schema=CORRECTIONS)
 
 
 def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:

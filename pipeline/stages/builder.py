@@ -12,16 +12,18 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
 from pipeline.engine.again import last_outputs, matching, units_again, with_the_rest
 from pipeline.engine.config import BuildConfig
+from pipeline.engine.explain import Explained, explained
 from pipeline.engine.fit import check_fit
 from pipeline.engine.given import STORE, Progress, silent
 from pipeline.engine.inputs import Listed, check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
-from pipeline.engine.manifest import Outcome, read_manifest, write_outcome
+from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_made_of, read_manifest, write_outcome
 from pipeline.engine.plan import Planner, known
 from pipeline.engine.raw import RawInput
 from pipeline.engine.run import Execute, Here, Runner, at_once, groups_of, run_here
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
+from pipeline.export.history import keep_beside
 from pipeline.llm.providers import check_installed
 from pipeline.stages.registry import STAGES
 
@@ -86,19 +88,38 @@ class Builder:
                 runner.run(group)
             write_outcome(self.out, outcome, list(self._stages), self.config.digest(), runner.planner.made_of)
             Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
+            keep_beside(self.out, MANIFEST_FILE)
             remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
             return outcome
 
     def dry_run(self) -> Outcome:
         """What `build` would run and why, without running it; units behind one that runs count as "input"."""
         outcome = Outcome()
-        planner = self._planner(self._inputs(outcome))
+        outcome.manifest += self._dry_run(self._planner(self._inputs(outcome)))
+        return outcome
+
+    def _dry_run(self, planner: Planner) -> list[Entry]:
+        entries: list[Entry] = []
         outputs: dict[str, dict[str, Result | None]] = {}
         for stage in self._wanted():
             steps = planner.plan(stage, outputs)
-            outcome.manifest += [step.entry for step in steps.values() if step.entry]
+            entries += [step.entry for step in steps.values() if step.entry]
             outputs[stage.name] = known(steps)
-        return outcome
+        return entries
+
+    def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:
+        """What `build` would run, or `stage` for one stage, and by name why; nothing is run or written."""
+        stage = None if name is None else self._stage(name, scenes)
+        inputs = self._inputs(Outcome()) if stage is None or stage.needs_roots else {}
+        planner, then = self._planner(inputs), read_made_of(self.out)
+        if stage is None:
+            entries = self._dry_run(planner)
+        else:
+            units = units_again(stage, self._stages, self.config, self._previous, planner.inputs, self.out)
+            steps = planner.plan(stage, last_outputs(self._previous))
+            chosen = matching(units, scenes) if stage.unit == "scene" else list(steps)
+            entries = [step.entry for unit in chosen if (step := steps.get(unit)) and step.entry]
+        return [explained(e, self._previous.get((e.stage, e.unit)), planner.made_of, then) for e in entries]
 
     def scenes(self) -> int:
         """How many scenes there are in the roots."""
@@ -117,11 +138,7 @@ class Builder:
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
         """One stage again, for all scenes or those that match, from the last results of the stages before it."""
         self.check(name)
-        stage = self._stages[name]
-        if scenes and stage.unit == "build":
-            raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
-        if not stage.is_wanted(self.config):
-            raise ConfigError(f"stage {name} is switched off in this configuration")
+        stage = self._stage(name, scenes)
         with self._locked():
             outcome = Outcome()
             inputs = self._inputs(outcome) if stage.needs_roots else {}
@@ -137,6 +154,17 @@ class Builder:
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
             write_outcome(self.out, rest, list(self._stages), self.config.digest(), runner.planner.made_of)
             return outcome
+
+    def _stage(self, name: str, scenes: Sequence[str]) -> Stage:
+        """A stage that can be run alone. Raises ConfigError."""
+        if name not in self._stages:
+            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
+        stage = self._stages[name]
+        if scenes and stage.unit == "build":
+            raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
+        if not stage.is_wanted(self.config):
+            raise ConfigError(f"stage {name} is switched off in this configuration")
+        return stage
 
     def _wanted(self) -> list[Stage]:
         return [stage for stage in self._stages.values() if stage.is_wanted(self.config)]

@@ -38,6 +38,11 @@ def as_it_was(scene: Scene[Any], fixes: Sequence[Any]) -> Scene[Any]:
     return scene
 
 
+def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[str, Any]]:
+    """What might be corrected in a scene of such a world."""
+    return []
+
+
 @dataclass(frozen=True)
 class World(Generic[F]):
     """One kind of evidence. It knows nothing of the benchmarks that ask about it.
@@ -56,7 +61,8 @@ class World(Generic[F]):
         examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
         fixes: the kinds of corrections that people can make in a scene.
         fix: the scene with some of them; each was checked (`check`) against the scene as it was read.
-        quick: whether a scene is read and observed within seconds, so that `doctor` counts questions.
+        drafts: corrections as they might be made, of a scene as it was read and of what a question about it names:
+            each says what stands there now, and changes nothing yet.
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed.
     """
@@ -73,5 +79,6 @@ class World(Generic[F]):
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
     fixes: tuple[type[Fix], ...] = ()
     fix: Callable[[Scene[F], Sequence[Any]], Scene[F]] = as_it_was
+    drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = nothing_to_correct
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()

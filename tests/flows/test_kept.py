@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.kept import KEPT_FILE, Kept, changes
+from flows.kept import KEPT_FILE, Kept
+from pipeline.engine.explain import changes
 from tests.builds import Cli, command_line, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
@@ -220,3 +220,19 @@ def fix_flight(scene: FlightScene, fixes: Sequence[FlightFix]) -> FlightScene:
         elif isinstance(fix, OffsetFix):
             changes["video_offset_s"] = fix.set
     return scene.with_facts(landmarks=tuple(mark for mark in marks if mark is not None), **changes)
+
+
+def drafts(scene: FlightScene, operands: Sequence[str]) -> list[dict[str, Any]]:
+    """Landmarks that a question names, the goal and the time of the video, as they are."""
+    marks, offset_s = scene.facts.landmarks, scene.facts.video_offset_s
+    found: list[dict[str, Any]] = [{"target": "video_offset_s", "expect": offset_s, "set": offset_s}]
+    if scene.facts.goal:
+        found.append({"target": "goal", "expect": scene.facts.goal, "set": scene.facts.goal})
+    for name in dict.fromkeys(operands):
+        own = [mark for mark in marks if mark.name == name]
+        for instance, mark in enumerate(own):
+            at = {"of": name} | ({"instance": instance} if len(own) > 1 else {})
+            place = {"center_m": [round(v, 1) + 0.0 for v in mark.center]}
+            found.append({"target": "drop_landmark", **at, "expect": place, "set": None})
+            found.append({"target": "landmark_position", **at, "expect": place, "set": dict(place)})
+    return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from pipeline.core.extras import need
 from pipeline.worlds.flight.facts import Flight
-from pipeline.worlds.flight.fixes import FIXES, fix_flight
+from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
@@ -37,6 +37,7 @@ FLIGHT: Final = World(
     sight=sight,
     fixes=FIXES,
     fix=fix_flight,
+    drafts=drafts,
     quick=(Flights.name, Episodes.name),
     bulky=BULKY,
 )

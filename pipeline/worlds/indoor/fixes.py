@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
@@ -403,3 +403,21 @@ def _rounded(value: object) -> object:
 
 def _area(value: float | None) -> str:
     return "not measured" if value is None else f"{value:g} m2"
+
+
+def drafts(scene: IndoorScene, operands: Sequence[str]) -> list[dict[str, Any]]:
+    """Counts and boxes of what a question names, or the room, as they are: corrections that change nothing yet."""
+    found: list[dict[str, Any]] = []
+    for category in operands:
+        own = [item for item in scene.facts.objects if item.category == category]
+        if own or category in scene.facts.counts:
+            count = scene.facts.counts.get(category, 0)
+            found.append({"target": "count", "of": category, "expect": count, "set": count})
+        for item in own:
+            box = {"center_m": _rounded(item.box.center), "lengths_m": _rounded(item.box.lengths)}
+            at = {"of": category} | ({"instance": item.instance} if len(own) > 1 else {})
+            found.append({"target": "drop_object", **at, "expect": box, "set": None})
+    if not found and scene.facts.room.area_m2 is not None:
+        area_m2 = round(scene.facts.room.area_m2, 2)
+        found.append({"target": "room_area", "expect": area_m2, "set": area_m2})
+    return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from pipeline.core.extras import need
 from pipeline.worlds.indoor.facts import Scan
-from pipeline.worlds.indoor.fixes import FIXES, fix_scan
+from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.scannet import ScanNet
@@ -47,4 +47,5 @@ INDOOR: Final = World(
     fixes=FIXES,
     fix=fix_scan,
     quick=(VsiMeta.name,),
+    drafts=drafts,
 )

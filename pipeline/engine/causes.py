@@ -1,0 +1,163 @@
+"""What brought a change of a release about: the manifests of both say which stage of which scene was made otherwise.
+
+A scene goes through its stages one behind the other. Where the result of a stage is the same in both builds nothing
+before it matters; where it differs, what differs in what it was made from, other than results of stages before it, is
+a cause: a fix, raw data, a setting, a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pipeline.engine.explain import differences
+from pipeline.engine.manifest import RESULTS, Entry, MadeOf, read_made_of, read_manifest
+from pipeline.engine.plan import WHOLE
+from pipeline.engine.raw import FIX
+from pipeline.export.comparison import Asked, Change, Release
+
+MODULES_SHOWN: Final = 3
+UNKNOWN: Final = "not known: no manifest of the older release is kept"
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a release was made: its manifest, and what is behind the digests in it."""
+
+    entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
+    made_of: MadeOf = field(default_factory=MadeOf)
+
+
+def read_made(folder: Path, file: str) -> Made:
+    """How a release was made; nothing where no manifest is kept."""
+    return Made(read_manifest(folder, file), read_made_of(folder, file))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that a stage's result was made from in one build only."""
+
+    stage: str
+    text: str
+
+    @property
+    def fix(self) -> str | None:
+        """The id of the fix that it is about."""
+        name, is_fix, rest = self.text.partition(f"input: {FIX}")
+        return rest.partition(" ")[0] if is_fix and not name else None
+
+    @property
+    def words(self) -> str:
+        """For a report."""
+        if self.fix:
+            return f"fix {self.fix}{' (taken back)' if self.text.endswith('is gone') else ''}"
+        if self.text.startswith("input: "):
+            return self.text.removeprefix("input: ")
+        if self.text.startswith("config: ") and ".templates." in self.text:
+            return f"template of {_template(self.text)}"
+        return self.text.replace("config: generate.rules.", "rule: ")
+
+
+def with_causes(
+    changes: Sequence[Change], before: tuple[Release, Made], after: tuple[Release, Made], stages: Sequence[str]
+) -> list[Change]:
+    """The changes with what brought them about.
+
+    Args:
+        changes: between the releases.
+        before: the older release, and how it was made.
+        after: the newer one, and how it was made.
+        stages: names of all stages, in order.
+    """
+    (one, then), (other, now) = before, after
+    fixes = {**one.fixes, **other.fixes}
+    of_scene: dict[str, list[Difference]] = {}
+    told = []
+    for change in changes:
+        if not then.entries or not now.entries:
+            told.append(replace(change, causes=_from_provenance(change, one, other)))
+            continue
+        scene = change.asked.scene
+        if scene not in of_scene:
+            of_scene[scene] = list(_of_scene(scene, then, now, stages))
+        causes = _relevant(change.asked, of_scene[scene], fixes) or _of_build(then, now, stages)
+        told.append(replace(change, causes=tuple(dict.fromkeys(causes)) or ("not known",)))
+    return told
+
+
+def _of_scene(scene: str, then: Made, now: Made, stages: Sequence[str]) -> Iterable[Difference]:
+    """All that differs in what the results of a scene's stages were made from, where these differ."""
+    there = [name for name in stages if (name, scene) in then.entries or (name, scene) in now.entries]
+    for name in there:
+        one, other = then.entries.get((name, scene)), now.entries.get((name, scene))
+        if one is None or other is None:
+            if name == there[0]:
+                yield Difference(name, "input: the scene is new" if one is None else "input: the scene is gone")
+            continue
+        if (one.output and one.output.digest) == (other.output and other.output.digest):
+            continue
+        found = [text for text in differences(one, other, then.made_of, now.made_of) if f" {RESULTS}" not in text]
+        modules = [text for text in found if text.startswith("code: ")]
+        yield from (Difference(name, text) for text in found if text not in modules)
+        if modules:
+            yield Difference(name, _shortened(modules))
+        if other.output is None:
+            yield Difference(name, f"input: left out by stage {name} (quarantine.parquet says why)")
+
+
+def _of_build(then: Made, now: Made, stages: Sequence[str]) -> list[str]:
+    """The same of the stages of the whole build, and of the release itself."""
+    return [f"{d.stage}: {d.words}" for d in _of_scene(WHOLE, then, now, stages)]
+
+
+def _shortened(modules: Sequence[str]) -> str:
+    names = [text.removeprefix("code: ") for text in modules]
+    more = f" and {len(names) - MODULES_SHOWN} more" if len(names) > MODULES_SHOWN else ""
+    return f"code: {', '.join(names[:MODULES_SHOWN])}{more}"
+
+
+def _relevant(asked: Asked, found: Sequence[Difference], fixes: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """What may have touched a question: of fixes those of what it names, if there are any; of templates its own."""
+    about = {d.fix: d for d in found if d.fix}
+    named = {name for name in about if _subjects(fixes.get(name or "")) & {"", *asked.operands}}
+    kept = []
+    for difference in found:
+        if difference.fix and named and difference.fix not in named:
+            continue
+        if ".templates." in difference.text and _template(difference.text) != asked.task:
+            continue
+        kept.append(difference.words)
+    return kept
+
+
+def _template(text: str) -> str:
+    return text.partition(".templates.")[2].partition(" ")[0]
+
+
+def _subjects(fix: Mapping[str, object] | None) -> set[str]:
+    subjects = (fix or {}).get("subjects")
+    return set(subjects) if isinstance(subjects, list) else set()
+
+
+def _from_provenance(change: Change, one: Release, other: Release) -> tuple[str, ...]:
+    """What the provenance of both releases tells, of this question or of another one of its scene and task."""
+    before = change.before or _beside(change.asked, one)
+    after = change.after or _beside(change.asked, other)
+    scene = change.asked.scene
+    made = {release.name: {i for i, f in release.fixes.items() if f["scene"] == scene} for release in (one, other)}
+    changed = made[one.name] ^ made[other.name]
+    named = {i for i in changed if _subjects({**one.fixes, **other.fixes}[i]) & {"", *change.asked.operands}}
+    causes = [f"fix {i}{'' if i in made[other.name] else ' (taken back)'}" for i in sorted(named or changed)]
+    if before is None or after is None:
+        causes.append("the scene is new" if before is None else "the scene is gone")
+    else:
+        names = [n for n in before.made_from if before.made_from[n] != after.made_from.get(n)]
+        causes += [f"{name} changed" for name in dict.fromkeys(names)]
+    return tuple(causes) or (UNKNOWN,)
+
+
+def _beside(asked: Asked, release: Release) -> Asked | None:
+    there = [a for a in release.questions.values() if a.scene == asked.scene]
+    return next((a for a in there if a.task == asked.task), there[0] if there else None)

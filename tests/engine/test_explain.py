@@ -1,0 +1,70 @@
+"""Why a stage runs is told by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine.explain import UNKNOWN, changes, explained
+from pipeline.engine.manifest import Entry, MadeOf
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import build, config_of
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+BEFORE = Entry("generate", "a/b", "k1", "i1", "c1", "d1", "new", parts={"results of observe": "1", "fix x-1": "1"})
+THEN = MadeOf({"c1": {"rules": {"margin": 10}, "tasks": ["a"]}}, {"d1": {"pipeline/a.py": "1", "numpy": "2.1"}})
+NOW = MadeOf({"c2": {"rules": {"margin": 15}, "tasks": ["a"]}}, {"d2": {"pipeline/a.py": "2", "numpy": "2.2"}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "reasons"),
+    [
+        ({"parts": {"results of observe": "2", "fix x-1": "1"}}, ("input: results of observe changed",)),
+        ({"parts": {"results of observe": "1"}}, ("input: fix x-1 is gone",)),
+        ({"parts": BEFORE.parts | {"fix x-2": "1"}}, ("input: fix x-2 is new",)),
+        ({"key": ""}, (UNKNOWN,)),
+        ({"config": "c2", "inputs": "i1"}, ("config: generate.rules.margin 10 -> 15",)),
+        ({"code": "d2", "inputs": "i1"}, ("code: numpy 2.1 -> 2.2", "code: pipeline/a.py changed")),
+        ({"code": "d3", "inputs": "i1"}, ("code: changed, which modules is not known",)),
+        ({"inputs": "i1", "why": "missing"}, ("missing: its result, or what it wrote beside it, is not whole",)),
+    ],
+)
+def test_each_difference_has_a_name(changed: dict[str, object], reasons: tuple[str, ...]) -> None:
+    before = replace(BEFORE, output=object())
+    after = replace(BEFORE, **({"key": "k2", "inputs": "i2", "why": "input"} | changed))
+    assert explained(after, before, NOW, THEN).reasons == reasons
+
+
+def test_what_never_ran_and_what_is_there() -> None:
+    assert explained(BEFORE, None, NOW, THEN).reasons == ("never run before",)
+    assert explained(replace(BEFORE, why="reused"), BEFORE, NOW, THEN).reasons == ()
+
+
+def test_changes_of_nested_settings() -> None:
+    assert list(changes({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": None}, "x.")) == ["x.a.c 2 -> 3"]
+
+
+@pytest.mark.slow
+def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) -> None:
+    meta, out = tmp_path / "meta", tmp_path / "out"
+    meta.mkdir()
+    scenes = {plan.name: sample_scene(plan) for plan in PLANS[:2]}
+    write_scenes(meta / "rooms.json", scenes)
+    build(meta, out)
+    manifest = (out / "manifest.parquet").read_bytes()
+    assert {reasons for _, reasons in Builder(config_of(meta), out).explain()} == {()}
+    scenes["kitchen"]["object_bbox"]["stove"][0]["centroid"][0] += 0.5
+    write_scenes(meta / "rooms.json", scenes)
+    told = {(e.stage, e.unit): reasons for e, reasons in Builder(config_of(meta), out).explain() if reasons}
+    assert told["unify", "samples/kitchen"] == ("input: raw data changed",)
+    assert told["fix", "samples/kitchen"] == (UNKNOWN,)
+    assert not [unit for _, unit in told if unit == "samples/bedroom"]
+    config = config_of(meta, select={"per_scene_and_task": 10})
+    (one,) = Builder(config, out).explain("select", ["kitchen"])
+    assert one.reasons == ("config: select.per_scene_and_task 6 -> 10",)
+    (same,) = Builder(config_of(meta), out).explain("generate", ["kitchen"])
+    assert same.reasons == ()
+    assert (out / "manifest.parquet").read_bytes() == manifest
