@@ -46,8 +46,8 @@ BuildName = Annotated[
     str,
     typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.", autocompletion=_builds),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Name every scene.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="List every scene and stage.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object; all else goes to stderr.")]
 Roots = Annotated[
     list[str],
@@ -59,14 +59,14 @@ Roots = Annotated[
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
-Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Changes one configuration key.")]
+Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change one configuration key.")]
 LimitCost = Annotated[
     float | None,
     typer.Option(
         "--limit-cost",
         metavar="USD",
         min=0,
-        help="Spend at most so much on models, over all runs of the build.",
+        help="Never spend more than this on models, over all runs of the build.",
         show_default="no limit",
     ),
 ]
@@ -79,12 +79,12 @@ Prefect = Annotated[
         show_default="where a server is kept, or 16 scenes are to be run",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run; write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run and why, with a forecast; write nothing.")]
 Explain = Annotated[
     bool,
-    typer.Option("--explain", help="Say what would run, and which input, setting or code changed; write nothing."),
+    typer.Option("--explain", help="Show what would run, and which input, setting or code changed; write nothing."),
 ]
-Forget = Annotated[bool, typer.Option("--forget", help="Leave out what the build was started with before.")]
+Forget = Annotated[bool, typer.Option("--forget", help="Ignore the roots and settings kept from last time.")]
 Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
 Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
 Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
@@ -102,7 +102,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def scan2qa(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones."""
@@ -140,9 +140,11 @@ def build(
 def stage(
     name: BuildName,
     stage: Annotated[
-        str, typer.Argument(help="As the table after a build names it, such as generate.", autocompletion=_stages)
+        str, typer.Argument(help="Its name, as in the table after a build, such as generate.", autocompletion=_stages)
     ],
-    scenes: Annotated[str, typer.Option(help="Ids or names, separated by commas or blanks; * and ? match.")] = "",
+    scenes: Annotated[
+        str, typer.Option(help="Scene ids or names, separated by commas or spaces; * and ? are wildcards.")
+    ] = "",
     root: Roots = [],
     workers: Workers = CORES,
     out: Out = None,
@@ -322,14 +324,21 @@ def stress_test(
     out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
     group: Annotated[
         str | None,
-        typer.Option("--group", metavar="COLUMN", help="Folds keep its values together.", show_default="scene_name"),
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Keep questions with the same value in one fold.",
+            show_default="scene_name",
+        ),
     ] = None,
-    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Folds mix the questions of a scene.")] = False,
+    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Let folds split the questions of a scene.")] = False,
     budget: Annotated[
-        int | None, typer.Option(min=0, help="Prune at most so many questions with options, and so many numbers.")
+        int | None,
+        typer.Option(min=0, help="Prune at most this many multiple-choice questions, and this many numeric ones."),
     ] = None,
     tau: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Prune down to so much bias above chance.", show_default="0")
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Prune until this much bias above chance is left.", show_default="0"),
     ] = None,
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""

@@ -65,7 +65,7 @@ def read_kept(folder: Path) -> Kept:
     except (FileNotFoundError, NotADirectoryError):
         return Kept()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); mend it, or delete it") from error
+        raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); correct it, or delete it") from error
 
 
 def keep(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapping[str, Path]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.forecast import Outlook
+from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
 from pipeline.export.history import RELEASE
@@ -20,7 +21,7 @@ def told(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, Any]:
         "benchmark": config.benchmark,
         "folder": str(folder),
         "configuration": config.digest(),
-        "complete": not outcome.quarantine,
+        "complete": all(row.finding == DROPPED for row in outcome.quarantine),
         "stages": outcome.counts(),
         "release": None if released is None else str(folder / RELEASE),
         "questions": {} if released is None else released.questions,

@@ -24,7 +24,7 @@ def show_outlook(config: BuildConfig, found: Outlook, workers: int) -> None:
     """All of it, for a dry run."""
     show_bounds("Questions at most (dry run)", found.bounds, config)
     if found.models is None:
-        console.print("What the author will cost is not known before stage generate has run: leave it out once.")
+        console.print("What the author will cost cannot be told before stage generate has run: build once without it.")
     elif found.models:
         print_table(forecast_table(found.models, caps_of(config)))
         _say_limit(config, found.models)
@@ -44,7 +44,10 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     table.add_row("all", f"{found.questions:,}", f"left out: {', '.join(whole)}" if whole else "")
     print_table(table, title)
     if found.unread:
-        console.print(f"Of {found.unread:,} scenes only the caps are known before they are read.", highlight=False)
+        console.print(
+            f"{found.unread:,} scenes are counted at the caps: what is in them is not known before they are read.",
+            highlight=False,
+        )
 
 
 def _words(reason: str) -> str:
@@ -56,7 +59,7 @@ def _say_limit(config: BuildConfig, rows: Sequence[Forecast]) -> None:
     total = sum(cost for cost in costs if cost is not None)
     if config.limit_cost is not None and total > config.limit_cost:
         limit = f"The limit of {config.limit_cost:g} USD may be reached:"
-        console.print(f"[yellow]{limit}[/yellow] asking stops before it is passed.", highlight=False)
+        console.print(f"[yellow]{limit}[/yellow] no request is sent that could pass it.", highlight=False)
 
 
 def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
@@ -66,13 +69,13 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
     table = Table("stage")
     for name in ("scenes", "time", "disk"):
         table.add_column(name, justify="right")
-    table.add_column("by rates of")
+    table.add_column("measured by")
     for one in found:
         scenes = "" if one.scenes is None else f"{one.scenes:,}"
         if one.seconds is None or one.bytes is None:
             table.add_row(one.stage, scenes, "?", "?", "not known")
         else:
-            source = "this machine" if one.here else f"the table of {table_as_of()}"
+            source = "this machine" if one.here else f"table of {table_as_of()}"
             table.add_row(one.stage, scenes, lasting(one.seconds), _size(one.bytes), source)
     more = " and more" if any(one.seconds is None for one in found) else ""
     seconds, size = sum(one.seconds or 0 for one in found), sum(one.bytes or 0 for one in found)
@@ -80,7 +83,7 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
     table.add_row("all", "", lasting(seconds) + more, _size(size), "")
     print_table(table, title)
     processes = "one process" if workers == 1 else f"{workers} processes"
-    console.print(f"With {processes}, and as many questions as there are at most.", highlight=False)
+    console.print(f"Estimated for {processes} and the largest possible number of questions.", highlight=False)
 
 
 def lasting(seconds: float) -> str:

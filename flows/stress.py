@@ -84,7 +84,9 @@ def _read_items(path: Path, column: str) -> list[Item]:
     groups = _read_column(path, published, column)
     if len(set(groups)) < 2:
         remedy = "name another with --group, or give --ungrouped"
-        raise ConfigError(f"{path}: folds need two values of {column}, and there is {len(set(groups))}; {remedy}")
+        raise ConfigError(
+            f"{path}: folds need two values of {column}, and there is {len(set(groups)) or 'none'}; {remedy}"
+        )
     whole = all(isinstance(q.id, int) for q in published)
     try:
         return [

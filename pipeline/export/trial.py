@@ -101,7 +101,7 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
     truths = _rows(key, KEY, "key")
     gone = [row["id"] for row in truths if row["id"] not in known]
     if gone:
-        raise ConfigError(f"the key names question {gone[0]}, which this release has not: it was built again since")
+        raise ConfigError(f"the key names question {gone[0]}, which is not in this release: it has been rebuilt since")
     unknown = sorted(given.keys() - {row["number"] for row in truths})
     if unknown:
         raise ConfigError(

@@ -192,7 +192,7 @@ class Builder:
             check_installed(model)
             if model.key_name and not self._keys.get(model.key_name):
                 raise ConfigError(
-                    f"model {model.name}: its API key is not there; export {model.key_name}=… or leave the model out"
+                    f"model {model.name}: its API key is missing: export {model.key_name}=… or leave the model out"
                 )
 
     @contextmanager

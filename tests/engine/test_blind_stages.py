@@ -265,7 +265,7 @@ def test_a_dry_run_tells_of_them(many: Path, tmp_path: Path) -> None:
 
 def test_a_key_that_is_missing_is_told_before_the_work(selected: tuple[Path, pa.Table], tmp_path: Path) -> None:
     config = config_of(selected[0], blind={"models": [{"provider": "openai", "model": "big"}]})
-    with pytest.raises(ConfigError, match="model big: its API key is not there; export OPENAI_API_KEY="):
+    with pytest.raises(ConfigError, match="model big: its API key is missing: export OPENAI_API_KEY="):
         Builder(config, tmp_path / "out").check()
     Builder(config, tmp_path / "out", keys={"OPENAI_API_KEY": "sk-secret"}).check()
     Builder(config, tmp_path / "out").check("export")

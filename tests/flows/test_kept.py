@@ -131,7 +131,7 @@ def test_a_damaged_file_is_said(text: str, scan2qa: Cli, root: str, out: Path) -
     run = scan2qa("build", "vsi", "--root", root, "--out", out)
     assert run.code == 2
     assert f"{out / KEPT_FILE}: cannot be read" in run.err
-    assert "mend it, or delete it" in run.err
+    assert "correct it, or delete it" in run.err
 
 
 def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_other_tasks_are_known_by_their_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "arguments", "said"),
     [
-        ([], [], "there is 0; name another with --group, or give --ungrouped"),
+        ([], [], "there is none; name another with --group, or give --ungrouped"),
         (ROWS[:2], [], "folds need two values of scene_name, and there is 1"),
         (ROWS, ["--group", "street"], "question 0 has no street; name another column"),
         (ROWS, ["--group", "building", "--ungrouped"], "exclude each other; leave one out"),
