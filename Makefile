@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban stage schedule audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban stage diff schedule audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=genera
 
 schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
 	$(BIN)/scan2qa schedule "$(or $(BUILD),vsi)" --cron "$(or $(CRON),0 3 * * *)" $(ARGS)
+
+diff: need-BUILD $(READY) ## what changed since the release before, and why: BUILD=vsi [SINCE=an older release]
+	$(BIN)/scan2qa diff "$(BUILD)" $(if $(SINCE),--since "$(SINCE)")
 
 audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
 	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)" $(ARGS)
@@ -55,6 +58,7 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 
 bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)
 	$(BIN)/python -m tests.bench.builds
+	$(BIN)/python -m tests.bench.fixes
 	$(BIN)/python -m tests.bench.areas
 	$(BIN)/python -m tests.bench.readers
 	$(BIN)/python -m tests.bench.observe

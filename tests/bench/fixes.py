@@ -7,12 +7,13 @@ moved by some centimetres; the builds are those of the command line, without an 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich.console import Console
 
@@ -38,23 +39,36 @@ def main() -> None:
         meta, fixes, out = written(folder / "meta", scenes), folder / "fixes", folder / "out"
         fixes.mkdir()
         console.print(f"{N} copies of {len(raw)} scenes of {source}")
-        console.print(f"first build: {built(meta, fixes, out):.1f} s")
-        console.print(f"nothing changed: {built(meta, fixes, out):.1f} s")
+        console.print(f"first build: {built(meta, fixes, out)}")
+        console.print(f"nothing changed: {built(meta, fixes, out)}")
         wanted = write_fixes(scenes, fixes)
-        seconds = built(meta, fixes, out)
-        console.print(f"{FIXED} scenes corrected: {seconds:.1f} s, the start of Python included (<= {BUDGET_S:g})")
-        check(out, wanted, seconds)
+        cost = built(meta, fixes, out)
+        console.print(f"{FIXED} scenes corrected: {cost}, the start of Python included (target: <= {BUDGET_S:g} s)")
+        check(out, wanted)
+        assert cost.cpu_s <= BUDGET_S
 
 
-def built(meta: Path, fixes: Path, out: Path) -> float:
-    """Seconds of a build by the command."""
-    start = time.perf_counter()
+class Cost(NamedTuple):
+    """Seconds of a build: by the clock, which knows who else is busy here, and of the processor."""
+
+    clock_s: float
+    cpu_s: float
+
+    def __str__(self) -> str:
+        return f"{self.clock_s:.1f} s, {self.cpu_s:.1f} s of the processor"
+
+
+def built(meta: Path, fixes: Path, out: Path) -> Cost:
+    """A build by the command."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", "--no-prefect"]
     command += ["--set", f"fixes.folder={fixes}", *UNASKED_SETTINGS]
     run = [sys.executable, "-c", "from flows.cli import main; main()", *command]
     shown = subprocess.run(run, check=True, cwd=REPOSITORY, env=prefect_environment(), capture_output=True, text=True)
     console.print(next(line for line in reversed(shown.stdout.splitlines()) if "release" in line), highlight=False)
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(time.perf_counter() - start, cpu_s)
 
 
 def write_fixes(scenes: dict[str, Any], fixes: Path) -> dict[str, str]:
@@ -80,7 +94,7 @@ def countable(scene: dict[str, Any]) -> list[tuple[str, int]]:
     return [(c, n) for c, n in sorted(scene["object_counts"].items()) if n >= 2 and n == len(boxes.get(c, ()))]
 
 
-def check(out: Path, wanted: dict[str, str], seconds: float) -> None:
+def check(out: Path, wanted: dict[str, str]) -> None:
     """Raises AssertionError where more was computed, or where the comparison differs from both releases' tables."""
     manifest = read_manifest(out)
     ran = {(stage, unit) for (stage, unit), entry in manifest.items() if entry.why != "reused"}
@@ -97,7 +111,6 @@ def check(out: Path, wanted: dict[str, str], seconds: float) -> None:
     for change in report.changes:
         assert change.causes == (f"fix {wanted[change.asked.scene]}",), change
     console.print(f"{len(expected)} of {len(after)} questions differ, each named with the id of its scene's fix")
-    assert seconds <= BUDGET_S, seconds
 
 
 def questions(release: Path) -> dict[int, tuple[Any, ...]]:
