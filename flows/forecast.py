@@ -91,7 +91,7 @@ def outlook(
     found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
     by_task = Counter(found.by_task) + _asked(Store(folder / STORE), made.values())
     known = Bounds(by_task, found.costs, found.unread)
-    models = forecast_of(config, folder, due.get("author", ())) if inputs.keys() <= made.keys() else None
+    models = None if due.get("generate") else forecast_of(config, folder, due.get("author", ()))
     if models is None:
         models = _models_at_most(config, known)
     units = {stage: Counter(inputs[u].reader.name for u in of if u in inputs) for stage, of in due.items()}

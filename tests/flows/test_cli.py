@@ -149,6 +149,7 @@ def test_a_dry_run_writes_nothing(scan2qa: Cli, root: str, tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_outcome_as_json_and_nothing_else(scan2qa: Cli, root: str, meta: Path, tmp_path: Path) -> None:
     BROKEN["category with a bracket"].spoil(meta / "samples_meta_info.json")
     run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--json")
@@ -172,6 +173,7 @@ def test_the_version_is_said(scan2qa: Cli) -> None:
     assert re.fullmatch(r"scan2qa \d+\.\d+\.\d+\n", run.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "offered"), [("build vs", {"vsi"}), ("stage vsi gen", {"generate"}), ("doc", {"doctor"})]
 )

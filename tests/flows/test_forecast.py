@@ -49,6 +49,12 @@ def test_no_build_has_more_questions_than_were_foreseen(meta: Path, tmp_path: Pa
         task: n for task, n in released.questions.items() if n
     }
     assert after.efforts == [], "nothing is due"
+    hosted = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9"}
+    panel = config_of(meta, blind={"models": [hosted | {"price": {"input": 1, "output": 1}}]})
+    known = outlook(panel, tmp_path / "out", Builder(panel, tmp_path / "out").dry_run(), inputs, 2)
+    assert known.models is not None
+    assert known.models[0].requests >= sum(released.questions.values()) - 5, "those that read the same are asked once"
+    assert known.models[0].most_usd is not None
 
 
 def test_of_scans_that_take_long_to_read_the_caps_are_known(tmp_path: Path) -> None:

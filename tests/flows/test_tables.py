@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
@@ -34,6 +34,7 @@ def numbers(rows: list[list[str]], heads: list[str]) -> Table:
     return table
 
 
+@settings(max_examples=40)
 @given(st.lists(WORDS, min_size=2, max_size=8, unique=True), st.data())
 def test_whatever_is_in_it_nothing_is_cut_and_no_line_too_long(heads: list[str], data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.lists(WORDS, min_size=len(heads), max_size=len(heads)), min_size=1, max_size=4))
