@@ -28,7 +28,7 @@ KINDS: Final[dict[Kind, str]] = {
     "displaced by a cap": "could be asked, but others were chosen",
 }
 CAPS: Final = frozenset({OVER_CAP, SHARES})
-_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "choices")
+_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "choices", "fixes")
 _MADE_FROM: Final = {  # columns of the provenance that differ where a question was made otherwise, and what that tells
     "source_sha256": "raw data",
     "reader": "reader",
@@ -108,7 +108,7 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
         name = digest_of((folder / CHECKSUMS).read_bytes())[:12]
     except OSError as error:
         raise ConfigError(f"{folder}: no release here ({CHECKSUMS} is missing); give a release's folder") from error
-    provenance = _table(folder, "provenance")
+    provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM))
     published: dict[int | str, Published] = {}
     for path in sorted((folder / "data").glob("*.parquet")):
         if not path.name.startswith(f"{DEBIASED}-"):
@@ -131,10 +131,16 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
     )
 
 
-def _table(folder: Path, configuration: str, split: str = "*") -> pa.Table | None:
+def _table(
+    folder: Path, configuration: str, split: str = "*", columns: Collection[str] | None = None
+) -> pa.Table | None:
+    """A table of a release, or those of some columns that it has; None where it has no such table."""
     paths = sorted((folder / configuration).glob(f"{split}-*.parquet"))
     try:
-        return pq.read_table(paths[0]) if paths else None
+        if not paths:
+            return None
+        known = pq.read_schema(paths[0]).names if columns else []
+        return pq.read_table(paths[0], columns=[name for name in known if name in (columns or ())] or None)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
 

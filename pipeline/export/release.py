@@ -35,6 +35,8 @@ from pipeline.export.tables import (
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
 DEBIASED: Final = "debiased"
+COUNTED_ROWS: Final = 100_000  # rejections that are counted at once
+_COUNTED: Final = ["task", "reason"]
 
 
 class Released(BaseModel):
@@ -119,12 +121,17 @@ class _SortedOut(NamedTuple):
 def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
     """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    uncounted = [REJECTIONS.empty_table().select(_COUNTED)]
     for table in selected:
         asked, dropped = split_by_verdict(table, removed)
         offered.append(asked_in(table))
         kept.append(asked)
         rejected.append(dropped)
-        reasons.update(_reasons(dropped))
+        uncounted.append(dropped.select(_COUNTED))
+        if sum(part.num_rows for part in uncounted) >= COUNTED_ROWS:  # to count each scene's own takes longer
+            reasons.update(_reasons(pa.concat_tables(uncounted)))
+            uncounted = uncounted[:1]
+    reasons.update(_reasons(pa.concat_tables(uncounted)))
     rejected.finish()
     everything = pa.concat_tables(offered)
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
@@ -203,7 +210,7 @@ def _summary(
 
 def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
-    counted = rejected.group_by(["task", "reason"]).aggregate([([], "count_all")])
+    counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
     return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
 
 
