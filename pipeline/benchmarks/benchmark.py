@@ -123,6 +123,8 @@ class Benchmark(Generic[V, R]):
         author: who writes questions that facts cannot answer.
         audit: how its published questions are answered again.
         shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
+        map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
+            Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
     """
 
@@ -139,6 +141,7 @@ class Benchmark(Generic[V, R]):
     author: Author[V] | None = None
     audit: Audit | None = None
     shares: Mapping[str, int] = field(default_factory=dict)
+    map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
 
     @property

@@ -13,6 +13,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "scans": ("open3d",),
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
     "models": ("google.genai", "openai", "xllamacpp"),
+    "review": ("starlette", "uvicorn"),
 }
 
 

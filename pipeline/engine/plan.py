@@ -38,6 +38,7 @@ class Recipe:
     stage: str
     suffix: str
     run: Callable[[Given], bytes]
+    beside: Callable[[Path], dict[str, str]]
     is_whole: Callable[[bytes, Path], bool]
     of_build: bool
     reads_raw: bool
@@ -95,6 +96,7 @@ class Step:
         }
         parts |= raw.parts if raw and recipe.reads_raw else {}
         parts |= raw.said.parts if raw and recipe.hears else {}
+        parts |= recipe.beside(folder)
         inputs = digest_of(parts)
         key = digest_of([recipe.stage, self.unit, inputs, recipe.config, recipe.code])
         short = {name: digest[:SHORT] for name, digest in parts.items()}
@@ -211,6 +213,7 @@ class Planner:
                 stage=stage.name,
                 suffix=stage.suffix,
                 run=stage.run,
+                beside=stage.beside,
                 is_whole=stage.is_whole,
                 of_build=stage.unit == "build",
                 reads_raw=stage.reads_raw,

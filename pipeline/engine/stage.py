@@ -35,6 +35,11 @@ def nothing_else(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return ()
 
 
+def nothing_beside(folder: Path) -> dict[str, str]:
+    """What a stage reads in the build's folder besides results that reads nothing there."""
+    return {}
+
+
 def whole(result: bytes, folder: Path) -> bool:
     """Whether a stage's result is whole that is all the stage writes: it is."""
     return True
@@ -60,6 +65,7 @@ class Stage:
             and, where it looks at what is given of a scene, its reader (whose own module need not be named).
         is_wanted: whether a configuration has this stage.
         passes_on: the stage whose result the later ones are given where this one is switched off; None: they get none.
+        beside: what it reads in the build's folder besides results: the digest of each, by its name.
         is_whole: whether what it wrote beside its result is there, and nothing is left to be tried again.
         asks: the models that it asks. Their limits hold for the build, so such a stage runs in the build's own process.
         folders: folders of the build that it writes into, beside the store.
@@ -79,6 +85,7 @@ class Stage:
     uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = nothing_else
     is_wanted: Callable[[BuildConfig], bool] = always
     passes_on: str | None = None
+    beside: Callable[[Path], dict[str, str]] = nothing_beside
     is_whole: Callable[[bytes, Path], bool] = whole
     asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = nobody
     folders: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ from pipeline.export.tables import FIXES
 _OTHER_PARTS = {
     ("data", "debiased"): "- Split `debiased` of `default`: what bias pruning left.",
     (FIXES, ""): "- `fixes`: what people corrected in the metadata before questions were made.",
+    ("accepted", ""): "- `accepted`: what human review accepted, corrected questions with the right answer.",
+    ("review", ""): "- `review`: by `id`, where each question of `default` stands after human review.",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
 _DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
@@ -41,6 +43,7 @@ def dataset_card(
     summary: dict[str, Any],
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
+    review: Sequence[str],
     benchmark: Benchmark[Any, Any],
 ) -> str:
     """README.md of a release.
@@ -50,6 +53,7 @@ def dataset_card(
         summary: the counts of `release.Released`.
         scenes: all scenes of the release.
         settings: the part of the configuration that the release depends on.
+        review: what it says of human review (`review_section`); empty where there was none.
         benchmark: what it says of itself.
     """
     header = yaml.safe_dump(_header(parts, settings), sort_keys=False, allow_unicode=True, width=1000)
@@ -58,7 +62,8 @@ def dataset_card(
         *_counts(summary),
         *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
         *_fixes(scenes, settings),
-        *_limits(summary, scenes, settings, benchmark),
+        *review,
+        *_limits(summary, scenes, settings, bool(review), benchmark),
     ]
     return f"---\n{header}---\n\n" + "\n".join(sections)
 
@@ -199,7 +204,11 @@ def _cell(text: str) -> str:
 
 
 def _limits(
-    summary: dict[str, Any], scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]
+    summary: dict[str, Any],
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    was_reviewed: bool,
+    benchmark: Benchmark[Any, Any],
 ) -> list[str]:
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
@@ -210,7 +219,7 @@ def _limits(
         "## Known limits",
         "",
         *(line for world, own in of_world if own for line in world.sight(own)),
-        "- No human review took place.",
+        *([] if was_reviewed else ["- No human review took place."]),
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
         f"- The {units}' own terms hold. This release holds no media; {benchmark.card.media}.",

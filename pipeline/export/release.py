@@ -23,6 +23,7 @@ from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
 from pipeline.export.card import Part, dataset_card
+from pipeline.export.review_section import accepted, review_section, review_table
 from pipeline.export.tables import (
     FIXES,
     SCHEMA_METADATA,
@@ -31,6 +32,7 @@ from pipeline.export.tables import (
     removed_blind,
     split_by_verdict,
 )
+from pipeline.review.reviewed import Reviewed
 
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
@@ -78,6 +80,7 @@ def write_release(
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
     blind: Blind,
+    reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
@@ -89,18 +92,20 @@ def write_release(
         scenes: the scenes of the release.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
         blind: what stages `blind`, `filter` and `prune` found.
+        reviewed: what stage `review` found.
         benchmark: whose columns, card and pictures it has.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
-        tables = _tables(sorted_out.kept, scenes, settings, blind, benchmark)
+        tables = _tables(sorted_out.kept, scenes, settings, blind, reviewed, benchmark)
         summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         files |= benchmark.pictures(sorted_out.kept)
-        files["README.md"] = dataset_card(parts, summary, scenes, settings, benchmark).encode()
+        review = review_section(sorted_out.kept, reviewed)
+        files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark).encode()
         rejected.publish()
     for name, raw in files.items():
         write_atomically(folder / name, raw)
@@ -165,7 +170,12 @@ def _name(configuration: str, split: str) -> str:
 
 
 def _tables(
-    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], blind: Blind, benchmark: Benchmark[Any, Any]
+    asked: pa.Table,
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    blind: Blind,
+    reviewed: Reviewed,
+    benchmark: Benchmark[Any, Any],
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
     split = settings["export"]["split"]
@@ -181,6 +191,9 @@ def _tables(
         tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
+    if reviewed.stands:
+        tables["accepted", split] = public(accepted(asked, reviewed), pruned)
+        tables["review", split] = review_table(asked, reviewed)
     return tables
 
 

@@ -14,6 +14,7 @@ from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.export.history import RELEASE, RELEASES, publish
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
+from pipeline.review.reviewed import Reviewed
 from pipeline.worlds.registry import SCENE, WORLDS
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ def run(given: Given) -> bytes:
     blind = Blind(replies, filtered, pruned, summary, models)
     scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
     benchmark = BENCHMARKS[given.settings["benchmark"]]
+    said = given.bytes_of("review")
+    reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, benchmark)
+        return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, reviewed, benchmark)
 
     return publish(given.folder, write, given.config.keep)
 
@@ -97,7 +100,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "observe"),
-    may_take=("blind", "filter", "prune"),
+    may_take=("blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

@@ -15,6 +15,7 @@ from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
+from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
 
@@ -30,6 +31,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     BLIND,
     FILTER,
     PRUNE,
+    REVIEW,
     EXPORT,
 )
 STAGES: Final[dict[str, Stage]] = {stage.name: stage for stage in _ALL}

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
+from pipeline.core.sketch import Sketch
 from pipeline.reading.reader import Reader
 
 F = TypeVar("F", bound=Facts)
@@ -43,6 +44,11 @@ def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[
     return []
 
 
+def no_map(scene: Scene[Any]) -> Sketch:
+    """Of a world that has no ground to look down on."""
+    return Sketch()
+
+
 @dataclass(frozen=True)
 class World(Generic[F]):
     """One kind of evidence. It knows nothing of the benchmarks that ask about it.
@@ -65,6 +71,7 @@ class World(Generic[F]):
             each says what stands there now, and changes nothing yet.
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed.
+        sketch: a scene from above, for the map that reviewers see.
     """
 
     name: str
@@ -82,3 +89,4 @@ class World(Generic[F]):
     drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = nothing_to_correct
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
+    sketch: Callable[[Scene[F]], Sketch] = no_map

@@ -37,7 +37,8 @@ UNITS = [f"samples/{name}" for name in sorted(SCENES)]
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPORT = "export"
 ORDER = list(STAGES)
-WANTED = (*RUN_STAGES, EXPORT)  # the stages of a build that asks no model and prunes nothing
+BUILD_STAGES = ("review", EXPORT)
+WANTED = (*RUN_STAGES, *BUILD_STAGES)  # the stages of a build that asks no model and prunes nothing
 ALL_REUSED = {stage: {"reused"} for stage in WANTED}
 AGAIN = """
 import sys
@@ -105,7 +106,7 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
     table = read_table((out / "manifest.parquet").read_bytes())
     assert table.schema.equals(MANIFEST)
     rows = table.to_pylist()
-    expected = [(stage, unit) for stage in RUN_STAGES for unit in UNITS] + [(EXPORT, WHOLE)]
+    expected = [(stage, unit) for stage in RUN_STAGES for unit in UNITS] + [(stage, WHOLE) for stage in BUILD_STAGES]
     assert [(r["stage"], r["unit"]) for r in rows] == expected
     assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
     for row in rows:
@@ -146,7 +147,7 @@ def test_a_change_that_alters_no_result_stops_there(meta: Path, out: Path) -> No
     first = f"samples/{next(iter(SCENES))}"
     assert ("unify", first, "input") in ran(outcome)
     assert ("generate", first, "input") in ran(outcome)
-    assert {unit for stage, unit, _ in ran(outcome) if stage != EXPORT} == {first}
+    assert {unit for stage, unit, _ in ran(outcome) if stage not in BUILD_STAGES} == {first}
     assert whys(outcome)["select"] == {"reused"}, "the candidates are the same"
     assert release_of(out)["data/test-00000-of-00001.parquet"] == data
 
@@ -224,7 +225,7 @@ def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path)
     before = rows_of(out / "release/data/test-00000-of-00001.parquet")
     written(meta, SCENES)
     outcome = build(meta, out)
-    assert {unit for stage, unit, _ in ran(outcome) if stage != EXPORT} == {"samples/lounge"}
+    assert {unit for stage, unit, _ in ran(outcome) if stage not in BUILD_STAGES} == {"samples/lounge"}
     assert {why for _, unit, why in ran(outcome) if unit == "samples/lounge"} == {"new"}
     after = rows_of(out / "release/data/test-00000-of-00001.parquet")
     assert [row for row in after if row["scene_name"] != "lounge"] == before
@@ -290,7 +291,8 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
 def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
     build(meta, out)
     written(meta, edited(office={"room_size": 99.0}))
-    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | {(EXPORT, WHOLE, "input")}
+    behind = {(stage, WHOLE, "input") for stage in BUILD_STAGES}
+    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | behind
 
 
 @pytest.mark.slow
@@ -446,7 +448,7 @@ def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: 
     outcome = Builder(config_of(meta), out).stage(EXPORT)
     assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "asked")]
     assert release_of(out) == released
-    assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + 1
+    assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + len(BUILD_STAGES)
 
 
 @pytest.mark.slow
@@ -463,8 +465,8 @@ def test_export_brings_nothing_of_different_ages_together(meta: Path, out: Path,
     Builder(config_of(meta, **fewer), out).stage("select", ["office"])
     refused(r"4 of 5 of select are out of date \(settings changed\)", **fewer)
     refused(r"1 of 5 of select are out of date \(made under other settings\)")
-    Builder(config_of(meta, **fewer), out).stage("select")
-    Builder(config_of(meta, **fewer), out).stage(EXPORT)
+    for stage in ("select", *BUILD_STAGES):
+        Builder(config_of(meta, **fewer), out).stage(stage)
     build(meta, tmp_path / "fresh", **fewer)
     released = release_of(out)
     assert released == release_of(tmp_path / "fresh")
@@ -503,7 +505,7 @@ def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Pat
     listed = rows_of(out / "quarantine.parquet")
     assert [row["unit"] for row in listed] == ["cut/hall", "samples/office"]
     for stage in WANTED:
-        Builder(config_of(meta), out).stage(stage, [] if stage == EXPORT else ["kitchen"])
+        Builder(config_of(meta), out).stage(stage, [] if stage in BUILD_STAGES else ["kitchen"])
         assert rows_of(out / "quarantine.parquet") == listed, stage
     written(meta, SCENES)
     (meta / "cut.json").unlink()
@@ -516,7 +518,8 @@ def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Pa
     build(meta, out)
     written(meta, edited(office={"room_size": -1}))
     assert len(Builder(config_of(meta), out).stage("unify", ["office"]).quarantine) == 1
-    Builder(config_of(meta), out).stage(EXPORT)
+    for stage in BUILD_STAGES:
+        Builder(config_of(meta), out).stage(stage)
     build(written(tmp_path / "rest", {n: s for n, s in SCENES.items() if n != "office"}), tmp_path / "without")
     assert release_of(out) == release_of(tmp_path / "without")
 

@@ -11,6 +11,7 @@ from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.known import contradictions
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.benchmarks.vsi.tasks.room import RoomSize
 from pipeline.core.video_form import VideoForm
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
@@ -33,4 +34,7 @@ VSI: Final = Benchmark[ScanView, Rules](
         tolerances={"object_abs_distance": (0.1, "m")},
     ),
     released="official",
+    # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or
+    # directions. The map has no scale before the answer, yet the size of a room is told by its outline.
+    map_before={name: ("ground", "path") for name in TASKS if name != RoomSize.name},
 )

@@ -13,6 +13,7 @@ from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.sight import BULKY, UNITS, sight
+from pipeline.worlds.flight.sketch import sketch
 from pipeline.worlds.world import Samples, World
 
 
@@ -40,4 +41,5 @@ FLIGHT: Final = World(
     drafts=drafts,
     quick=(Flights.name, Episodes.name),
     bulky=BULKY,
+    sketch=sketch,
 )

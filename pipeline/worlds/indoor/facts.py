@@ -56,6 +56,9 @@ class Observation(Model):
     depth_agreement: FiniteFloat | None = Field(description="share of rays not behind the measured depth")
     unscanned_m2: FiniteFloat | None = Field(default=None, description="below the camera's path, where the mesh lacks")
     unscanned_share: FiniteFloat | None = Field(default=None, description="of the floor's area")
+    camera_path: tuple[Vec3, ...] = Field(
+        default=(), description="where the camera was at the regular pace: seconds from the video's start, x, y"
+    )
 
 
 class Room(Model):

@@ -16,6 +16,7 @@ from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.sight import UNITS, sight
 from pipeline.worlds.indoor.sizes import implausible
+from pipeline.worlds.indoor.sketch import sketch
 from pipeline.worlds.world import Samples, World
 
 
@@ -48,4 +49,5 @@ INDOOR: Final = World(
     fix=fix_scan,
     quick=(VsiMeta.name,),
     drafts=drafts,
+    sketch=sketch,
 )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.core.schema import Vec3
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, SceneObject, Visibility
@@ -73,6 +74,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         depth_agreement=None if counts.depth_agreement is None else round(counts.depth_agreement, 4),
         unscanned_m2=None if missing is None else round(missing.area_m2, 4),
         unscanned_share=None if missing is None else round(missing.share, 4),
+        camera_path=_path(frames, regular),
     )
     observed = scene.with_facts(objects=tuple(objects), observation=observation)
     return observed.model_copy(update={"findings": (*scene.findings, *verdicts(observation, config))})
@@ -83,6 +85,12 @@ def longest_sides(items: tuple[SceneObject, ...]) -> Sides:
     boxes = stack([o.box.center for o in items], [o.box.lengths for o in items], [o.box.axes for o in items])
     rows, longest = np.arange(len(items)), boxes.half.argmax(1) if len(items) else np.zeros(0, dtype=np.intp)
     return Sides(boxes.center, boxes.axes[rows, longest], 2 * boxes.half[rows, longest])
+
+
+def _path(frames: Frames, chosen: IntArray) -> tuple[Vec3, ...]:
+    """Time, x and y of the camera in the chosen frames, to milliseconds and millimetres."""
+    rows = np.column_stack([frames.time_s[chosen], frames.world_T_camera[chosen, :2, 3]]).round(3)
+    return tuple((float(t), float(x), float(y)) for t, x, y in rows)
 
 
 def _first(frame: IntArray, shows: BoolArray) -> int:

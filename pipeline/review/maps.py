@@ -1,0 +1,165 @@
+"""A map from above as SVG: before the answer what gives nothing away, after it all that is known.
+
+Colours and strokes are the page's (classes); the drawing has a fixed size of its own and no scale before the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+from pipeline.core.sketch import Point, Sketch, Thing
+
+WIDTH: Final = 640.0  # of the view box
+_MARGIN: Final = 28.0
+_LEAST_M: Final = 2.0  # shown at least, so that a lone point is a map too
+_DOT: Final = 5.0
+_LETTER: Final = 8.5  # width of a letter of a label, about; its line's height
+_LINE: Final = 16.0
+_AROUND: Final = 0.25  # of the path's extent
+_SCALES_M: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+
+
+class _Frame(NamedTuple):
+    """From metres to the drawing: x to the right, y down."""
+
+    left_m: float
+    top_m: float
+    per_m: float
+    height: float
+
+    def at(self, point: Point) -> tuple[float, float]:
+        return _MARGIN + (point[0] - self.left_m) * self.per_m, _MARGIN + (self.top_m - point[1]) * self.per_m
+
+
+def map_before(sketch: Sketch, layers: Collection[str]) -> str | None:
+    """The layers that may be seen before the answer; None where these show nothing. The question takes no part."""
+    shown = Sketch(
+        ground=sketch.ground if "ground" in layers else (),
+        things=sketch.things if "things" in layers else (),
+        path=sketch.path if "path" in layers else (),
+    )
+    return _drawn(shown, frozenset(), None, scale=False)
+
+
+def map_after(sketch: Sketch, operands: Collection[str], until_s: float | None) -> str | None:
+    """Everything, what the question speaks of marked; the path beyond the end of the question dashed."""
+    return _drawn(sketch, spoken_of(sketch, operands), until_s, scale=True)
+
+
+def spoken_of(sketch: Sketch, operands: Collection[str]) -> frozenset[str]:
+    """The labels that a question speaks of: those that are operands, or else those that an operand names."""
+    labels = {thing.label for thing in sketch.things if thing.label}
+    return frozenset(labels & set(operands) or {label for label in labels if any(label in words for words in operands)})
+
+
+def _drawn(sketch: Sketch, marked: frozenset[str], until_s: float | None, scale: bool) -> str | None:
+    points = _centre_of_interest(sketch, marked) or [point for thing in sketch.things for point in thing.outline]
+    if not points:
+        return None
+    frame = _frame(points)
+    things = sorted(sketch.things, key=lambda thing: thing.label in marked)  # what is marked lies on top
+    parts = [
+        *([f'<path class="ground" d="{_d(sketch.ground, frame)}"/>'] if sketch.ground else []),
+        *(_thing(thing, thing.label in marked, frame) for thing in things),
+        *_path(sketch.path, until_s, frame),
+        *_labels(things, marked, frame),
+        *([_scale(frame)] if scale else []),
+    ]
+    name = "Map from above" + (f", with {', '.join(sorted(marked))} marked" if marked else "")
+    size = f"0 0 {WIDTH:g} {frame.height:.0f}"
+    return f'<svg class="map" viewBox="{size}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
+
+
+def _centre_of_interest(sketch: Sketch, marked: frozenset[str]) -> list[Point]:
+    """What a map must show: of a city not all of it, but the flight, what is marked, and something around them."""
+    shown = [point for outline in sketch.ground for point in outline]
+    shown += [point for thing in sketch.things if thing.label in marked for point in thing.outline]
+    path = [(x, y) for _, x, y in sketch.path]
+    if path and not sketch.ground:
+        around = _AROUND * max(max(v) - min(v) for v in zip(*path, strict=True))
+        shown += [(x + dx, y + dy) for x, y in path for dx in (-around, around) for dy in (-around, around)]
+    return shown + path
+
+
+def _frame(points: Sequence[Point]) -> _Frame:
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    width = max(max(xs) - min(xs), _LEAST_M)
+    height = max(max(ys) - min(ys), _LEAST_M)
+    room = WIDTH - 2 * _MARGIN
+    per_m = min(room / width, room / height)
+    # The shorter side is not centred but cut off, except in width, which all maps share.
+    left = min(xs) - (room / per_m - (max(xs) - min(xs))) / 2
+    return _Frame(left, max(ys), per_m, max(max(ys) - min(ys), _LEAST_M) * per_m + 2 * _MARGIN)
+
+
+def _d(outlines: Iterable[Sequence[Point]], frame: _Frame) -> str:
+    return "".join(f"M{_points(outline, frame)}Z" for outline in outlines)
+
+
+def _points(points: Iterable[Point], frame: _Frame) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in map(frame.at, points))
+
+
+def _thing(thing: Thing, is_marked: bool, frame: _Frame) -> str:
+    kind = "thing marked" if is_marked else "thing"
+    if len(thing.outline) > 2:
+        shape = f'<path class="{kind}" d="{_d([thing.outline], frame)}">'
+    else:
+        x, y = frame.at(thing.outline[0])
+        shape = f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT:g}">'
+    closing = "</path>" if shape.startswith("<path") else "</circle>"
+    return f"{shape}<title>{escape(thing.label)}</title>{closing}"
+
+
+def _labels(things: Sequence[Thing], marked: frozenset[str], frame: _Frame) -> Iterable[str]:
+    """Names above or below what is marked; where nothing is, of everything as far as there is room."""
+    taken: list[tuple[float, float, float]] = []  # left, right, baseline
+    for thing in things:
+        if not thing.label or (marked and thing.label not in marked):
+            continue
+        corners = [frame.at(point) for point in thing.outline]
+        half = len(thing.label) * _LETTER / 2
+        middle = sum(x for x, _ in corners) / len(corners)
+        x = min(max(middle, half + 4), max(WIDTH - half - 4, half + 4))
+        above, below = min(y for _, y in corners) - 6, max(y for _, y in corners) + _LINE - 2
+        places = [(x - half, x + half, max(y, _LINE)) for y in (above, below)]
+        free = [place for place in places if not any(_overlap(place, other) for other in taken)]
+        if free or marked:
+            left, right, y = (free or places)[0]
+            taken.append((left, right, y))
+            place = f'x="{(left + right) / 2:.1f}" y="{y:.1f}" text-anchor="middle"'
+            yield f'<text class="label" {place}>{escape(thing.label)}</text>'
+
+
+def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < _LINE
+
+
+def _path(path: Sequence[tuple[float, float, float]], until_s: float | None, frame: _Frame) -> Iterable[str]:
+    """The path with its start; its times go with it, so that the page can show where the video is."""
+    if not path:
+        return
+    shown = [point for point in path if until_s is None or point[0] <= until_s] or list(path[:1])
+    later = path[len(shown) - 1 :]
+    times = " ".join(f"{t:g}" for t, _, _ in shown)
+    if len(later) > 1:
+        yield f'<polyline class="path later" points="{_points(((x, y) for _, x, y in later), frame)}"/>'
+    points = _points(((x, y) for _, x, y in shown), frame)
+    yield f'<polyline class="path" data-times="{times}" points="{points}"/>'
+    x, y = frame.at(shown[0][1:])
+    yield f'<circle class="start" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT:g}"><title>start of the video</title></circle>'
+    yield f'<circle class="here" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT + 2:g}"><title>the video now</title></circle>'
+
+
+def _scale(frame: _Frame) -> str:
+    """A bar of about a fifth of the width."""
+    length_m = min(_SCALES_M, key=lambda m: abs(math.log(m * frame.per_m / (WIDTH / 5))))
+    width, y = length_m * frame.per_m, frame.height - 8
+    right = WIDTH - _MARGIN
+    return (
+        f'<path class="scale" d="M{right - width:.1f},{y:.1f}h{width:.1f}"/>'
+        f'<text class="label" x="{right - width - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{length_m:g} m</text>'
+    )

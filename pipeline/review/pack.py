@@ -1,0 +1,158 @@
+"""The review pack: what reviewers are shown, apart from it what is true, and the maps of the scenes.
+
+Three tables. `ITEMS` is all that a reviewer may open. `TRUTHS` is for the server and the import alone; nor may the maps
+be opened, since boxes tell counts and sizes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.core.sketch import Sketch
+from pipeline.core.tables import EVIDENCE
+from pipeline.core.video_form import video_file
+
+ITEMS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("content", pa.string()),
+        pa.field("scene", pa.string()),
+        pa.field("task", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("options", pa.list_(pa.string())),  # null: a number is asked for
+        pa.field("video", pa.string()),  # below the build's folder of videos; null: there is none
+        pa.field("map", pa.list_(pa.string())),  # what of the map may be seen before the answer
+    ]
+)
+TRUTHS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("truth", pa.string()),
+        pa.field("operands", pa.list_(pa.string())),
+        pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("proof", pa.string()),
+        pa.field("until_s", pa.float64()),
+    ]
+)
+MAPS: Final = pa.schema([pa.field("scene", pa.string()), pa.field("map", pa.string())])
+CONTENT_CHARS: Final = 32  # hex; 128 bits
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question as a reviewer sees it before the answer; the columns of `ITEMS`."""
+
+    id: int
+    content: str
+    scene: str
+    task: str
+    question: str
+    options: tuple[str, ...] | None
+    video: str | None
+    map: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is shown after the answer; the columns of `TRUTHS`."""
+
+    id: int
+    truth: str
+    operands: tuple[str, ...]
+    evidence: tuple[Mapping[str, Any], ...]
+    proof: str | None
+    until_s: float | None
+
+
+class Pack(NamedTuple):
+    """Everything that is reviewed, by scene and id; maps by scene."""
+
+    items: tuple[Item, ...]
+    truths: Mapping[int, Truth]
+    maps: Mapping[str, Sketch]
+
+
+def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
+    """What a verdict is bound to: everything about a question that a reviewer judges, the truth included.
+
+    Keyed with a secret of the build, since reviewers see it: else whoever knows the question could try the answers.
+
+    Args:
+        salt: the secret.
+        row: of `tables.QUESTIONS`.
+    """
+    parts = [row["scene"], row["task"], row["text"], row["options"], row["ground_truth"], row["until_s"]]
+    raw = json.dumps(parts, ensure_ascii=False).encode()
+    return hmac.new(salt, raw, hashlib.sha256).hexdigest()[:CONTENT_CHARS]
+
+
+def make_pack(
+    questions: Iterable[Mapping[str, Any]],
+    maps: Mapping[str, Sketch],
+    videos: Collection[str],
+    map_before: Mapping[str, Collection[str]],
+    salt: bytes,
+) -> Pack:
+    """The pack of some questions (rows of `tables.QUESTIONS`).
+
+    Args:
+        questions: in any order.
+        maps: of their scenes.
+        videos: the files below the build's folder of videos.
+        map_before: as in `Benchmark`.
+        salt: as in `content_of`.
+    """
+    items, truths = [], {}
+    for row in questions:
+        film = video_file(row["scene"], row["until_s"])
+        items.append(
+            Item(
+                id=row["id"],
+                content=content_of(salt, row),
+                scene=row["scene"],
+                task=row["task"],
+                question=row["text"],
+                options=tuple(row["options"]) if row["options"] else None,
+                video=film if film in videos else None,
+                map=tuple(map_before.get(row["task"], ())),
+            )
+        )
+        truths[row["id"]] = Truth(
+            id=row["id"],
+            truth=row["ground_truth"],
+            operands=tuple(row["operands"] or ()),
+            evidence=tuple(row["evidence"] or ()),
+            proof=row["proof"],
+            until_s=row["until_s"],
+        )
+    needed = sorted({item.scene for item in items})
+    return Pack(tuple(sorted(items, key=lambda i: (i.scene, i.id))), truths, {scene: maps[scene] for scene in needed})
+
+
+def pack_tables(pack: Pack) -> dict[str, pa.Table]:
+    """The tables of a pack: "items", "truths", "maps"."""
+    maps = [{"scene": scene, "map": sketch.model_dump_json()} for scene, sketch in pack.maps.items()]
+    return {
+        "items": pa.Table.from_pylist([vars(item) for item in pack.items], ITEMS),
+        "truths": pa.Table.from_pylist([vars(pack.truths[item.id]) for item in pack.items], TRUTHS),
+        "maps": pa.Table.from_pylist(maps, MAPS),
+    }
+
+
+def read_pack(tables: Mapping[str, pa.Table]) -> Pack:
+    """The pack of `pack_tables`."""
+    items = [Item(**_tuples(row)) for row in tables["items"].to_pylist()]
+    truths = [Truth(**_tuples(row)) for row in tables["truths"].to_pylist()]
+    maps = {row["scene"]: Sketch.model_validate_json(row["map"]) for row in tables["maps"].to_pylist()}
+    return Pack(tuple(items), {truth.id: truth for truth in truths}, maps)
+
+
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}

@@ -1,0 +1,256 @@
+"""Verdicts as files that people fill: the sheet that is written, and CSV or Parquet that is read back.
+
+A row that cannot be used is left out and told, with its line; a file that cannot be read is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import read_table
+from pipeline.review.pack import Item, Truth
+from pipeline.review.reviewed import VERDICTS
+from pipeline.review.verdicts import REASONS, ROLES, Event, Verdict, matches, read_answer
+
+SHEET: Final = ("id", "content", "video", "task", "question", "options", "reviewer", "answer", "reason", "note")
+NEEDED: Final = ("id", "reviewer")
+LONGEST_NOTE: Final = 2_000  # characters
+LONGEST_NAME: Final = 40
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run what begins so (OWASP, CSV injection)
+_BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_DECISIONS: Final = ("", "accept", "flag")
+
+
+class LeftOut(NamedTuple):
+    """A row that was not taken."""
+
+    line: int
+    finding: str
+    remedy: str
+
+
+class Taken(NamedTuple):
+    """What a file comes to: events to append, how many rows say what is known already, and what was left out."""
+
+    events: list[Event]
+    known: int
+    left_out: list[LeftOut]
+
+
+def sheet(items: Sequence[Item]) -> bytes:
+    """A sheet to fill by hand, without any truth: CSV in UTF-8 with a byte order mark, as spreadsheets want it."""
+    rows = (
+        (i.id, i.content, i.video or "", i.task, i.question, " | ".join(i.options or ()), "", "", "", "") for i in items
+    )
+    return written(SHEET, rows)
+
+
+def verdict_sheet(verdicts: Iterable[Verdict]) -> bytes:
+    """All verdicts as CSV, in the columns of `VERDICTS`."""
+    names = [name for name in VERDICTS.names if name != "id"]
+    return written(VERDICTS.names, ((v.item, *(getattr(v, name) or "" for name in names)) for v in verdicts))
+
+
+def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """CSV in which no cell is a formula: an apostrophe stands before what could be one."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([neutral(str(cell)) for cell in row] for row in rows)
+    return b"\xef\xbb\xbf" + out.getvalue().encode()
+
+
+def neutral(cell: str) -> str:
+    """A cell that no spreadsheet runs; `plain` is the way back."""
+    return f"'{cell}" if cell.startswith((*_FORMULA, "'")) else cell
+
+
+def plain(cell: str) -> str:
+    """What a cell said before `neutral`."""
+    return cell[1:] if cell.startswith(tuple(f"'{sign}" for sign in (*_FORMULA, "'"))) else cell
+
+
+def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a verdict file with their lines, all cells as text. Raises ConfigError for a file of another kind."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    rows = _parquet_rows(path, raw) if raw[:4] == b"PAR1" else _csv_rows(path, raw)
+    names = set(rows[0][1]) if rows else set()
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise ConfigError(
+            f"{path}: has no column {', '.join(missing)}; needed are id, reviewer, answer or decision (see sheet.csv)"
+        )
+    return rows
+
+
+def taken(
+    rows: Iterable[tuple[int, Mapping[str, str]]],
+    items: Mapping[int, Item],
+    truths: Mapping[int, Truth],
+    known: Iterable[Verdict],
+    now: str,
+) -> Taken:
+    """The events of the rows of a file.
+
+    Args:
+        rows: of `read_rows`.
+        items: of the pack, by id.
+        truths: of the pack: an answer that is the truth counts as accepted.
+        known: what is stored already. Rows that say the same add nothing; rows that give another answer of the same
+            reviewer are left out, since the first answer, given blind, stays.
+        now: UTC, ISO 8601; for rows without a time.
+    """
+    stored = {(v.item, v.content, v.reviewer, v.role): v for v in known}
+    lines: dict[tuple[int, str, str, str], int] = {}
+    events, same, left_out = [], 0, []
+    for line, row in rows:
+        found = _verdict(row, items, truths)
+        if isinstance(found, tuple):
+            left_out.append(LeftOut(line, *found))
+            continue
+        at = found.item, found.content, found.reviewer, found.role
+        before = stored.get(at)
+        if before is not None and _said(before) == _said(found):
+            same += 1
+            continue
+        if before is not None and (at in lines or (found.answer and before.answer and found.answer != before.answer)):
+            where = f"line {lines[at]}" if at in lines else "what is stored"
+            finding = f"{found.reviewer} says otherwise on question {found.item} in {where}"
+            left_out.append(LeftOut(line, finding, "keep one of them"))
+            continue
+        stored[at], lines[at] = found, line
+        events += _events(found, before, found.at or now)
+    return Taken(events, same, left_out)
+
+
+def _said(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.answer, verdict.decision, verdict.reason, verdict.note, verdict.correction
+
+
+def _events(verdict: Verdict, before: Verdict | None, at: str) -> list[Event]:
+    start = (verdict.item, verdict.content, verdict.reviewer)
+    events = []
+    if verdict.answer is not None and (before is None or before.answer is None):
+        events.append(Event(*start, "answer", verdict.role, verdict.answer, None, None, at))
+    if verdict.decision is not None:
+        told = (verdict.correction, verdict.reason, verdict.note)
+        events.append(Event(*start, verdict.decision, verdict.role, *told, at))
+    return events
+
+
+def _verdict(
+    row: Mapping[str, str], items: Mapping[int, Item], truths: Mapping[int, Truth]
+) -> Verdict | tuple[str, str]:
+    """A row's verdict, or what is wrong with it and the remedy."""
+    said = {name: plain(cell.strip()) for name, cell in row.items()}
+    if not said["id"].isdecimal():
+        finding = f"id {said['id']!r} is no whole number"
+        return finding, "format the column as text before saving: spreadsheets shorten long numbers"
+    item = items.get(int(said["id"]))
+    if item is None:
+        return f"this build has no question {said['id']}", "it may be of another build, or no longer asked"
+    reviewer, content = said["reviewer"], said.get("content", "") or item.content
+    if problem := name_problem(reviewer):
+        return problem, "fill the column reviewer"
+    return _judged(item, truths[item.id], Verdict(item.id, content, reviewer), said)
+
+
+def _judged(item: Item, truth: Truth, verdict: Verdict, said: Mapping[str, str]) -> Verdict | tuple[str, str]:
+    reason, decision, role = _named(said.get("reason", "")), said.get("decision", ""), said.get("role", "") or "review"
+    note = said.get("note", "")[:LONGEST_NOTE] or None
+    if problem := _problem(reason, decision, role, note, said):
+        return problem
+    answers: dict[str, str | None] = {}
+    for name in ("answer", "correction"):
+        given = said.get(name, "")
+        answers[name] = read_answer(given, item.options, item.question) if given else None
+        if given and answers[name] is None:
+            wanted = f"a letter up to {item.options[-1][0]}" if item.options else "a number"
+            return f"{name} {given!r} is not {wanted}", "mend it"
+    answer, current = answers["answer"], verdict.content == item.content
+    kept: Any = "flag" if reason else decision or None
+    if kept is None and answer is None:
+        return "says nothing: no answer and no reason", "fill one of them, or delete the row"
+    if kept is None and answer and current and matches(answer, truth.truth, item.options, item.question):
+        kept = "accept"
+    fields: dict[str, Any] = {"role": role, "answer": answer, "decision": kept, "reason": reason or None, "note": note}
+    return replace(verdict, **fields, correction=answers["correction"], at=said.get("at", ""))
+
+
+def _problem(
+    reason: str | None, decision: str, role: str, note: str | None, said: Mapping[str, str]
+) -> tuple[str, str] | None:
+    if reason is None:
+        return f"unknown reason {said['reason']!r}", f"one of: {', '.join(REASONS.values())}"
+    if decision not in _DECISIONS or role not in ROLES:
+        wrong = decision if decision not in _DECISIONS else role
+        return f"unknown {wrong!r}", "decision is accept or flag, role is review or adjudicate"
+    if decision == "flag" and not reason:
+        return "a flag without a reason", f"one of: {', '.join(REASONS.values())}"
+    if decision == "accept" and reason:
+        return f"accepted, and yet flagged: {reason}", "keep one of them"
+    if reason == "other" and not note:
+        return "the reason other without a note", "say in the column note what is wrong"
+    return None
+
+
+def name_problem(name: str) -> str | None:
+    """What is wrong with a reviewer's name, if anything is."""
+    if not name:
+        return "no reviewer is named"
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        return f"the reviewer's name has more than {LONGEST_NAME} characters, or some that cannot be printed"
+    return None
+
+
+def _named(reason: str) -> str | None:
+    """The name of a reason, given as its name or in words; empty for none, None for an unknown one."""
+    words = {text: name for name, text in REASONS.items()} | {"other": "other"}
+    return reason if not reason or reason in REASONS else words.get(reason.lower())
+
+
+def _parquet_rows(path: Path, raw: bytes) -> list[tuple[int, dict[str, str]]]:
+    try:
+        rows = read_table(raw).to_pylist()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ConfigError(f"{path}: damaged Parquet ({error}); export it again") from error
+    return [(n, {k: "" if v is None else str(v) for k, v in row.items()}) for n, row in enumerate(rows, start=1)]
+
+
+def _csv_rows(path: Path, raw: bytes) -> list[tuple[int, dict[str, str]]]:
+    encoding = next((name for mark, name in _BOMS if raw.startswith(mark)), "utf-8")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start} is not {encoding.removesuffix('-sig').upper()}; save it as CSV in UTF-8"
+        ) from error
+    if "\0" in text:
+        raise ConfigError(f"{path}: is neither CSV nor Parquet; save it as CSV in UTF-8")
+    head = text.split("\n", 1)[0]
+    between = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        if len(set(names)) < len(names):
+            raise ConfigError(f"{path}: a column is named twice: {', '.join(names)}")
+        return [_cells(path, reader.line_num, names, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise ConfigError(f"{path}: line {reader.line_num} is no CSV ({error}); save it again") from error
+
+
+def _cells(path: Path, line: int, names: Sequence[str], row: Sequence[str]) -> tuple[int, dict[str, str]]:
+    if len(row) != len(names):
+        raise ConfigError(f"{path}: line {line} has {len(row)} cells, and the header {len(names)}; mend it")
+    return line, dict(zip(names, row, strict=True))

@@ -1,0 +1,135 @@
+"""What reviewers say of a question: events as they happen, and the verdict that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final, Literal, NamedTuple
+
+from pipeline.metrics.letters import find_letter
+from pipeline.metrics.mra import mean_relative_accuracy
+from pipeline.metrics.numbers import find_number
+from pipeline.metrics.units import asked_unit
+
+Kind = Literal["answer", "accept", "flag"]
+Role = Literal["review", "adjudicate"]
+KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag")
+ROLES: Final[tuple[Role, ...]] = ("review", "adjudicate")
+
+# A closed list, so that flags can be counted: name -> as people read it.
+REASONS: Final[dict[str, str]] = {
+    "ambiguous_reference": "ambiguous reference",
+    "wrong_answer": "wrong answer",
+    "not_visible": "object not visible",
+    "invalid_wording": "invalid wording",
+    "direction": "direction",
+    "several_right": "more than one option right",
+    "answerable_blind": "answerable without video",
+    "bad_metadata": "bad metadata",
+    "hallucination": "hallucination",
+    "other": "other, with a note",
+}
+CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
+
+
+class Event(NamedTuple):
+    """One thing that a reviewer did.
+
+    Attributes:
+        item: the question's id.
+        content: what the question was then (`pipeline.review.pack.content_of`).
+        kind: an answer given blind, the word that the truth is right, or a flag.
+        role: "adjudicate" where it settles what reviewers disagree on.
+        answer: a letter or a number; of a flag, what would be right instead, if that was said.
+        reason: of a flag, one of `REASONS`.
+        at: UTC, ISO 8601.
+    """
+
+    item: int
+    content: str
+    reviewer: str
+    kind: Kind
+    role: Role
+    answer: str | None
+    reason: str | None
+    note: str | None
+    at: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one reviewer says of one question in one role, all of it.
+
+    Attributes:
+        answer: given before the truth was seen; None where a flag was raised instead.
+        decision: None until it is decided; an answer that is the truth decides by itself.
+        correction: what would be right, with a flag.
+    """
+
+    item: int
+    content: str
+    reviewer: str
+    role: Role = "review"
+    answer: str | None = None
+    decision: Literal["accept", "flag"] | None = None
+    reason: str | None = None
+    note: str | None = None
+    correction: str | None = None
+    at: str = ""
+
+    @property
+    def label(self) -> str:
+        """What is compared between reviewers: accept, reject, correct and to what, or differs."""
+        if self.decision == "accept":
+            return "accept"
+        if self.decision == "flag":
+            return f"correct {self.correction}" if self.correction else "reject"
+        return "differs"  # another answer than the truth, and nothing said about it
+
+
+def verdicts_of(events: Iterable[Event]) -> list[Verdict]:
+    """What events add up to, in the order of each verdict's first event; of two decisions the later one holds."""
+    found: dict[tuple[int, str, str, str], Verdict] = {}
+    answers: dict[tuple[int, str, str], str | None] = {}
+    for event in events:
+        at = event.item, event.content, event.reviewer
+        if event.kind == "answer":
+            answers[at] = event.answer
+        start = Verdict(event.item, event.content, event.reviewer, event.role)
+        found[*at, event.role] = with_event(found.get((*at, event.role), start), event)
+    # Whoever adjudicates after having reviewed answered once, as a reviewer.
+    return [replace(v, answer=answers.get((v.item, v.content, v.reviewer))) for v in found.values()]
+
+
+def with_event(verdict: Verdict, event: Event) -> Verdict:
+    """A verdict after one more event."""
+    if event.kind == "answer":
+        return replace(verdict, answer=event.answer, at=event.at)
+    flag = event.kind == "flag"
+    return replace(
+        verdict,
+        decision="flag" if flag else "accept",
+        reason=event.reason,
+        note=event.note,
+        correction=event.answer if flag else None,
+        at=event.at,
+    )
+
+
+def read_answer(given: str, options: Sequence[str] | None, question: str) -> str | None:
+    """A reviewer's answer in the form in which answers are kept: a letter, or a number; None where it is neither."""
+    if options:
+        texts = [option.partition(". ")[2] for option in options]
+        return find_letter(given, len(texts), texts).value
+    number = find_number(given, asked_unit(question)).value
+    return None if number is None else f"{number.normalize():f}"
+
+
+def matches(answer: str, truth: str, options: Sequence[str] | None, question: str) -> bool:
+    """Whether an answer is as good as the truth: the same letter or count, or an estimate off by 30% at most."""
+    if options:
+        return answer == truth
+    if asked_unit(question) is None:  # a count
+        return Decimal(answer) == Decimal(truth)
+    return mean_relative_accuracy(Decimal(answer), Decimal(truth)) >= CLOSE_MRA

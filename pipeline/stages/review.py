@@ -1,0 +1,58 @@
+"""Stage `review`: what people said of the questions, from the verdicts that lie beside the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import StoreError
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.review.reviewed import Reviewed, read_verdicts, review
+
+FOLDER: Final = "review"  # of a build
+VERDICTS_FILE: Final = "verdicts.parquet"
+SALT_FILE: Final = "salt"
+
+
+def run(given: Given) -> bytes:
+    """Where each question with a verdict stands, and how far reviewers agree (`Reviewed` as JSON)."""
+    folder = given.folder / FOLDER
+    raw = _verdicts(folder)
+    if raw is None:
+        return Reviewed().model_dump_json().encode()
+    try:
+        verdicts, salt = read_verdicts(read_table(raw)), (folder / SALT_FILE).read_bytes()
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StoreError(
+            f"{folder}: the verdicts cannot be read ({error}); write them again: scan2qa import-review --from-page"
+        ) from error
+    # Table by table: the rejections of a thousand scenes would fill the memory.
+    named = {verdict.item for verdict in verdicts}
+    questions = (row for table in given.tables("select") for row in asked_in(table).to_pylist() if row["id"] in named)
+    return review(questions, verdicts, salt).model_dump_json().encode()
+
+
+def _verdicts(folder: Path) -> bytes | None:
+    path = folder / VERDICTS_FILE
+    return path.read_bytes() if path.exists() else None
+
+
+def beside(folder: Path) -> dict[str, str]:
+    """The verdicts; nothing where there are none."""
+    raw = _verdicts(folder / FOLDER)
+    return {} if raw is None else {"verdicts": digest_of(raw)}
+
+
+REVIEW: Final = Stage(
+    name="review",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    unit="build",
+    takes=("select",),
+    beside=beside,
+)

@@ -1,0 +1,40 @@
+"""A scan from above: its floor, the footprints of its boxes, and where the camera went."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from pipeline.core.schema import OrientedBox
+from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.worlds.indoor.facts import IndoorScene
+
+_CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
+_DIGITS = 3  # millimetres
+
+
+def sketch(scene: IndoorScene) -> Sketch:
+    """The scan as a map."""
+    facts = scene.facts
+    things = [
+        Thing(
+            label=item.category,
+            outline=_footprint(item.box),
+            seen_s=item.visibility.first_seen_s if item.visibility else None,
+        )
+        for item in facts.objects
+    ]
+    path = facts.observation.camera_path if facts.observation else ()
+    return Sketch(ground=facts.room.floor or (), things=tuple(things), path=path)
+
+
+def _footprint(box: OrientedBox) -> tuple[Point, ...]:
+    """The outline of a box from above, counter-clockwise; its middle where it has no area."""
+    corners = (np.array(box.center) + _CORNERS * box.lengths @ np.array(box.axes))[:, :2]
+    try:
+        outline = corners[ConvexHull(corners).vertices]
+    except QhullError:
+        outline = np.array([box.center[:2]])
+    return tuple((round(float(x), _DIGITS), round(float(y), _DIGITS)) for x, y in outline)

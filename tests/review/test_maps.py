@@ -1,0 +1,99 @@
+"""Maps: before the answer nothing that tells it, after it everything."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.sketch import Sketch, Thing
+from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Sighting
+from pipeline.worlds.flight.sketch import sketch as sketch_flight
+from pipeline.worlds.indoor.sketch import sketch as sketch_scan
+from tests.conftest import make_scene
+from tests.review.made import PAYLOAD, ROOM
+
+
+def classes(svg: str | None) -> list[str]:
+    return [node.get("class", "") for node in ET.fromstring(svg or "<svg/>").iter()]  # noqa: S314 - our own
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=list(BENCHMARKS))
+def test_no_task_shows_a_box_or_a_track_that_answers_it(benchmark) -> None:  # type: ignore[no-untyped-def]
+    # Of a room: its objects tell every answer but its size, which its outline tells. Of a flight: its track.
+    assert set(benchmark.map_before) <= set(benchmark.by_name())
+    for task, layers in benchmark.map_before.items():
+        assert set(layers) <= ({"ground", "path"} if benchmark.name == "vsi" else {"things"}), task
+    assert "room_size_estimation" not in benchmark.map_before
+
+
+def test_before_the_answer_there_is_neither_a_scale_nor_a_mark_nor_what_is_held_back() -> None:
+    drawn = map_before(ROOM, ("ground", "path"))
+    assert classes(drawn) == ["map", "ground", "path", "start", "", "here", ""]
+    # Moving, turning and renaming what is held back changes nothing.
+    other = ROOM.model_copy(update={"things": (Thing(label="rug", outline=((9.0, 9.0),)),)})
+    assert map_before(other, ("ground", "path")) == drawn
+    assert map_before(ROOM, ()) is None
+    # Nor does the size of the room: the outline alone is drawn, as large as the page has room.
+    half = Sketch(ground=tuple(tuple((x / 2, y / 2) for x, y in outline) for outline in ROOM.ground))
+    assert map_before(half, ("ground",)) == map_before(ROOM, ("ground",))
+
+
+def test_after_the_answer_what_it_speaks_of_is_marked_and_all_text_is_escaped() -> None:
+    drawn = map_after(ROOM, ("lamp", PAYLOAD), 1.0)
+    assert drawn is not None
+    assert "<script" not in drawn
+    assert "<img" not in drawn
+    labels = [node.text for node in ET.fromstring(drawn).iter() if "label" in node.get("class", "")]  # noqa: S314
+    assert labels == ["lamp", PAYLOAD, "1 m"]
+    found = classes(drawn)
+    assert found.count("thing marked") == 2
+    assert "path later" in found
+
+
+def test_landmarks_are_found_in_the_words_of_an_operand_where_none_is_one() -> None:
+    sketch = Sketch(
+        things=(Thing(label="the red church", outline=((0.0, 0.0),)), Thing(label="", outline=((1.0, 1.0),)))
+    )
+    assert spoken_of(sketch, ("fly forward to the red church", "0:37")) == {"the red church"}
+    assert spoken_of(ROOM, ("lamp", "the lamp")) == {"lamp"}
+    assert spoken_of(ROOM, ()) == frozenset()
+
+
+def test_a_scan_from_above_has_turned_footprints() -> None:
+    scene = make_scene([("table", (1.0, 2.0, 0.5), (2.0, 1.0, 0.7), 90.0)])
+    (thing,) = sketch_scan(scene).things
+    assert sorted(thing.outline) == [(0.5, 1.0), (0.5, 3.0), (1.5, 1.0), (1.5, 3.0)]
+    assert (thing.label, thing.seen_s) == ("table", None)
+
+
+def test_a_flight_from_above_begins_with_its_video() -> None:
+    times = (-1.0, 0.0, 1.0)
+    nothing = (None,) * 3
+    motion = Motion(
+        rate_hz=1.0,
+        t_s=times,
+        enu_m=((0.0, 0.0, 5.0), (1.0, 0.0, 5.0), (2.0, 3.0, 5.0)),
+        height_m=nothing,
+        heading_deg=nothing,
+        course_deg=nothing,
+        pitch_deg=nothing,
+        part=(0, 0, 0),
+        segments=(),
+        views=(Sighting(landmark=0, intervals=((4.0, 5.0), (2.0, 3.0)), possible=()),),
+    )
+    mark = Landmark(label="the tower", center=(5.0, 6.0), radius_m=0.0)
+    scan = make_scene([])
+    scene = FlightScene(
+        id="a/b",
+        dataset="a",
+        name="b",
+        source=scan.source,
+        facts=Flight(log="made", origin=None, landmarks=(mark,), motion=motion),
+    )
+    drawn = sketch_flight(scene)
+    assert drawn.path == ((0.0, 1.0, 0.0), (1.0, 2.0, 3.0))
+    assert drawn.things == (Thing(label="the tower", outline=((5.0, 6.0),), seen_s=2.0),)
+    assert drawn.ground == ()
