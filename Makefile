@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban stage diff schedule audit-vsi coverage-vsi test test-fast lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban stage review diff schedule audit-vsi coverage-vsi test test-fast browser lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ build-urban: $(READY) ## the same for drone flights [ARGS="--root flights=DIR"]
 
 stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
 	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)") $(ARGS)
+
+review: need-BUILD $(READY) ## people answer and judge the questions of a build, on a page: BUILD=vsi
+	$(BIN)/scan2qa review "$(BUILD)" $(ARGS)
 
 schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
 	$(BIN)/scan2qa schedule "$(or $(BUILD),vsi)" --cron "$(or $(CRON),0 3 * * *)" $(ARGS)
@@ -44,11 +47,14 @@ coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the 
 # Tests start the command again and again: with its bytecode kept, each start takes a second less.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
 
-test: $(READY) ## run the tests, in WORKERS=3 processes (0: in this one)
+test: $(READY) browser ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
 test-fast: $(READY) ## those that take less than half a second or so each: under two minutes
 	$(BIN)/pytest $(SHARED) -m "not slow"
+
+browser: ## the browser that the tests drive
+	@.ci/browser
 
 lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/ruff check
@@ -68,6 +74,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.urban
 	$(BIN)/python -m tests.bench.leaks
 	$(BIN)/python -m tests.bench.real_flights
+	$(BIN)/python -m tests.bench.reviewers
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas

@@ -297,6 +297,45 @@ def trial(
 
 
 @app.command()
+def review(
+    name: BuildName,
+    out: Out = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8765,
+    pack_only: Annotated[
+        bool,
+        typer.Option("--pack-only", help="Write what is reviewed, a sheet and Label Studio's tasks; serve nothing."),
+    ] = False,
+) -> None:
+    """Serves the questions of a build to its reviewers, who answer before they see the truth."""
+    path = _configuration(name)
+    from flows.review import serve
+    from pipeline.engine.config import load_config
+
+    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only)
+
+
+@app.command()
+def import_review(
+    file: Annotated[Path | None, typer.Argument(help="Verdicts as CSV or Parquet.", show_default=False)] = None,
+    from_page: Annotated[bool, typer.Option("--from-page", help="What was said on the review page.")] = False,
+    build: Annotated[
+        str | None, typer.Option("--build", help="A folder of outputs/.", show_default="the only one with a review")
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Takes what reviewers said into a build, and says how far they agree; the next build has it in its release."""
+    if (file is None) != from_page:
+        raise ConfigError("give a file of verdicts, or --from-page for what was said on the page")
+    from flows.review import folder_of
+    from flows.review import import_review as take
+
+    _end(take(folder_of(build, out), file))
+
+
+@app.command()
 def audit(
     name: Audited,
     meta: Meta,

@@ -1,0 +1,242 @@
+"""What the page may do: give out items, store what reviewers say, and show the truth to who has answered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pipeline.review.agreement import Agreement, agreements
+from pipeline.review.board import Board, Progress
+from pipeline.review.database import AnsweredBeforeError, Database
+from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.review.pack import Item, Pack, Truth
+from pipeline.review.sheets import LONGEST_NOTE
+from pipeline.review.standing import Standing
+from pipeline.review.verdicts import REASONS, Event, Kind, Role, Verdict, matches, read_answer
+
+MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a time of the video, not a duration
+
+
+class RefusedError(Exception):
+    """What was sent cannot be taken; the text says why and what to do."""
+
+
+class Seek(NamedTuple):
+    """A moment of the video that bears on the answer."""
+
+    label: str
+    at_s: float
+
+
+class Revealed(NamedTuple):
+    """What is shown once a reviewer has answered, and not before."""
+
+    answer: str
+    truth: Truth
+    agrees: bool
+    own: Verdict | None
+    others: list[Verdict]  # for who adjudicates
+    standing: Standing
+    seeks: list[Seek]
+
+
+class View(NamedTuple):
+    """All that a page about one item shows."""
+
+    item: Item
+    role: Role
+    map: str | None
+    number: int  # of the item among all
+    revealed: Revealed | None
+    flagged: Verdict | None  # before an answer: a flag was raised instead of one
+
+
+class Overview(NamedTuple):
+    """How far the review is."""
+
+    states: dict[str, Counter[str]]
+    progress: list[Progress]
+    agreements: list[Agreement]
+    left: int
+    disputed: int
+
+
+class Site:
+    """One build's review. Safe for several threads: one lock goes over the board and the database.
+
+    Args:
+        build: its name.
+        pack: what is reviewed.
+        database: where events are kept.
+        videos: the build's folder of videos.
+        clock: seconds that only rise, for what is kept for whom.
+    """
+
+    def __init__(
+        self, build: str, pack: Pack, database: Database, videos: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.build = build
+        self._pack, self._database, self._videos, self._clock = pack, database, videos.resolve(), clock
+        self._items = {item.id: item for item in pack.items}
+        self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
+        self._board = Board(pack.items, database.events())
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, item: int) -> bool:
+        return item in self._items
+
+    def view(self, item: int, reviewer: str, role: Role) -> View:
+        """An item as this reviewer may see it: the truth only where their answer is stored."""
+        with self._lock:
+            shown = self._items[item]
+            sketch = self._pack.maps[shown.scene]
+            answer = self._board.answer(item, reviewer)
+            if answer is None:
+                self._board.lease(item, reviewer, self._clock())
+                flagged = self._board.own(item, reviewer, role)
+                return View(shown, role, map_before(sketch, shown.map), self._numbers[item], None, flagged)
+            truth = self._pack.truths[item]
+            others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
+            revealed = Revealed(
+                answer=answer,
+                truth=truth,
+                agrees=matches(answer, truth.truth, shown.options, shown.question),
+                own=self._board.own(item, reviewer, role),
+                others=others,
+                standing=self._board.standing(item),
+                seeks=self._seeks(shown, truth),
+            )
+            drawn = map_after(sketch, truth.operands, truth.until_s)
+            return View(shown, role, drawn, self._numbers[item], revealed, None)
+
+    def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
+        """Stores an answer; one that is the truth accepts it. A second answer changes nothing. Raises RefusedError."""
+        shown = self._checked(item, content)
+        answer = read_answer(given[:LONGEST_NOTE], shown.options, shown.question)
+        if answer is None:
+            wanted = f"one of the letters A to {shown.options[-1][0]}" if shown.options else "a number, such as 2.5"
+            raise RefusedError(f"This is no answer: give {wanted}.")
+        events = [self._event(shown, reviewer, role, "answer", answer=answer)]
+        if matches(answer, self._pack.truths[item].truth, shown.options, shown.question):
+            events.append(self._event(shown, reviewer, role, "accept"))
+        if role == "adjudicate":
+            events = events[:1]  # it is for them to say what holds
+        with self._lock:
+            if self._board.answer(item, reviewer) is not None:
+                return
+            try:
+                self._store(events)
+            except AnsweredBeforeError:  # by another process
+                return
+            if len(events) == 1:  # to be decided: nobody settles it meanwhile
+                self._board.lease(item, reviewer, self._clock())
+
+    def accept(self, item: int, reviewer: str, role: Role, content: str) -> None:
+        """Stores that the truth holds. Raises RefusedError."""
+        shown = self._checked(item, content)
+        with self._lock:
+            if self._board.answer(item, reviewer) is None:
+                raise RefusedError("Answer first: the truth is shown after that.")
+            own = self._board.own(item, reviewer, role)
+            if own is None or own.decision != "accept":
+                self._store([self._event(shown, reviewer, role, "accept")])
+
+    def flag(self, item: int, reviewer: str, role: Role, content: str, reason: str, note: str, correction: str) -> None:
+        """Stores a flag, before or after an answer. Raises RefusedError."""
+        shown = self._checked(item, content)
+        if reason not in REASONS:
+            raise RefusedError("Choose a reason for the flag.")
+        note = note.strip()[:LONGEST_NOTE]
+        if reason == "other" and not note:
+            raise RefusedError("Say in the note what is wrong.")
+        right = read_answer(correction, shown.options, shown.question) if correction.strip() else None
+        if correction.strip() and right is None:
+            raise RefusedError(
+                "The right answer is a letter of the options, or a number; leave it out if none is right."
+            )
+        event = self._event(shown, reviewer, role, "flag", answer=right, reason=reason, note=note or None)
+        with self._lock:
+            answered = self._board.answer(item, reviewer) is not None
+            if right == self._pack.truths[item].truth and answered:
+                raise RefusedError("That is the answer the question has already: accept it, or leave this field out.")
+            own = self._board.own(item, reviewer, role)
+            said = (own.decision, own.reason, own.note, own.correction) if own else None
+            if said != ("flag", event.reason, event.note, event.answer):
+                self._store([event])
+
+    def next_item(self, reviewer: str, after: int | None) -> int | None:
+        """The next item for a reviewer; None where nothing is left for them."""
+        with self._lock:
+            return self._board.next_item(reviewer, self._clock(), after)
+
+    def next_dispute(self, reviewer: str, after: int | None) -> int | None:
+        """The next item on which reviewers disagree; None where there is none."""
+        with self._lock:
+            disputed = self._board.disputed(reviewer, self._clock())
+            later = [item for item in disputed if after is None or self._numbers[item] > self._numbers.get(after, 0)]
+            return next(iter([*later, *disputed]), None)
+
+    def overview(self, reviewer: str) -> Overview:
+        """How far the review is, and what is left for a reviewer."""
+        with self._lock:
+            now = self._clock()
+            reviews = {item: own for item in self._items if (own := self._board.reviews(item))}
+            numeric = {item.task for item in self._items.values() if not item.options}
+            tasks = {item.id: item.task for item in self._items.values()}
+            return Overview(
+                states=self._board.states(),
+                progress=self._board.progress(),
+                agreements=[row for row in agreements(reviews, tasks, numeric) if row.items],
+                left=self._board.left_for(reviewer, now),
+                disputed=len(self._board.disputed(reviewer, now)),
+            )
+
+    def video(self, item: int) -> Path | None:
+        """The video of an item; None where there is none. Nothing outside the folder of videos."""
+        name = self._items[item].video
+        path = (self._videos / name).resolve() if name else None
+        return path if path and path.is_relative_to(self._videos) and path.is_file() else None
+
+    def _checked(self, item: int, content: str) -> Item:
+        shown = self._items[item]
+        if content != shown.content:
+            raise RefusedError("The question has changed since this page was opened. Reload the page.")
+        return shown
+
+    def _event(self, item: Item, reviewer: str, role: Role, kind: Kind, **told: Any) -> Event:
+        fields: dict[str, str | None] = {"answer": None, "reason": None, "note": None, **told}
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return Event(
+            item.id, item.content, reviewer, kind, role, fields["answer"], fields["reason"], fields["note"], at
+        )
+
+    def _store(self, events: list[Event]) -> None:
+        self._database.append(events)
+        for event in events:
+            self._board.apply(event)
+
+    def _seeks(self, item: Item, truth: Truth) -> list[Seek]:
+        """Moments of the evidence, or when what the question speaks of first appears; in order."""
+        if item.video is None:
+            return []
+        times = [
+            Seek(f"{e['subject']}: {e['name'].replace('_', ' ')}", e["value"])
+            for e in truth.evidence
+            if e["unit"] == "s" and e["name"] in MOMENTS
+        ]
+        if not times:
+            sketch = self._pack.maps[item.scene]
+            spoken = spoken_of(sketch, truth.operands)
+            first = [t for t in sketch.things if t.label in spoken and t.seen_s is not None]
+            times = [Seek(f"{t.label} first seen", t.seen_s) for t in first if t.seen_s is not None]
+        end = truth.until_s
+        kept = {s for s in times if s.at_s >= 0 and (end is None or s.at_s <= end)}
+        return sorted(kept, key=lambda s: (s.at_s, s.label))

@@ -1,0 +1,166 @@
+"""From a build to its reviewers and back: the pack, the import, stage `review`, the release, and a rebuild."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import load_dataset
+
+from flows.kept import keep
+from flows.review import folder_of, import_review, pack_of, salt_of, serve
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.review.database import Database
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import config_of, release_of, rows_of, whys
+
+pytestmark = pytest.mark.slow
+SECTIONS: dict[str, Any] = {
+    "generate": {"tasks": ["object_rel_distance", "object_abs_distance", "room_size_estimation"]}
+}
+
+
+class Build:
+    """A small build of metadata."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out, self.meta = folder / "vsi", folder / "meta"
+        self.meta.mkdir(parents=True)
+        self.scenes = {plan.name: sample_scene(plan) for plan in PLANS}
+        self.build()
+
+    def build(self) -> Any:
+        (self.meta / "made.json").write_text(json.dumps(self.scenes), encoding="utf-8")
+        config = config_of(self.meta, **SECTIONS)
+        keep(self.out, config, [], {"vsi_meta": self.meta})
+        return Builder(config, self.out).build()
+
+    def pack(self) -> Any:
+        return pack_of(self.out, "vsi", salt_of(self.out, make=True))
+
+    def fill(self, rows: list[tuple[object, ...]]) -> Path:
+        path = self.out.parent / "filled.csv"
+        lines = ["id,reviewer,answer,reason,correction", *(",".join(map(str, row)) for row in rows)]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Build:
+    return Build(tmp_path)
+
+
+def test_without_a_review_the_card_says_so_and_nothing_runs_for_it(made: Build) -> None:
+    card = (made.out / "release" / "README.md").read_text()
+    assert "No human review took place." in card
+    assert "## Human review" not in card
+    made.pack()
+    assert whys(made.build())["review"] == {"reused"}
+
+
+def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_what_it_changed(
+    made: Build, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack = made.pack()
+    chosen = [i.id for i in pack.items if i.task == "object_rel_distance"][:4]
+    number = next(i.id for i in pack.items if i.task == "object_abs_distance")
+    truth = {i: pack.truths[i].truth for i in (*chosen, number)}
+    wrong = {i: next(letter for letter in "ABCD" if letter != truth[i]) for i in chosen}
+    rows: list[tuple[object, ...]] = []
+    for name in ("ann", "bo"):
+        rows += [(chosen[0], name, truth[chosen[0]], "", ""), (number, name, truth[number], "", "")]
+        rows += [(chosen[1], name, wrong[chosen[1]], "wrong answer", wrong[chosen[1]])]
+        rows += [(chosen[2], name, "", "invalid wording", "")]
+    rows += [(chosen[3], "ann", truth[chosen[3]], "", ""), (chosen[3], "bo", wrong[chosen[3]], "", "")]
+    before = release_of(made.out)
+    assert import_review(made.out, made.fill(rows))
+    assert "10 rows taken, 0 known already" in capsys.readouterr().out
+    outcome = Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
+    assert whys(outcome)["review"] == {"asked"}
+    reasons = whys(made.build())
+    assert (reasons["review"], reasons["export"], reasons["select"]) == ({"reused"}, {"input"}, {"reused"})
+    states = {row["id"]: row for row in rows_of(made.out / "release/review/test-00000-of-00001.parquet")}
+    assert [states[i]["state"] for i in (*chosen, number)] == [
+        "accepted",
+        "corrected",
+        "rejected",
+        "disputed",
+        "accepted",
+    ]
+    assert states[chosen[1]]["answer"] == wrong[chosen[1]]
+    assert states[chosen[2]]["reasons"] == ["invalid_wording"]
+    default = {row["id"]: row for row in rows_of(made.out / "release/data/test-00000-of-00001.parquet")}
+    assert sorted(states) == sorted(default)
+    loaded = load_dataset(str(made.out / "release"), "accepted", split="test", cache_dir=str(made.out.parent / "hf"))
+    accepted = {row["id"]: dict(row) for row in loaded}
+    assert set(accepted) == {chosen[0], chosen[1], number}
+    assert accepted[chosen[0]] == default[chosen[0]]
+    assert accepted[chosen[1]] == default[chosen[1]] | {"ground_truth": wrong[chosen[1]]}
+    card = (made.out / "release" / "README.md").read_text()
+    assert "No human review took place." not in card
+    assert "2 people answered questions" in card
+    assert "| object_rel_distance | verdicts | 4 | 0.750 | 0.667 |" in card
+    assert "| object_abs_distance | verdicts | 1 | 1.000 | n/a | n/a |" in card
+    assert release_of(made.out).items() - before.items()
+    # A corrected scene: what it changed is to be reviewed again, what it did not is still accepted.
+    scene = next(item.scene for item in pack.items if item.id == number).split("/")[1]
+    first = next(iter(made.scenes[scene]["object_bbox"].values()))[0]
+    first["centroid"][0] += 0.4
+    made.build()
+    new = made.pack()
+    after = {row["id"]: row["state"] for row in rows_of(made.out / "release/review/test-00000-of-00001.parquet")}
+    contents = {item.id: item.content for item in pack.items}
+    changed = {item.id for item in new.items if item.id in contents and item.content != contents[item.id]}
+    assert changed
+    for item in {*chosen, number} & set(after):
+        assert after[item] == ("stale" if item in changed else states[item]["state"])
+
+
+def test_rows_that_cannot_be_used_are_listed_and_the_others_taken(
+    made: Build, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = made.pack().items[0].id
+    assert not import_review(
+        made.out, made.fill([(item, "ann", "", "other", ""), (item, "bo", "", "direction", ""), (7, "bo", "A", "", "")])
+    )
+    said = capsys.readouterr().out
+    assert "Left out of" in said
+    assert "this build has no question 7" in said
+    assert [e.reviewer for e in Database(made.out / "review" / "review.sqlite").events()] == ["bo"]
+    assert import_review(made.out, None)
+    rows = rows_of(made.out / "review" / "verdicts.parquet")
+    assert [(row["id"], row["reviewer"], row["reason"]) for row in rows] == [(item, "bo", "direction")]
+
+
+def test_what_is_missing_or_damaged_is_named(made: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="holds no review: begin one with scan2qa review"):
+        import_review(made.out, None)
+    with pytest.raises(ConfigError, match="holds no build: build first"):
+        serve(tmp_path / "nothing", "127.0.0.1", 8765, pack_only=True)
+    serve(made.out, "127.0.0.1", 8765, pack_only=True)
+    assert {path.name for path in (made.out / "review").iterdir()} == {
+        *(
+            "items.parquet",
+            "truths.parquet",
+            "maps.parquet",
+            "sheet.csv",
+            "label_studio.json",
+            "label_studio.xml",
+            "salt",
+        )
+    }
+    import_review(made.out, None)
+    (made.out / "review" / "salt").unlink()
+    with pytest.raises(ConfigError, match="salt is missing, and verdicts are bound to it"):
+        serve(made.out, "127.0.0.1", 8765, pack_only=True)
+    (made.out / "review" / "verdicts.parquet").write_bytes(b"no table")
+    with pytest.raises(StoreError, match=r"the verdicts cannot be read .* import-review --from-page"):
+        Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
+    monkeypatch.setattr("flows.review.OUTPUTS", made.out.parent)
+    assert folder_of(None, None) == made.out
+    (made.out.parent / "other" / "review").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="with a review: other, vsi"):
+        folder_of(None, None)

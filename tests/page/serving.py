@@ -1,0 +1,92 @@
+"""A review page over a pack made by hand: in this process, in a thread, or as a server of its own.
+
+python -m tests.page.serving FOLDER PORT ITEMS
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+
+from flows.page.app import Pages
+from flows.page.security import LOOPBACK
+from flows.page.site import Site
+from pipeline.review.database import Database
+from pipeline.review.pack import Pack
+from tests.review.made import SALT, pack_of, rooms
+
+DATABASE = Path("review") / "review.sqlite"
+VIDEO = "made/room.mp4"
+SECONDS = 3
+
+
+class Page(NamedTuple):
+    """A page that is served, and what is behind it."""
+
+    base: str
+    pack: Pack
+    database: Database
+
+
+def write_video(folder: Path) -> bytes:
+    """A video of some seconds in a build's folder."""
+    from pipeline.core.video_form import VideoForm
+    from pipeline.film.video import encode
+
+    frames = (np.full((120, 160, 3), 8 * n % 256, dtype=np.uint8) for n in range(24 * SECONDS))
+    raw = encode(frames, 24, 0, VideoForm(size=(160, 120))).raw
+    path = folder / "videos" / VIDEO
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+    return raw
+
+
+def app_of(folder: Path, pack: Pack, host: str = "127.0.0.1", token: str | None = None) -> tuple[Starlette, Database]:
+    """The application over a database below a folder."""
+    database = Database(folder / DATABASE)
+    site = Site("vsi", pack, database, folder / "videos")
+    return Pages(site, SALT, token).app(only_loopback=host in LOOPBACK), database
+
+
+@contextlib.contextmanager
+def served(folder: Path, pack: Pack | None = None, port: int = 0) -> Iterator[Page]:
+    """The page in a thread."""
+    pack = pack or pack_of(rooms(8), VIDEO)
+    app, database = app_of(folder, pack)
+    server = uvicorn.Server(_config(app, port or free_port()))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield Page(f"http://127.0.0.1:{server.config.port}", pack, database)
+    finally:
+        server.should_exit = True
+        thread.join()
+        database.close()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
+
+
+def _config(app: Any, port: int) -> uvicorn.Config:
+    return uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off", access_log=False)
+
+
+if __name__ == "__main__":
+    own, _ = app_of(Path(sys.argv[1]), pack_of(rooms(int(sys.argv[3])), VIDEO))
+    uvicorn.Server(_config(own, int(sys.argv[2]))).run()

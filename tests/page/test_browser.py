@@ -1,0 +1,216 @@
+"""The page in Debian's Chromium, as reviewers use it: keys, blind answers, flags, adjudication, and who sees badly."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+
+from pipeline.review.pack import Pack
+from pipeline.review.verdicts import verdicts_of
+from tests.page.serving import VIDEO, free_port, served, write_video
+from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, rooms
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM: Final = shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS: Final = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP: Final = {"width": 1280, "height": 900}
+PHONE: Final = {"width": 390, "height": 844}
+WCAG_AA: Final = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
+AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+VIOLATIONS: Final = "options => axe.run(options).then(r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"
+WIDE: Final = "7531"  # a truth that stands nowhere else
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    rows = rooms(8)
+    rows[2]["ground_truth"] = WIDE
+    return pack_of(rows, VIDEO)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_video(tmp_path / "vsi")
+    return tmp_path / "vsi"
+
+
+def opened(chromium: Browser, base: str, name: str, **more: Any) -> Page:
+    page = chromium.new_context(base_url=base, viewport=DESKTOP, **more).new_page()
+    page.goto("/")
+    page.get_by_label("Name").fill(name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"Hello {name}")).to_be_visible()
+    return page
+
+
+def test_the_truth_is_in_nothing_that_the_server_sends_before_the_answer(
+    chromium: Browser, folder: Path, pack: Pack
+) -> None:
+    with served(folder, pack) as site:
+        page = opened(chromium, site.base, "ann")
+        parts: list[int] = []
+        read: list[str] = []
+
+        def watch(route: Route) -> None:
+            """Every byte on its way to the browser."""
+            response = route.fetch()
+            parts.append(response.status)
+            read.append(f"{response.url}\n{response.headers}\n{response.body().decode('latin-1')}")
+            route.fulfill(response=response)
+
+        page.route("**/*", watch)
+        addresses = ("/items/3", "/items/3?role=adjudicate", "/", "/items/3")
+        for address in addresses:
+            page.goto(address)
+            if page.locator("video").count():
+                page.wait_for_function("document.getElementById('video').readyState >= 1")
+                page.keyboard.press("Space")
+                page.keyboard.press("ArrowRight")
+            page.wait_for_load_state("networkidle")
+        assert len(read) > 2 * len(addresses)
+        assert 206 in parts, "the video is read in parts"
+        for text in read:
+            assert WIDE not in text, text[:300]
+            assert EVIDENCE_NAME not in text, text[:300]
+        page.unroute("**/*")
+        # Then, by keys alone: a number, the truth, what it rests on, the next question.
+        page.keyboard.type("8000")
+        page.keyboard.press("Enter")
+        expect(page.locator("#verdict")).to_contain_text("agrees with the truth")
+        expect(page.locator(".numbers")).to_contain_text(WIDE)
+        expect(page.locator(".evidence")).to_contain_text(EVIDENCE_NAME)
+        assert [v.decision for v in verdicts_of(site.database.events())] == ["accept"]
+        page.keyboard.press("n")
+        expect(page).not_to_have_url(f"{site.base}/items/3")
+
+
+def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restart(
+    chromium: Browser, folder: Path, pack: Pack
+) -> None:
+    port = free_port()
+    with served(folder, pack, port) as site:
+        ann, bo = (opened(chromium, site.base, name) for name in ("ann", "bo"))
+        problems: list[str] = []
+        for page in (ann, bo):
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+            page.keyboard.press("n")
+            page.wait_for_url("**/items/1")
+        ann.keyboard.press("b")  # the truth
+        expect(ann.locator("#verdict")).to_contain_text("You say: it holds")
+        ann.wait_for_function("document.getElementById('video').readyState >= 1")
+        bo.keyboard.press("3")  # C
+        expect(bo.locator("#verdict")).to_contain_text("Look again")
+        bo.wait_for_function("document.getElementById('video').readyState >= 1")
+        bo.keyboard.press("ArrowRight")
+        assert bo.evaluate("document.getElementById('video').currentTime") == pytest.approx(2.0)
+        bo.get_by_role("button", name="0:01.2").or_(bo.locator("[data-seek]")).first.click()
+        bo.wait_for_function("document.getElementById('video').currentTime < 2")
+        assert bo.locator(".map .here").get_attribute("class") == "here on"
+    # The server is gone: what is done now is not lost in silence.
+    bo.keyboard.press("f")
+    bo.keyboard.press("2")
+    bo.get_by_label("What would be right").fill("C")
+    bo.get_by_role("button", name="Flag", exact=True).click()
+    expect(bo.get_by_role("alert")).to_contain_text("nothing was stored")
+    with served(folder, pack, port) as site:
+        bo.get_by_role("button", name="Flag", exact=True).click()
+        expect(bo.locator("#verdict")).to_contain_text("You flagged it: wrong answer; right is C.")
+        ann.goto("/next")
+        assert ann.url.endswith("/items/2")  # where she was
+        cy = opened(chromium, site.base, "cy")
+        cy.get_by_role("link", name="Adjudicate").first.click()
+        cy.wait_for_url("**/items/1?role=adjudicate")
+        cy.keyboard.press("a")
+        expect(cy.locator(".others")).to_contain_text("bo answered C: flagged, wrong answer, right is C")
+        cy.keyboard.press("y")
+        expect(cy.locator("#verdict")).to_contain_text("You say: it holds")
+        assert [v.label for v in verdicts_of(site.database.events())] == ["accept", "correct C", "accept"]
+    # Nothing went wrong, nor against the page's own rules, but the request while no server was there.
+    assert [said for said in problems if "ERR_CONNECTION_REFUSED" not in said and not said.startswith("htmx:")] == []
+
+
+def test_text_of_others_runs_nowhere(chromium: Browser, folder: Path, pack: Pack) -> None:
+    with served(folder, pack) as site:
+        ann = opened(chromium, site.base, "<b onclick=alert(1)>ann")
+        ann.goto("/items/2")
+        ann.locator("summary", has_text="Flag").click()
+        ann.get_by_text("other, with a note").click()
+        ann.get_by_role("textbox", name="Note").fill(PAYLOAD)
+        ann.get_by_role("button", name="Flag without an answer").click()
+        expect(ann.get_by_text("You flagged this question")).to_be_visible()
+        bo = opened(chromium, site.base, "bo")
+        bo.goto("/items/2")
+        bo.keyboard.press("c")
+        expect(bo.locator("#verdict")).to_be_visible()
+        cy = opened(chromium, site.base, "cy")
+        cy.goto("/items/2?role=adjudicate")
+        cy.keyboard.press("c")
+        expect(cy.locator(".others")).to_contain_text(PAYLOAD)
+        for page in (ann, bo, cy):
+            for path in ("", "/", "/items/2"):
+                if path:
+                    page.goto(path)
+                assert "run" not in page.title().split()
+                assert page.locator("main script, main img, main b[onclick]").count() == 0
+            page.goto("/items/2")
+            assert PAYLOAD in (page.locator("h1").text_content() or "")
+
+
+def test_every_page_passes_wcag_aa_in_light_and_dark_on_desktop_and_phone(
+    chromium: Browser, folder: Path, pack: Pack
+) -> None:
+    with served(folder, pack) as site:
+        page = opened(chromium, site.base, "ann")
+        other = opened(chromium, site.base, "bo")
+        for item, letter in ((1, "c"), (4, "a")):
+            other.goto(f"/items/{item}")
+            other.keyboard.press(letter)
+            expect(other.locator("#verdict")).to_be_visible()
+        steps: dict[str, Any] = {
+            "overview": lambda: page.goto("/"),
+            "question": lambda: page.goto("/items/1"),
+            "answered": lambda: page.keyboard.press("b"),
+            "flagging": lambda: page.keyboard.press("f"),
+            "adjudication": lambda: page.goto("/items/1?role=adjudicate"),
+            "number": lambda: page.goto("/items/3"),
+            "sign in": lambda: (page.context.clear_cookies(), page.goto("/")),
+        }
+        found = []
+        for name, step in steps.items():
+            step()
+            if name == "answered":
+                expect(page.locator("#verdict")).to_be_visible()
+            page.evaluate(AXE)
+            for size in (DESKTOP, PHONE):
+                for scheme in ("light", "dark"):
+                    page.set_viewport_size(size)  # type: ignore[arg-type]
+                    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+                    violations = page.evaluate(VIOLATIONS, WCAG_AA)
+                    found += [f"{name}, {scheme}, {size['width']}: {violation}" for violation in violations]
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                found += [f"{name} is {wide} wide"] if wide > size["width"] else []
+        assert found == []
