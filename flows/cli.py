@@ -310,7 +310,7 @@ def review(
     ] = False,
 ) -> None:
     """Serves the questions of a build to its reviewers, who answer before they see the truth."""
-    path = _configuration(name)
+    path = configuration(name)
     from flows.review import serve
     from pipeline.engine.config import load_config
 
