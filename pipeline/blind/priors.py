@@ -38,7 +38,8 @@ def chance(items: Sequence[Item], fold: IntArray) -> FloatArray:
         guesses, count = np.unique(values[fold != test], return_counts=True)
         if len(guesses):
             scores = mean_relative_accuracies(guesses[:, None], values[None, fold == test])
-            earned[fold == test] = count @ scores / count.sum()
+            # Written out: the kernels of BLAS round differently from one processor to another.
+            earned[fold == test] = (count[:, None] * scores).sum(0) / count.sum()
     return np.full(len(items), earned.mean())
 
 
