@@ -324,14 +324,24 @@ def _planning(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     legs = {i: math.dist(here, middle) for i, middle in middles.items()}
     longer = {i: (legs[i] + math.dist(middle, there)) / straight for i, middle in middles.items()}
     seen = [i for i in middles if any(start <= t for start, _ in oracle_intervals(truth, i))]
-    on_way = [legs[i] for i in seen if longer[i] <= 1.03]
+    off = {
+        i: min(_between_deg(here, point, there) for point in (middle, *truth.landmarks[i].solid.corners))
+        for i, middle in middles.items()
+    }
+    on_way = [legs[i] for i in seen if longer[i] <= 1.03 and off[i] <= 10]
 
     def option_of(option: str) -> Verdict:
         i = called(truth, option)
-        right = i in seen and longer[i] <= 1.07 and all(away >= legs[i] for away in on_way)
+        right = i in seen and longer[i] <= 1.12 and off[i] <= 17 and all(away >= legs[i] for away in on_way)
         return _verdict(right, longer[i] < 1.25)
 
     return option_of
+
+
+def _between_deg(here: Sequence[float], one: Sequence[float], other: Sequence[float]) -> float:
+    """Angle at which two points are seen from one another."""
+    ways = [math.atan2(point[1] - here[1], point[0] - here[0]) for point in (one, other)]
+    return abs((math.degrees(ways[0] - ways[1]) + 180) % 360 - 180)
 
 
 # Views

@@ -75,9 +75,12 @@ class UrbanRules(FlightRules):
         default=2.0, ge=0.5, description="cells by which something on a wrong map is off, however the map is shifted"
     )
     related_max_m: float = Field(default=100.0, description="from the goal to what is related to it")
-    detour_max: float = Field(default=1.05, description="way by a landmark on the straight way, over that way")
+    detour_max: float = Field(default=1.1, description="way by a landmark on the straight way, over that way")
     wrong_detour_min: float = Field(default=1.3, description="the same by a landmark that is offered as wrong")
-    plan_min_m: float = Field(default=15.0, description="of legs, and between two landmarks on the way")
+    way_max_deg: float = Field(
+        default=15.0, description="from the direction of the goal to the edge of what lies on the way"
+    )
+    plan_min_m: float = Field(default=10.0, description="to a landmark's outline, and between two on the way")
 
 
 UrbanView = FlightView[UrbanRules]  # as the tasks see a flight

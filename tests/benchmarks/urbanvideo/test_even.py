@@ -250,3 +250,13 @@ def test_a_distance_that_is_constant_for_long_does_not_change_throughout(still_s
     scene = flight(motion(moves, start=(0, 0, 0)), [mark("the tower", 0, 100, radius=0)])
     found = row(scene, "Proximity", "the tower", "over the flight so far", "0:10")
     assert (found["reason"], found["measured"]) == (reason, reason and pytest.approx(still_s / 10))
+
+
+def test_turning_in_place_is_no_way_to_move_away_throughout() -> None:
+    """Half of the time the drone only turns, while its track drifts away at 1 m/s."""
+    flown = motion([("fly forward", 5, 50), ("turn left", 5, 90)], start=(0, 0, 0))
+    drift = [max(0.0, t - 5) for t in flown.t_s]
+    drifted = tuple((x, y + d, z) for (x, y, z), d in zip(flown.enu_m, drift, strict=True))
+    scene = flight(flown.model_copy(update={"enu_m": drifted}), [mark("the tower", 0, -50, radius=0)])
+    found = row(scene, "Proximity", "the tower", "over the flight so far", "0:10")
+    assert (found["reason"], found["measured"]) == ("distance_constant_for_long", pytest.approx(0.5))

@@ -331,14 +331,18 @@ def test_the_track_reaches_the_end_of_the_question(shown: float, reason: str | N
 @pytest.mark.parametrize(
     ("aside", "ahead", "later", "reason"),
     [
-        # By (31, 100) it is 1.0469 times as far, by (33, 100) 1.0530 times.
-        (31, 100, None, None),
-        (33, 100, None, "nothing_on_the_way"),
+        # By (40, 150) it is 1.0962 times as far, by (42, 150) 1.1053 times; their edges are 13 and 14 degrees aside.
+        (40, 150, None, None),
+        (42, 150, None, "nothing_on_the_way"),
+        # The edge at (21, 60) is seen 14.8 degrees beside the goal, at (23, 60) 16.5; by both it is hardly farther.
+        (21, 60, None, None),
+        (23, 60, None, "beside_the_way"),
+        # Its outline begins 5 m before its middle.
         (0, 14.9, None, "already_there"),
         (0, 15.1, None, None),
-        (0, 185.1, None, "nearly_the_goal"),
-        (0, 60, 74, "next_one_too_near"),
-        (0, 60, 76, None),
+        (0, 190.1, None, "nearly_the_goal"),
+        (0, 60, 69, "next_one_too_near"),
+        (0, 60, 71, None),
     ],
 )
 def test_the_straight_way(aside: float, ahead: float, later: float | None, reason: str | None) -> None:
@@ -352,7 +356,7 @@ def test_the_straight_way(aside: float, ahead: float, later: float | None, reaso
         assert (found["answer"], set(found["wrong"])) == ("the inn", {"the mill", "the barn"})
 
 
-@pytest.mark.parametrize(("away", "reason"), [(29, "goal_too_near"), (31, None)])
+@pytest.mark.parametrize(("away", "reason"), [(19, "goal_too_near"), (21, None)])
 def test_the_goal_lies_ahead(away: float, reason: str | None) -> None:
     places = [mark("the goal", 0, away, 0), mark("the inn", 0, away / 2, 0)]
     places += [mark(f"far {i}", 100 * i, -50, 0) for i in (1, 2, 3)]

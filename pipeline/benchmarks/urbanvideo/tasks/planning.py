@@ -8,12 +8,14 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.geometry.bearings import compass_deg, turn_between_deg
 
 
 class HighLevelPlanning(UrbanTask):
     """Operands: the goal and a second. Truth: the first landmark on the straight way from here to the goal.
 
-    A landmark is on the way if going by it makes the way hardly longer, and a wrong option if it makes it much longer.
+    A landmark is on the way if it lies straight ahead on it and going by it makes the way hardly longer, and a wrong
+    option if that makes it much longer. How near it is already is told by its outline.
     """
 
     name = "High-level Planning"
@@ -40,13 +42,22 @@ class HighLevelPlanning(UrbanTask):
         others = [i for i in view.pool if i != goal and view.seen_by(i, second)]
         center = view.places.center
         here = view.enu_m[index, :2]
-        straight = float(np.hypot(*(center[goal] - here)))
+        ahead = center[goal] - here
+        straight = float(np.hypot(*ahead))
         leg = np.hypot(*(center[others] - here).T)
+        gap = np.array([view.places[i].distance_m(here[None])[0] for i in others])
+        off_deg = np.abs(turn_between_deg(compass_deg(center[others] - here), compass_deg(ahead[None])))
+        wide_deg = np.degrees(np.arcsin(np.minimum(view.places.radius_m[others] / np.maximum(leg, 1e-9), 1.0)))
+        off_deg = np.maximum(off_deg - wide_deg, 0.0)  # 0: the straight line crosses it
         rest = np.hypot(*(center[others] - center[goal]).T)
         detour = (leg + rest) / max(straight, 1e-9)
-        on_way = np.flatnonzero((detour <= rules.detour_max) & (leg <= straight))
+        by_the_way = (detour <= rules.detour_max) & (leg <= straight) & (gap > 0)  # above it, one is there
+        on_way = np.flatnonzero(by_the_way & (off_deg <= rules.way_max_deg))
         case.fact("distance", case.operands[0], straight, "m")
         case.require("goal_too_near", straight, ">=", 2 * rules.plan_min_m, "m")
+        if not len(on_way) and by_the_way.any():
+            case.refuse("beside_the_way", off_deg[by_the_way].min(), rules.way_max_deg, "deg")
+            return case
         if not len(on_way):
             case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
             return case
@@ -59,11 +70,12 @@ class HighLevelPlanning(UrbanTask):
         )
         first, *later = on_way[np.argsort(np.round(leg[on_way], 6), kind="stable")].tolist()
         label = view.places[others[first]].label
-        following = leg[later[0]] if later else np.inf
+        following = gap[later].min(initial=np.inf)
+        case.require("beside_the_way", off_deg[first], "<=", rules.way_max_deg, "deg", label)
         case.require("detour", detour[first], "<=", rules.detour_max, "ratio", label)
-        case.require("already_there", leg[first], ">=", rules.plan_min_m, "m", label)
+        case.require("already_there", gap[first], ">=", rules.plan_min_m, "m", label)
         case.require("nearly_the_goal", rest[first], ">=", rules.plan_min_m, "m", label)
-        case.require("next_one_too_near", following - leg[first], ">=", rules.plan_min_m, "m", label)
+        case.require("next_one_too_near", following - gap[first], ">=", rules.plan_min_m, "m", label)
         case.require("label_tells_answer", view.places.tied(goal, others[first]), "<=", 0, "labels", label)
         wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
         return case.ask(label, (view.places[i].label for i in wrong if not view.places.tied(goal, i)))

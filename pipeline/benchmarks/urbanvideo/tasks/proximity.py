@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -34,6 +34,7 @@ COURSES: Final = (
 )
 _STILL: Final = 4
 _RUNS: Final = (1, 3)  # movements in a stretch
+MOVING: Final = ("fly", "ascend", "descend")  # how actions begin that bring a drone elsewhere
 _SAMPLES: Final = 150  # of a stretch: half a minute at 5 Hz
 _STILL_RATE: Final = 0.1  # of the mean rate at which a distance changes: below it the distance counts as constant
 
@@ -103,6 +104,7 @@ class Proximity(EvenTask):
             ways = np.concatenate([np.maximum(series, least) for least in (view.rules.there_m, LEAST_M)])
             change = change_of(ways, view.rules.change_min, view.rules.still_max)
             still = still_share(np.maximum(series, LEAST_M), view.t_s[chosen]).max(0)
+            still = np.maximum(still, idle_share(view.steps, stretch.start_s, stretch.end))
             for row, place in enumerate(view.pool):
                 case = _case(view, place, stretch)
                 case.require("track_interrupted", interruptions, "<=", 0, "parts")
@@ -177,6 +179,13 @@ def still_share(series: FloatArray, t_s: FloatArray) -> FloatArray:
     mean = change.sum(-1, keepdims=True) / seconds.sum()
     still: FloatArray = np.where(change < _STILL_RATE * mean * seconds, seconds, 0.0).sum(-1) / seconds.sum()
     return still
+
+
+def idle_share(steps: Sequence[Step], start_s: float, end_s: float) -> float:
+    """Share of a stretch in which the drone hovers or turns: a noisy track has it move a little then."""
+    idle = [step for step in steps if not any(action.startswith(MOVING) for action in step.actions)]
+    overlap = [min(step.end_s, end_s) - max(step.start_s, start_s) for step in idle]
+    return sum(max(seconds, 0.0) for seconds in overlap) / (end_s - start_s)
 
 
 def _four(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
