@@ -55,7 +55,7 @@ RETRIES: Final = 3  # of a run that nobody watches
 RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
 HEALING: Final = frozenset({"models_missing"})  # findings that may be gone when it is tried again
 
-Dones = SimpleQueue[Done | None]  # None: no more
+Dones = SimpleQueue[Done | None]  # None: there are no more
 
 
 @dataclass
@@ -197,6 +197,7 @@ def _as_task(retries: int) -> Callable[[str, Callable[[], Iterable[Done]]], Iter
         dones: Dones = SimpleQueue()
         run = run_here.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
         future = run.submit(label, work, dones, retries)
+        future.add_done_callback(lambda _: dones.put(None))  # however it ended
         yield from iter(dones.get, None)
         future.result()  # raises what it raised
 
@@ -237,27 +238,16 @@ def run_batch(label: str, batch: list[Job]) -> list[Done]:
 def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retries: int) -> None:
     """A stage that stays in the build's process; hands on what is done as soon as it will not be tried again."""
     begun, seen = time.monotonic(), []
-    context = TaskRunContext.get()
-    last = context is None or context.task_run.run_count > retries
-    handed = 0
-    try:
-        for done in work():
-            seen.append(done)
-            if not retries:
-                dones.put(done)
-                handed += 1
-        if not last:
+    for done in work():
+        seen.append(done)
+        if not retries:
+            dones.put(done)
+    if retries:
+        context = TaskRunContext.get()
+        if context is not None and context.task_run.run_count <= retries:
             _try_again(label, seen)
-    except (NoSpaceError, _MayHealError):
-        if last:
-            dones.put(None)
-        raise
-    except BaseException:
-        dones.put(None)
-        raise
-    for done in seen[handed:]:
-        dones.put(done)
-    dones.put(None)
+        for done in seen:
+            dones.put(done)
     _log(label, seen, time.monotonic() - begun)
 
 
