@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.diff import report_of
+from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
-from pipeline.export.history import RELEASE
+from pipeline.export.comparison_report import markdown
+from pipeline.export.history import RELEASE, RELEASES
 from pipeline.export.release import Released
 
-DIFF_FILE: Final = "diff.md"  # of a release: what changed since the one before, where somebody has written it
 
-
-def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome) -> None:
-    """Makes the artifacts of the flow run that is under way."""
+def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_before: str | None) -> None:
+    """Makes the artifacts of the flow run that is under way; ``newest_before``: the newest release before it."""
     name = config.build.replace("_", "-")  # keys have no other sign
     whys = sorted({why for row in outcome.counts().values() for why in row}, key=lambda why: (why == "reused", why))
     rows: list[dict[str, Any]] = [
@@ -36,9 +37,13 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome) -> None
         create_link_artifact(
             link.as_uri(), link_text=str(link), key=f"{name}-release", description="The newest release"
         )
-    if (release / DIFF_FILE).is_file():
-        text = (release / DIFF_FILE).read_text(encoding="utf-8")
-        create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the release before")
+    older = folder / RELEASES / newest_before if newest_before else None
+    if older and older.is_dir() and release.is_dir() and older.resolve() != release.resolve():
+        try:
+            text = markdown(report_of(older, release.resolve(), f"What changed in {config.build}")).decode()
+        except ConfigError as error:  # a release that cannot be compared costs no build
+            text = f"What changed cannot be told: {error}"
+        create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the last release")
 
 
 def _questions(released: Released) -> list[dict[str, Any]]:

@@ -47,6 +47,7 @@ from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute
+from pipeline.export.history import history
 from pipeline.stages.builder import Builder
 
 WITH_QUARANTINE: Final = "CompletedWithQuarantine"  # names of states, of type COMPLETED
@@ -162,6 +163,7 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
         prepared = prepares()
         handed = Handed(prepared, start(prepared, options.get("name")), silent)
     config, folder = handed.prepared.config, handed.prepared.folder
+    kept = history(folder)
     with cancellable(), Pool(asked.workers) as pool:
         execute, here = _submit_to(pool, retries), _as_task(retries)
         builder = Builder(config, folder, execute, handed.progress, handed.keys, here=here)
@@ -170,7 +172,7 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
         logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
         outcome: Outcome = getattr(builder, action)(**options)
     handed.outcome = outcome
-    show_in_prefect(config, folder, outcome)
+    show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)
     return _state(outcome)
 
 
