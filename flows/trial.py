@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
+from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
@@ -13,8 +14,7 @@ from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.video_form import video_file
-from pipeline.export.trial import answer_sheet, choose, key_sheet, marked, page, scene_of
+from pipeline.export.trial import answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.questions.published import Published, read_published
 from pipeline.stages.film import VIDEOS
 
@@ -29,7 +29,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
         return
     chosen = choose(released, questions)
     for question in chosen:
-        if not (path := folder / VIDEOS / video_file(scene_of(question))).exists():
+        if not (path := folder / VIDEOS / video_of(question)).exists():
             raise ConfigError(f"{path} is missing: a trial needs the videos; build without --no-video")
     write_atomically(place / "sheet.html", page(chosen, f"../{VIDEOS}"))
     write_atomically(place / "answers.csv", answer_sheet(chosen))
@@ -41,7 +41,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
 
 
 def _released(folder: Path) -> list[Published]:
-    columns = [benchmark.columns for benchmark in BENCHMARKS.values() if not benchmark.video.clips]
+    columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
     paths = sorted((folder / "release" / "data").glob("test-*.parquet"))
     if not paths:
         raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")
@@ -54,7 +54,12 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error}") from error
     scores: dict[str, list[float | None]] = defaultdict(list)
+    wrong = Table(title="Not right")
+    for name in ("number", "task", "answered", "truth"):
+        wrong.add_column(name, overflow="fold")
     for one in marked(*raw, released):
+        if one.score is not None and one.score < 1:
+            wrong.add_row(str(one.number), one.task, escape(one.reply), escape(one.truth))
         scores[one.task].append(one.score)
         scores["all"].append(one.score)
     table = Table(title="Trial: choices right or wrong, numbers by mean relative accuracy")
@@ -65,3 +70,5 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
         mean = f"{sum(given) / len(given):.3f}" if given else ""
         table.add_row(task, str(len(given)), str(len(scores[task]) - len(given)), mean)
     print_table(table)
+    if wrong.row_count:
+        print_table(wrong)

@@ -11,6 +11,7 @@ import html
 import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from pipeline.core.errors import ConfigError
@@ -22,16 +23,19 @@ from pipeline.metrics.numbers import find_number
 from pipeline.metrics.units import asked_unit
 from pipeline.questions.published import Published
 
+_VIDEO: Final = ".mp4"
 ANSWERS: Final = ("number", "video", "question", "options", "answer")
 KEY: Final = ("number", "id", "task", "scene", "truth")
 
 
 class Marked(NamedTuple):
-    """One answered question: its number, its task, and its score from 0 to 1; None where it was left out."""
+    """One question: number, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
 
     number: int
     task: str
     score: float | None
+    reply: str
+    truth: str
 
 
 def choose(questions: Sequence[Published], count: int) -> list[Published]:
@@ -53,19 +57,24 @@ def choose(questions: Sequence[Published], count: int) -> list[Published]:
                 used[task, scene_of(best)] += 1
                 busy[scene_of(best)] += 1
                 chosen.append(best)
-    return sorted(chosen, key=lambda q: (scene_of(q), digest("trial", str(q.id))))
+    return sorted(chosen, key=lambda q: (scene_of(q), video_of(q), digest("trial", str(q.id))))
 
 
 def scene_of(question: Published) -> str:
-    """The scene's id."""
-    return f"{question.dataset}/{question.scene_name}" if question.dataset else question.scene_name
+    """The scene's id; of a benchmark that names videos, that of the scene that a video shows a part of."""
+    named = f"{question.dataset}/{question.scene_name}" if question.dataset else question.scene_name
+    return "/".join(PurePosixPath(named).with_suffix("").parts[:2]) if named.endswith(_VIDEO) else named
+
+
+def video_of(question: Published) -> str:
+    """Path of its video below a build's folder of videos."""
+    return question.scene_name if question.scene_name.endswith(_VIDEO) else video_file(scene_of(question))
 
 
 def answer_sheet(chosen: Sequence[Published]) -> bytes:
     """The sheet as CSV, its last column blank; videos as paths below the build's folder of videos."""
     rows = [
-        (number, video_file(scene_of(q)), q.question.strip(), " | ".join(q.options or ()), "")
-        for number, q in enumerate(chosen, 1)
+        (number, video_of(q), q.question.strip(), " | ".join(q.options or ()), "") for number, q in enumerate(chosen, 1)
     ]
     return _csv(ANSWERS, rows)
 
@@ -80,12 +89,11 @@ def page(chosen: Sequence[Published], videos: str) -> bytes:
     """The sheet as a page that plays the videos (below the address ``videos``) and saves the answers as CSV."""
     parts = []
     for number, question in enumerate(chosen, 1):
-        scene = scene_of(question)
-        if number == 1 or scene != scene_of(chosen[number - 2]):
-            address = html.escape(f"{videos}/{video_file(scene)}", quote=True)
-            parts.append(
-                f'<h2>{html.escape(scene)}</h2>\n<video controls muted preload="metadata" src="{address}"></video>'
-            )
+        video = video_of(question)
+        if number == 1 or video != video_of(chosen[number - 2]):
+            address = html.escape(f"{videos}/{video}", quote=True)
+            parts.append(f"<h2>{html.escape(scene_of(question))}</h2>")
+            parts.append(f'<video controls muted preload="metadata" src="{address}"></video>')
         parts.append(_question(number, question))
     head, foot = _PAGE.split("QUESTIONS")
     return (head + "\n".join(parts) + foot).encode()
@@ -107,10 +115,11 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
         raise ConfigError(
             f"the answers have a question {unknown[0]} that the key has not; is it another trial's sheet?"
         )
-    return [
-        Marked(int(row["number"]), row["task"], _score(known[row["id"]], given.get(row["number"], "").strip()))
-        for row in truths
-    ]
+    found = []
+    for row in truths:
+        reply = given.get(row["number"], "").strip()
+        found.append(Marked(int(row["number"]), row["task"], _score(known[row["id"]], reply), reply, row["truth"]))
+    return found
 
 
 def _score(question: Published, reply: str) -> float | None:
@@ -158,7 +167,7 @@ _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>scan2qa trial</title>
 <style>
 body { font: 16px/1.4 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-video { width: 100%; background: #000; }
+video { width: 100%; max-height: 50vh; background: #000; position: sticky; top: 0; z-index: 1; }
 fieldset { margin: 1rem 0; border: 1px solid #bbb; }
 label { display: block; padding: .15rem 0; }
 </style></head><body>

@@ -96,3 +96,13 @@ def test_the_command_writes_and_marks(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     turns = next(line for line in shown.output.splitlines() if "turn " in line)
     assert "1.000" in turns
+
+
+def test_of_flights_the_clips_are_shown() -> None:
+    """Each question is of its own part of the video; scenes are told apart all the same."""
+    names = ["city/mill.mp4", "city/mill/25.mp4", "city/barn/31.mp4", "city/mill/25.mp4"]
+    chosen = choose([Published(n, None, name, "goal", "?", CHOICES, "B") for n, name in enumerate(names)], 4)
+    assert [scene_of(q) for q in chosen] == ["city/barn", *["city/mill"] * 3]
+    shown = page(chosen, "../videos").decode()
+    assert shown.count("<video") == 3  # two questions are of one clip
+    assert all(f'"../videos/{name}"' in shown for name in names)
