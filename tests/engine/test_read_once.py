@@ -16,7 +16,7 @@ from pipeline.stages.registry import STAGES
 from tests.worlds.flight.readers.tiny_flights import box_feature, place, point_feature, write_flight, write_map
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
 
-RAW = {name: stage for name, stage in STAGES.items() if stage.reads_raw}
+RAW = {name: stage for name, stage in STAGES.items() if stage.needs_roots}
 
 
 @pytest.fixture(params=[*WRITERS, "flights"])

@@ -46,6 +46,7 @@ BEYOND = {
     "nowhere_to_stand": "<",
     "depends_on_where_one_stands": ">",
     "category_without_box": "<",
+    "boxes_missing": "!=",
     "not_unique": "!=",
 }
 HOLDS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from pipeline.core.schema import OrientedBox
 from pipeline.core.sketch import Point, Sketch, Thing
@@ -32,6 +31,8 @@ def sketch(scene: IndoorScene) -> Sketch:
 
 def _footprint(box: OrientedBox) -> tuple[Point, ...]:
     """The outline of a box from above, counter-clockwise; its middle where it has no area."""
+    from scipy.spatial import ConvexHull, QhullError  # for those who look at the map alone
+
     corners = (np.array(box.center) + _CORNERS * box.lengths @ np.array(box.axes))[:, :2]
     try:
         outline = corners[ConvexHull(corners).vertices]
