@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import get_context, parent_process, resource_tracker
 from typing import Final, Self
@@ -34,7 +35,6 @@ class Pool:
             self._pool = ProcessPoolExecutor(
                 self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
             )
-            start_deaf(self._pool)
         return self._pool
 
     def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
@@ -58,15 +58,19 @@ def run_all(jobs: list[Job], pool: ProcessPoolExecutor | None) -> Iterator[Done]
     """What became of each job, in their order; without a pool one after the other."""
     if pool is None:
         return map(run_job, jobs)
-    return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
+    with deaf():  # the pool starts a worker with a job for which none is free
+        return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
 
 
-def start_deaf(pool: ProcessPoolExecutor) -> None:
-    """Starts the workers deaf to Ctrl-C, which a terminal sends to all: this process ends them (`flows.stop`)."""
+@contextmanager
+def deaf() -> Iterator[None]:
+    """What is started within is deaf to Ctrl-C, which a terminal sends to all: this process ends it (`flows.stop`)."""
     resource_tracker.ensure_running()  # it would lift the mask again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    pool.submit(int)
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:
