@@ -39,13 +39,14 @@ class HighLevelPlanning(UrbanTask):
             raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
         case = FlightCase(view.places[goal].label, clock(second), until_s=second)
         case.shown(view, goal, second)
-        others = [i for i in view.pool if i != goal and view.seen_by(i, second)]
+        rows = [row for row, i in enumerate(view.pool) if i != goal and view.seen_by(i, second)]
+        others = [view.pool[row] for row in rows]
         center = view.places.center
         here = view.enu_m[index, :2]
         ahead = center[goal] - here
         straight = float(np.hypot(*ahead))
         leg = np.hypot(*(center[others] - here).T)
-        gap = np.array([view.places[i].distance_m(here[None])[0] for i in others])
+        gap = view.distance_m[rows, index]
         off_deg = np.abs(turn_between_deg(compass_deg(center[others] - here), compass_deg(ahead[None])))
         wide_deg = np.degrees(np.arcsin(np.minimum(view.places.radius_m[others] / np.maximum(leg, 1e-9), 1.0)))
         off_deg = np.maximum(off_deg - wide_deg, 0.0)  # 0: the straight line crosses it
@@ -55,11 +56,11 @@ class HighLevelPlanning(UrbanTask):
         on_way = np.flatnonzero(by_the_way & (off_deg <= rules.way_max_deg))
         case.fact("distance", case.operands[0], straight, "m")
         case.require("goal_too_near", straight, ">=", 2 * rules.plan_min_m, "m")
-        if not len(on_way) and by_the_way.any():
-            case.refuse("beside_the_way", off_deg[by_the_way].min(), rules.way_max_deg, "deg")
-            return case
         if not len(on_way):
-            case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
+            if by_the_way.any():
+                case.refuse("beside_the_way", off_deg[by_the_way].min(), rules.way_max_deg, "deg")
+            else:
+                case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
             return case
         unsure = [i for i in range(len(view.places)) if i != goal and i not in others]
         there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)

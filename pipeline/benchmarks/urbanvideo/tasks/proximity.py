@@ -34,7 +34,7 @@ COURSES: Final = (
 )
 _STILL: Final = 4
 _RUNS: Final = (1, 3)  # movements in a stretch
-MOVING: Final = ("fly", "ascend", "descend")  # how actions begin that bring a drone elsewhere
+_MOVING: Final = ("fly", "ascend", "descend")  # how actions begin that bring a drone elsewhere
 _SAMPLES: Final = 150  # of a stretch: half a minute at 5 Hz
 _STILL_RATE: Final = 0.1  # of the mean rate at which a distance changes: below it the distance counts as constant
 
@@ -183,7 +183,7 @@ def still_share(series: FloatArray, t_s: FloatArray) -> FloatArray:
 
 def idle_share(steps: Sequence[Step], start_s: float, end_s: float) -> float:
     """Share of a stretch in which the drone hovers or turns: a noisy track has it move a little then."""
-    idle = [step for step in steps if not any(action.startswith(MOVING) for action in step.actions)]
+    idle = [step for step in steps if not any(action.startswith(_MOVING) for action in step.actions)]
     overlap = [min(step.end_s, end_s) - max(step.start_s, start_s) for step in idle]
     return sum(max(seconds, 0.0) for seconds in overlap) / (end_s - start_s)
 
