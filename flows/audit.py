@@ -2,61 +2,77 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 from rich.markup import escape
 from rich.table import Table
 
 from flows import show
 from flows.console import console
-from flows.show import SHOWN
-from flows.tables import print_table, table_writer
-from pipeline.benchmarks.benchmark import Audit, Benchmark
-from pipeline.benchmarks.registry import BENCHMARKS
+from flows.tables import print_listing, print_table, table_writer
+from pipeline.benchmarks.benchmark import Audit, FromMetadata
+from pipeline.benchmarks.registry import AUDITS, BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import AnyScene
-from pipeline.questions.audited import STATUSES, Coverage, Miss, audit_table
+from pipeline.questions.audited import Basis, Coverage, LeftOut, Miss
 from pipeline.questions.published import read_published
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.registry import READERS, examined
 
-_ROUNDING: Final = 1e-9  # of differences of decimals
-AUDITED: Final = [name for name, benchmark in BENCHMARKS.items() if benchmark.audit]
+PROFILE: Final = "official"  # what is published is held against
 
 
-def audit(name: str, meta: Path, questions: Path, out: Path, profile: str) -> None:
-    """Answers a published question file again from the metadata, and says where it differs."""
-    write = table_writer(out)
-    benchmark, how, rules = _chosen(name, profile)
-    scenes = _read_scenes(how.reader, meta)
-    table = audit_table(how.answer(read_published(questions, [benchmark.columns]), scenes, rules))
-    write(table)
-    _show_audit(table, f"profile {profile}", how.tolerances)
-    console.print(f"All rows: {out}")
+def audit(
+    name: str, questions: Path, meta: Path | None, out: Path | None, profile: str | None, split: str | None
+) -> bool:
+    """Examines a published question file, and says where it differs; False where some of its rows were left out."""
+    write = table_writer(out) if out else None
+    how = _chosen(name)
+    if how.metadata:
+        scenes, rules = _metadata(name, how.metadata, meta, profile)
+        found = how.examine(questions, Basis(scenes, profile or PROFILE, rules, split))
+    else:
+        for option, value in (("--meta", meta), ("--profile", profile)):
+            if value is not None:
+                raise ConfigError(f"questions of {name} are examined alone: leave {option} out")
+        found = how.examine(questions, Basis(split=split))
+    if write:
+        write(found.table)
+    for listing in found.listings:
+        print_listing(listing)
+    _show_left_out(found.left_out, questions)
+    if out:
+        console.print(f"All rows: {out}", soft_wrap=True)
+    return not found.left_out
 
 
-def coverage(name: str, meta: Path, questions: Path, profile: str) -> None:
+def coverage(name: str, meta: Path, questions: Path, profile: str | None) -> None:
     """Checks that the candidates, before caps, contain the published questions and contradict none."""
-    benchmark, how, rules = _chosen(name, profile)
-    scenes = _read_scenes(how.reader, meta)
-    _show_coverage(*how.cover(read_published(questions, [benchmark.columns]), scenes, rules), f"profile {profile}")
+    how = _chosen(name).metadata
+    if how is None:
+        raise ConfigError(f"questions of {name} are examined alone: there is nothing that could contain them")
+    scenes, rules = _metadata(name, how, meta, profile)
+    title = f"profile {profile or PROFILE}"
+    _show_coverage(*how.cover(read_published(questions, [BENCHMARKS[name].columns]), scenes, rules), title)
 
 
-def _chosen(name: str, profile: str) -> tuple[Benchmark[Any, Any], Audit, Any]:
-    if name not in AUDITED:
-        raise ConfigError(
-            f"unknown benchmark {name!r}; published questions of {', '.join(AUDITED)} can be answered again"
-        )
-    benchmark = BENCHMARKS[name]
-    if profile not in benchmark.profiles:
-        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(benchmark.profiles)}")
-    if benchmark.audit is None:
-        raise ValueError(f"{name} has no audit")
-    return benchmark, benchmark.audit, benchmark.profiles[profile]
+def _chosen(name: str) -> Audit:
+    if name not in AUDITS:
+        raise ConfigError(f"unknown benchmark {name!r}; published questions of {', '.join(AUDITS)} can be examined")
+    return AUDITS[name]
+
+
+def _metadata(name: str, how: FromMetadata, meta: Path | None, profile: str | None) -> tuple[list[AnyScene], Any]:
+    """The scenes that published questions are held against, and the rules of the profile."""
+    profiles = BENCHMARKS[name].profiles
+    if (profile or PROFILE) not in profiles:
+        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(profiles)}")
+    if meta is None:
+        raise ConfigError(f"questions of {name} are answered again from metadata: give their folder with --meta")
+    return _read_scenes(how.reader, meta), profiles[profile or PROFILE]
 
 
 def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
@@ -73,62 +89,15 @@ def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
     return scenes
 
 
-def _show_audit(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> None:
-    """Summary per question type, then every reason with the ids it holds for, then how near the numbers are."""
-    rows = table.to_pylist()
-    print_table(_summary(rows, title))
-    causes = _causes(rows)
-    if causes.rows:
-        print_table(causes)
-    for name, (limit, unit) in tolerances.items():
-        gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _both(r, name)]
-        if gaps:
-            within = sum(gap <= limit + _ROUNDING for gap in gaps)
-            share = f"{within} of {len(gaps)} answered again are within {limit:g} {unit} ({within / len(gaps):.2%})"
-            console.print(f"{name}: {share}")
-
-
-def _summary(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    """How many questions of each type have each status."""
-    summary = Table("question type", "n", *STATUSES, title=f"Audit, {title}", title_justify="left")
-    for column in summary.columns[1:]:
-        column.justify = "right"
-    per_type: dict[str, Counter[str]] = defaultdict(Counter)
+def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:
+    """Each row that was left out, and what to do about it."""
+    if not rows:
+        return
+    console.print(f"\n[yellow]Left out of {escape(str(path))}:[/yellow] {len(rows)}", highlight=False, soft_wrap=True)
     for row in rows:
-        per_type[row["question_type"]][row["status"]] += 1
-    for name, counts in sorted(per_type.items()):
-        summary.add_row(escape(name), str(counts.total()), *(str(counts[s] or "") for s in STATUSES))
-    total = Counter(row["status"] for row in rows)
-    summary.add_section()
-    summary.add_row("all", str(len(rows)), *(str(total[s] or "") for s in STATUSES))
-    return summary
-
-
-def _causes(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The cases of each reason; those of questions that cannot be answered again are only counted."""
-    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        if row["reason"]:
-            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
-    causes = Table("reason", "status", "question type", "n", title="Why", title_justify="left")
-    causes.add_column("cases", overflow="fold")
-    for (status, reason, kind), cases in sorted(reasons.items()):
-        shown = ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
-        listed = "" if status == "unsupported" else shown
-        causes.add_row(reason, status, escape(kind), str(len(cases)), escape(listed))
-    return causes
-
-
-def _both(row: dict[str, str | None], name: str) -> bool:
-    return row["question_type"] == name and row["recomputed"] is not None and row["status"] in ("reproduced", "differs")
-
-
-def _case(row: Mapping[str, Any]) -> str:
-    if row["status"] == "differs":
-        return f"{row['id']} ({row['published']} / {row['recomputed']})"
-    if isinstance(row["measured"], float):
-        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
-    return str(row["id"])
+        name = f" (question {row.id})" if row.id else ""
+        line = f"- row {row.row}{name}: {row.finding}: {row.message}. Remedy: {row.remedy}"
+        console.print(" ".join(line.split()), highlight=False, soft_wrap=True, markup=False)
 
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:

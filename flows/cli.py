@@ -88,7 +88,9 @@ Forget = Annotated[bool, typer.Option("--forget", help="Ignore the roots and set
 Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
 Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
 Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
-Profile = Annotated[str, typer.Option("--profile", help="Ambiguity rules: official or strict.")]
+Profile = Annotated[
+    str | None, typer.Option("--profile", help="Ambiguity rules: official or strict.", show_default="official")
+]
 
 
 def _version(asked: bool) -> None:
@@ -338,19 +340,30 @@ def import_review(
 @app.command()
 def audit(
     name: Audited,
-    meta: Meta,
     questions: Published,
-    out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
-    profile: Profile = "official",
+    meta: Annotated[
+        Path | None,
+        typer.Option(
+            "--meta", help="Folder with the metadata that they were made from.", show_default="examined alone"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="One row per question: .parquet or .csv.", show_default="none")
+    ] = None,
+    profile: Profile = None,
+    split_column: Annotated[
+        str | None,
+        typer.Option("--split-column", metavar="COLUMN", help="Names a question's split: says what the split leaks."),
+    ] = None,
 ) -> None:
-    """Answers a published question file again from the metadata, and says where it differs."""
+    """Examines a published question file, answers it again where it can, and says where it differs."""
     from flows.audit import audit
 
-    audit(name, meta, questions, out, profile)
+    _end(audit(name, questions, meta, out, profile, split_column))
 
 
 @app.command()
-def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile = "official") -> None:
+def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile = None) -> None:
     """Checks that the candidates, before caps, contain the published questions and contradict none."""
     from flows.audit import coverage
 

@@ -14,7 +14,8 @@ from typing import Final
 import pyarrow as pa
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, OverflowMethod
+from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
@@ -22,6 +23,7 @@ from rich.text import Text
 from flows.console import console
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.listing import Listing
 from pipeline.core.parquet import table_bytes
 
 SENTENCE: Final = 28  # columns that a cell that wraps has at least
@@ -48,6 +50,23 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
             if number:
                 to.print()
             to.print(part)
+
+
+def print_listing(listing: Listing, to: Console = console) -> None:
+    """Prints a table of plain texts, in which nothing is markup."""
+    table = Table(title=escape(listing.title), title_justify="left")
+    for number, head in enumerate(listing.heads):
+        is_text = not number or head in listing.words or head in listing.sentences
+        overflow: OverflowMethod = "fold" if head in listing.sentences else "ellipsis"
+        table.add_column(escape(head), justify="left" if is_text else "right", overflow=overflow)
+    for row in listing.rows:
+        table.add_row(*map(escape, row))
+    if listing.totals:
+        table.add_section()
+        table.add_row(*map(escape, listing.totals))
+    print_table(table, to=to)
+    if listing.note:
+        to.print(listing.note, highlight=False, markup=False)
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:

@@ -11,12 +11,14 @@ from pydantic import BaseModel
 from pipeline.core.video_form import VideoForm
 
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
+    from pathlib import Path
+
     import pyarrow as pa
 
     from pipeline.core.schema import Finding
     from pipeline.llm.base import Reply, Request
     from pipeline.llm.shown import Shown
-    from pipeline.questions.audited import Audited, Coverage, Miss
+    from pipeline.questions.audited import Basis, Coverage, Examined, Miss
     from pipeline.questions.published import Columns, Published
     from pipeline.questions.task import Task
     from pipeline.worlds.world import World
@@ -86,23 +88,32 @@ def no_pictures(asked: pa.Table) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True)
-class Audit:
-    """How a published question file of the benchmark is answered again.
+class FromMetadata:
+    """How published questions are held against the metadata that they were made from.
 
     Attributes:
-        reader: of the metadata that it was made from.
-        answer: per question, scene and rules: what was published, what comes out now, and why they differ.
+        reader: of these metadata.
         cover: per question type how many the candidates contain, and every miss.
         doubts: what the published questions about a scene say otherwise than its data, but for subjects that people
             corrected.
-        tolerances: question type -> by how much a number may differ to be as good as equal, and its unit.
     """
 
     reader: str
-    answer: Callable[[Sequence[Published], Sequence[Any], Any], list[Audited]]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
     doubts: Callable[[Sequence[Published], Any, Collection[str]], tuple[Finding, ...]]
-    tolerances: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """How a published question file of the benchmark is examined.
+
+    Attributes:
+        examine: what was published, what comes out now, and why they differ.
+        metadata: what it is held against; None: it is examined alone.
+    """
+
+    examine: Callable[[Path, Basis], Examined]
+    metadata: FromMetadata | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ class Benchmark(Generic[V, R]):
         video: what its videos look like.
         pictures: file below the release -> bytes, for questions that have pictures.
         author: who writes questions that facts cannot answer.
-        audit: how its published questions are answered again.
+        audit: how its published questions are examined.
         shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Audit, Benchmark
+from pipeline.benchmarks.cityeqa.audit import AUDIT as CITYEQA_AUDIT
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
 
@@ -13,3 +14,5 @@ _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     URBANVIDEO,
 )
 BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}
+# Whose published questions can be examined, by name.
+AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit} | {"cityeqa": CITYEQA_AUDIT}

@@ -90,7 +90,7 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     if config.known is None:
         return {}
     benchmark = config.of_benchmark()
-    if benchmark.audit is None:
+    if benchmark.audit is None or benchmark.audit.metadata is None:
         raise ConfigError(f"configuration known: published questions of {benchmark.name} cannot be answered again")
     questions: dict[str, list[Published]] = defaultdict(list)
     for question in read_published(config.known, [benchmark.columns]):

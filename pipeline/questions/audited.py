@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.core.listing import Listing
 from pipeline.core.schema import Rejection
 from pipeline.questions.published import Published
 
 STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")
+SHOWN: Final = 20  # cases that are named beside a reason
+_ROUNDING: Final = 1e-9  # of differences of decimals
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,124 @@ def audit_table(audited: Sequence[Audited]) -> pa.Table:
             "unit": pa.array([f.rejection.unit if f.rejection else None for f in audited], pa.string()),
         }
     )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row of a published file that cannot be used, so that it is left out and the rest is not.
+
+    Attributes:
+        row: its number, from 1.
+        id: as it stands there; "" where there is none.
+        finding: short machine-readable name.
+        message: what was found, with the offending value.
+        remedy: what the reader can do about it.
+    """
+
+    row: int
+    id: str
+    finding: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a question file is examined with, beside itself.
+
+    Attributes:
+        scenes: of the metadata that it was made from; none where it is examined alone.
+        profile: name of the rules; "" where there are none.
+        rules: the limits.
+        split: the column that names the split of a question; None: it names none.
+    """
+
+    scenes: Sequence[Any] = ()
+    profile: str = ""
+    rules: Any = None
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What comes of an audit.
+
+    Attributes:
+        table: one row per question.
+        listings: what people read of it.
+        left_out: the rows that could not be used.
+    """
+
+    table: pa.Table
+    listings: Sequence[Listing]
+    left_out: Sequence[LeftOut] = ()
+
+
+def summaries(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> list[Listing]:
+    """Of an `audit_table`: statuses per question type, then every reason with the ids that it holds for.
+
+    ``tolerances``: question type -> by how much a number may differ to be as good as equal, and its unit.
+    """
+    rows = table.to_pylist()
+    reasons = _reasons(rows)
+    return [_statuses(rows, title, _nearness(rows, tolerances)), *([reasons] if reasons.rows else [])]
+
+
+def _statuses(rows: Sequence[Mapping[str, Any]], title: str, note: str) -> Listing:
+    """How many questions of each type have each status."""
+    per_type: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        per_type[row["question_type"]][row["status"]] += 1
+    total = sum(per_type.values(), Counter[str]())
+    cells = [(name, *_counts(counts)) for name, counts in sorted(per_type.items())]
+    return Listing(title, ("question type", "n", *STATUSES), cells, ("all", *_counts(total)), note=note)
+
+
+def _counts(counts: Counter[str]) -> list[str]:
+    return [str(counts.total()), *(str(counts[status] or "") for status in STATUSES)]
+
+
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> Listing:
+    """The cases of each reason; those of questions that cannot be answered again are only counted."""
+    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row["reason"]:
+            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
+    cells = [
+        (reason, status, kind, str(len(cases)), "" if status == "unsupported" else named(cases))
+        for (status, reason, kind), cases in sorted(reasons.items())
+    ]
+    heads = ("reason", "status", "question type", "n", "cases")
+    return Listing("Why", heads, cells, words=("status", "question type", "n"), sentences=("cases",))
+
+
+def named(cases: Sequence[str]) -> str:
+    """The first cases by name, and how many more there are."""
+    return ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+
+
+def _case(row: Mapping[str, Any]) -> str:
+    if row["status"] == "differs":
+        return f"{row['id']} ({row['published']} / {row['recomputed']})"
+    if isinstance(row["measured"], float):
+        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
+    return str(row["id"])
+
+
+def _nearness(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str, tuple[float, str]]) -> str:
+    """How near the numbers are that were answered again."""
+    lines = []
+    for name, (limit, unit) in tolerances.items():
+        gaps = [abs(float(r["recomputed"]) - float(r["published"])) for r in rows if _is_both(r, name)]
+        if gaps:
+            within = sum(gap <= limit + _ROUNDING for gap in gaps)
+            share = f"{within} of {len(gaps)} answered again are within {limit:g} {unit} ({within / len(gaps):.2%})"
+            lines.append(f"{name}: {share}")
+    return "\n".join(lines)
+
+
+def _is_both(row: Mapping[str, Any], name: str) -> bool:
+    return row["question_type"] == name and row["recomputed"] is not None and row["status"] in {"reproduced", "differs"}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +34,11 @@ class Columns:
 
 @dataclass(frozen=True)
 class Published:
-    """One published question."""
+    """One published question.
+
+    Attributes:
+        rest: its row as it stands in the file, with columns that no other benchmark has.
+    """
 
     id: int | str
     dataset: str | None
@@ -43,6 +47,7 @@ class Published:
     question: str
     options: tuple[str, ...] | None
     ground_truth: str
+    rest: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
@@ -50,6 +55,11 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
 
     Raises ConfigError, naming the row.
     """
+    return [_published(path, number, row, columns) for number, row in enumerate(read_rows(path), start=1)]
+
+
+def read_rows(path: Path) -> list[Any]:
+    """The rows of a .jsonl, .json or .parquet file, whatever they are. Raises ConfigError for a file that has none."""
     try:
         if path.suffix == ".parquet":
             rows = pq.read_table(path).to_pylist()
@@ -62,7 +72,7 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
         raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
     if not isinstance(rows, list):
         raise ConfigError(f"{path}: holds {type(rows).__name__}, not a list of questions")
-    return [_published(path, number, row, columns) for number, row in enumerate(rows, start=1)]
+    return rows
 
 
 def _published(path: Path, number: int, raw: Any, columns: Sequence[Columns]) -> Published:
@@ -84,4 +94,5 @@ def _published(path: Path, number: int, raw: Any, columns: Sequence[Columns]) ->
         question=str(row["question"]),
         options=tuple(map(str, options)) if options else None,
         ground_truth=str(row["ground_truth"]),
+        rest=raw if isinstance(raw, dict) else {},
     )

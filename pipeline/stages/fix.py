@@ -15,6 +15,7 @@ from pipeline.engine.stage import Stage
 from pipeline.worlds.registry import WORLDS, examined, read_scene, world_of
 
 if TYPE_CHECKING:
+    from pipeline.benchmarks.benchmark import Benchmark, FromMetadata
     from pipeline.engine.config import BuildConfig
     from pipeline.engine.raw import Said
     from pipeline.reading.reader import Reader
@@ -43,11 +44,16 @@ def said_of(scene: AnyScene, said: Said, known_to: str | None = None) -> AnyScen
     if said.written:
         scene = scene.with_facts(**said.written)
     scene = examined(scene)
-    audit = BENCHMARKS[known_to].audit if known_to else None
-    if audit and said.known:
+    against = _against(BENCHMARKS[known_to]) if known_to else None
+    if against and said.known:
         settled = {subject for fix in scene.fixes for subject in fix.subjects}
-        scene = scene.model_copy(update={"findings": (*scene.findings, *audit.doubts(said.known, scene, settled))})
+        scene = scene.model_copy(update={"findings": (*scene.findings, *against.doubts(said.known, scene, settled))})
     return _settled(scene, [e for e in said.fixes if isinstance(e.fix, SettleDoubt)])
+
+
+def _against(benchmark: Benchmark[Any, Any]) -> FromMetadata | None:
+    """How its published questions are held against the data of a scene."""
+    return benchmark.audit.metadata if benchmark.audit else None
 
 
 def _drop(scene: AnyScene, entries: Sequence[Entry]) -> None:
@@ -102,9 +108,9 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """What the reader's world corrects and examines; where published questions are given, what answers these again."""
     if reader is None:
         raise ValueError("this stage takes what was said of a scene")
-    world, audit = world_of(reader.name), config.of_benchmark().audit if config.known else None
+    world, against = world_of(reader.name), _against(config.of_benchmark()) if config.known else None
     own = (world.facts.__module__, world.fix.__module__, world.examine.__module__)
-    return (*own, *([audit.doubts.__module__] if audit else []))
+    return (*own, *([against.doubts.__module__] if against else []))
 
 
 FIX: Final = Stage(

@@ -7,11 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.rules import Rules, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.arrays import IntArray
@@ -19,9 +21,10 @@ from pipeline.core.identity import question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ArrayTask
-from pipeline.questions.audited import Audited, Coverage, Miss
+from pipeline.questions.audited import Audited, Basis, Coverage, Examined, Miss, audit_table, summaries
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.published import Published
+from pipeline.questions.leakage import leakage
+from pipeline.questions.published import Published, read_published
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 
@@ -40,7 +43,18 @@ NOT_ASKABLE: Final = frozenset(
 # The metadata hold nothing that could answer such a question; a raw scan would.
 UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured"})
 NOT_IN_METADATA: Final = UNSUPPORTED | {"scene_missing", "category_missing"}
+TOLERANCES: Final = {"object_abs_distance": (0.1, "m")}
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
+
+
+def examine(path: Path, basis: Basis) -> Examined:
+    """All that an audit of a released file says."""
+    questions = read_published(path, [COLUMNS])
+    table = audit_table(audit(questions, basis.scenes, basis.rules))
+    listings = summaries(table, f"Audit, profile {basis.profile}", TOLERANCES)
+    if basis.split is not None:
+        listings.append(leakage(path, basis.split, questions, "scene", [q.scene_name for q in questions]))
+    return Examined(table, listings)
 
 
 def audit(questions: Sequence[Published], scenes: Iterable[IndoorScene], rules: Rules) -> list[Audited]:

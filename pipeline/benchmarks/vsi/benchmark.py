@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Audit, Benchmark
-from pipeline.benchmarks.vsi.audit import audit, coverage
+from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
+from pipeline.benchmarks.vsi.audit import coverage, examine
 from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.known import contradictions
@@ -26,13 +26,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     columns=COLUMNS,
     card=CARD,
     video=VideoForm(size=(640, 480)),  # appendix B.1
-    audit=Audit(
-        reader="vsi_meta",
-        answer=audit,
-        cover=coverage,
-        doubts=contradictions,
-        tolerances={"object_abs_distance": (0.1, "m")},
-    ),
+    audit=Audit(examine, FromMetadata(reader="vsi_meta", cover=coverage, doubts=contradictions)),
     released="official",
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or
     # directions. The map has no scale before the answer, yet the size of a room is told by its outline.

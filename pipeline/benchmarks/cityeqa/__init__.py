@@ -1,0 +1,1 @@
+"""CityEQA: embodied questions in a city."""

@@ -1,0 +1,282 @@
+"""Examines a released CityEQA file by itself: what it says is held against its own poses and its other rows.
+
+The city that the tasks were made in is no part of the release. What only its map could show is `unsupported`, by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline.benchmarks.benchmark import Audit
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type, normalised
+from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, read_released
+from pipeline.benchmarks.cityeqa.sentence import AXES_DEG, Sentence, parse
+from pipeline.core.listing import Listing
+from pipeline.questions.audited import Basis, Examined, LeftOut, named
+from pipeline.questions.leakage import leakage
+
+MAX_START_M: Final = 200.0  # section 2.2: p0 lies "within a 200-meter range" of the target
+SECTOR_DEG: Final = 45.0  # to either side of an axis
+# What only the city's map could show: check -> what it would take.
+UNSUPPORTED: Final = {
+    "hop_2_leads_to_target": "the building that hop 1 means",
+    "target_is_unique": "all things that the wording fits",
+    "start_is_free": "obstacles",
+    "target_unseen_at_start": "what a pose sees",
+    "target_seen_at_observation": "what a pose sees",
+    "path_exists": "free space",
+    "answer_is_true": "the thing itself",
+}
+_SUMMARY: Final = {
+    "wording_not_recognised": "wording of the released form",
+    "start_looks_elsewhere": "hop 1 is where the start looks",
+    "start_too_far": f"start within {MAX_START_M:g} m of the target",
+    "answers_contradict": "same question and start, one answer",
+    "asked_twice": "no task is there twice",
+}
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("row", pa.int64()),
+        pa.field("id", pa.string()),
+        pa.field("category", pa.string()),
+        pa.field("answer_type", pa.string()),
+        pa.field("target", pa.string()),  # its group: tasks of one target belong into one split
+        pa.field("raw_task", pa.string()),  # of one target, observation pose and answer
+        pa.field("hop_1", pa.string()),
+        pa.field("start_yaw_deg", pa.float64()),
+        pa.field("hop_1_off_deg", pa.float64()),
+        pa.field("start_to_target_m", pa.float64()),  # on the ground
+        pa.field("status", pa.string()),
+        pa.field("reason", pa.string()),
+        pa.field("measured", pa.float64()),
+        pa.field("limit", pa.float64()),
+        pa.field("unit", pa.string()),
+        pa.field("findings", pa.string()),  # all reasons, the first of which is `reason`
+    ]
+)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """Why a row does not agree with itself or with others; ``reason`` is a key of `_SUMMARY`."""
+
+    reason: str
+    status: str
+    measured: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A task with what is read and measured of it."""
+
+    task: Task
+    sentence: Sentence | None
+    kind: str
+    target: str
+    raw: str
+    hop_off_deg: float | None
+    start_m: float
+    faults: tuple[_Fault, ...]
+
+
+def examine(path: Path, basis: Basis) -> Examined:
+    """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
+    tasks, left_out = read_released(path)
+    seen = _seen(tasks)
+    listings = [
+        _checks(seen, len(left_out)),
+        *_faulty(seen),
+        _unsupported(seen),
+        _types(seen),
+        _groups(seen),
+        _priors(seen),
+    ]
+    if basis.split is not None:
+        for name, groups in (("target", [s.target for s in seen]), ("raw task", [s.raw for s in seen])):
+            listings.append(leakage(path, basis.split, [s.task for s in seen], name, groups))
+    return Examined(_table(seen, left_out), listings, left_out)
+
+
+AUDIT: Final = Audit(examine)
+
+
+def _seen(tasks: Sequence[Task]) -> list[_Seen]:
+    targets = _numbered(tasks, lambda t: t.target.place, "t")
+    raws = _numbered(tasks, lambda t: (t.target.place, t.observation, normalised(t.answer)), "r")
+    same_start: dict[Hashable, list[Task]] = defaultdict(list)
+    for task in tasks:
+        same_start[_start(task)].append(task)
+    found = []
+    for task, target, raw in zip(tasks, targets, raws, strict=True):
+        sentence = parse(task.question)
+        off = None if sentence is None else off_deg(task.initial.yaw, AXES_DEG[sentence.hops[0]])
+        start_m = math.dist(task.initial[:2], task.target[:2])
+        faults = tuple(_faults(task, off, start_m, same_start[_start(task)]))
+        kind = answer_type(sentence.asked if sentence else task.question, task.answer)
+        found.append(_Seen(task, sentence, kind, target, raw, off, start_m, faults))
+    return found
+
+
+def _start(task: Task) -> Hashable:
+    return " ".join(task.question.split()), task.initial
+
+
+def _numbered(tasks: Sequence[Task], key: Callable[[Task], Hashable], letter: str) -> list[str]:
+    """A name for each task's group, by the order in which groups come first."""
+    number: dict[Hashable, int] = {}
+    return [f"{letter}{number.setdefault(key(task), len(number) + 1)}" for task in tasks]
+
+
+def _faults(task: Task, off: float | None, start_m: float, same_start: Sequence[Task]) -> Iterable[_Fault]:
+    if off is None:
+        yield _Fault("wording_not_recognised", "unsupported")
+    elif off >= SECTOR_DEG:
+        yield _Fault("start_looks_elsewhere", "differs", off, SECTOR_DEG, "deg")
+    if start_m > MAX_START_M:
+        yield _Fault("start_too_far", "differs", start_m, MAX_START_M, "m")
+    others = [other for other in same_start if other is not task]
+    if any(normalised(other.answer) != normalised(task.answer) for other in others):
+        yield _Fault("answers_contradict", "ambiguous", len(others) + 1, 1, "tasks")
+    elif others:
+        yield _Fault("asked_twice", "differs", len(others) + 1, 1, "tasks")
+
+
+def _table(seen: Sequence[_Seen], left_out: Sequence[LeftOut]) -> pa.Table:
+    rows: list[dict[str, Any]] = [
+        {"row": row.row, "id": row.id, "status": "left_out", "reason": row.finding, "findings": row.finding}
+        for row in left_out
+    ]
+    for s in seen:
+        first = s.faults[0] if s.faults else _Fault("", "reproduced")
+        rows.append(
+            {
+                "row": s.task.row,
+                "id": str(s.task.id),
+                "category": s.task.category,
+                "answer_type": s.kind,
+                "target": s.target,
+                "raw_task": s.raw,
+                "hop_1": s.sentence.hops[0] if s.sentence else None,
+                "start_yaw_deg": s.task.initial.yaw,
+                "hop_1_off_deg": s.hop_off_deg,
+                "start_to_target_m": s.start_m,
+                "status": first.status,
+                "reason": first.reason or None,
+                "measured": first.measured,
+                "limit": first.limit,
+                "unit": first.unit,
+                "findings": ", ".join(fault.reason for fault in s.faults) or None,
+            }
+        )
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["row"])), schema=_SCHEMA)
+
+
+def _checks(seen: Sequence[_Seen], left_out: int) -> Listing:
+    """What was checked of every task."""
+    rows = []
+    parsed = sum(s.sentence is not None for s in seen)
+    for reason, title in _SUMMARY.items():
+        n = parsed if reason == "start_looks_elsewhere" else len(seen)
+        wrong = sum(fault.reason == reason for s in seen for fault in s.faults)
+        rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or ""), ""))
+    note = f"{left_out} rows were left out of all this; they are listed below." if left_out else ""
+    return Listing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
+
+
+def _unsupported(seen: Sequence[_Seen]) -> Listing:
+    """What could not be checked of any task."""
+    rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
+    title = "Not checked: the city is no part of the release"
+    return Listing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",))
+
+
+def _faulty(seen: Sequence[_Seen]) -> list[Listing]:
+    """The questions behind each finding."""
+    cases: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for s in seen:
+        for fault in s.faults:
+            measured = f" ({fault.measured:.4g} {fault.unit})" if fault.unit in {"m", "deg"} else ""
+            cases[fault.reason, fault.status].append(f"{s.task.id}{measured}")
+    rows = [(reason, status, str(len(ids)), named(ids)) for (reason, status), ids in sorted(cases.items())]
+    heads = ("finding", "status", "n", "questions")
+    return [Listing("Why", heads, rows, words=("status",), sentences=("questions",))] if rows else []
+
+
+def _types(seen: Sequence[_Seen]) -> Listing:
+    """Table 4 of the paper."""
+    counts = Counter((s.task.category, s.kind) for s in seen)
+    rows = [(name, *_cells([counts[name, kind] for kind in ANSWER_TYPES])) for name in CATEGORIES]
+    totals = _cells([sum(counts[name, kind] for name in CATEGORIES) for kind in ANSWER_TYPES])
+    return Listing("Answer types", ("category", *ANSWER_TYPES, "n"), rows, ("all", *totals))
+
+
+def _cells(counts: Sequence[int]) -> list[str]:
+    return [*(str(n or "") for n in counts), str(sum(counts))]
+
+
+def _groups(seen: Sequence[_Seen]) -> Listing:
+    """How many tasks have the same target, and the same raw task."""
+    kinds: tuple[tuple[str, list[Hashable]], ...] = (
+        ("targets", [s.target for s in seen]),
+        ("raw tasks: target, observation, answer", [s.raw for s in seen]),
+        ("  and the same words asked", [(s.raw, _asked(s)) for s in seen]),
+        ("start poses", [s.task.initial for s in seen]),
+    )
+    rows = []
+    for name, groups in kinds:
+        sizes = sorted(Counter(groups).values())
+        spread = (str(sizes[0]), f"{median(sizes):g}", str(sizes[-1])) if sizes else ("", "", "")
+        rows.append((name, str(len(sizes)), *spread))
+    note = "Tasks of one target share what has to be known: split by target, never by row."
+    return Listing("Groups", ("of tasks with the same", "groups", "smallest", "median", "largest"), rows, note=note)
+
+
+def _priors(seen: Sequence[_Seen]) -> Listing:
+    """What answering without the city earns, per category."""
+    rows, earned = [], Counter[str]()
+    for category in CATEGORIES:
+        own = [s for s in seen if s.task.category == category]
+        if not own:
+            continue
+        usual, n = Counter(normalised(s.task.answer) for s in own).most_common(1)[0]
+        apart, mixed = _as_asked(own, lambda s: s.target), _as_asked(own, lambda s: str(s.task.row))
+        earned.update({"n": len(own), "usual": n, "apart": apart, "mixed": mixed})
+        rows.append((category, str(len(own)), usual, *(_share(found, len(own)) for found in (n, apart, mixed))))
+    total = [_share(earned[name], earned["n"]) for name in ("usual", "apart", "mixed")]
+    heads = ("category", "n", "usual answer", "always so", "as asked", "and leaking")
+    note = (
+        "Right without the city: always the category's usual answer; the usual answer to the same words asked, of "
+        "other targets; and of other tasks, as where a split by row leaks."
+    )
+    return Listing("Priors", heads, rows, ("all", str(earned["n"]), "", *total), words=("usual answer",), note=note)
+
+
+def _as_asked(own: Sequence[_Seen], group: Callable[[_Seen], str]) -> int:
+    """How many answers are the usual one to the same words, or else to all, among tasks of other groups."""
+    said: dict[Hashable, Counter[str]] = defaultdict(Counter)  # by words, by group, by both, and of all
+    for s in own:
+        for key in ((_asked(s), None), (None, group(s)), (_asked(s), group(s)), (None, None)):
+            said[key][normalised(s.task.answer)] += 1
+    right = 0
+    for s in own:
+        alike = said[_asked(s), None] - said[_asked(s), group(s)] or said[None, None] - said[None, group(s)]
+        right += bool(alike) and alike.most_common(1)[0][0] == normalised(s.task.answer)
+    return right
+
+
+def _asked(s: _Seen) -> str:
+    return " ".join((s.sentence.asked if s.sentence else s.task.question).casefold().split())
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n} ({n / of:.0%})" if of else ""
