@@ -14,6 +14,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
+from pipeline.worlds.city.world import CITY
 from pipeline.worlds.flight.world import FLIGHT
 from pipeline.worlds.indoor.world import INDOOR
 from pipeline.worlds.world import World
@@ -21,6 +22,7 @@ from pipeline.worlds.world import World
 _ALL: Final[tuple[World[Any], ...]] = (
     INDOOR,
     FLIGHT,
+    CITY,
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}

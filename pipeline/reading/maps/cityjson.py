@@ -17,7 +17,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import Box, Feature, Tally, named
+from pipeline.reading.maps.feature import Box, Feature, Tally, named, usable_name
 
 if TYPE_CHECKING:
     import pyproj
@@ -232,4 +232,5 @@ def _feature(
         foot_m=float(heights.min()) if known and system.above_sea else np.nan,
         datum="sea" if system.above_sea else "takeoff",
         tags={"type": kind} | ({"height of geometry": f"{high:.2f}"} if known else {}),
+        id=key if usable_name(key) else "",
     )

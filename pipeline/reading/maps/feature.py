@@ -52,6 +52,7 @@ class Feature:
         foot_m: height of its foot above ``datum``; NaN: not known.
         datum: the ground that the flight took off from, or mean sea level.
         tags: what the file says that may be seen of it, as it stands there, for example ``{"roof:shape": "dome"}``.
+        id: what its file calls it, "way/123"; empty where it does not.
     """
 
     outlines: tuple[FloatArray, ...]
@@ -62,6 +63,7 @@ class Feature:
     foot_m: float = np.nan
     datum: Literal["takeoff", "sea"] = "takeoff"
     tags: Mapping[str, str] = field(default_factory=dict)
+    id: str = ""
 
 
 @dataclass(frozen=True)

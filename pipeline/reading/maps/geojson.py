@@ -21,7 +21,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named, usable_name
 
 WGS84_NAMES: Final = ("crs84", "4326")
-SEEN: Final = ("kind", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign")
+SEEN: Final = ("kind", "noun", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign", "facing_deg", "on")
 POLYGONS: Final = ("Polygon", "MultiPolygon")
 
 
@@ -91,7 +91,16 @@ def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | Non
     solid = shape in POLYGONS and (walls or kind == "building" or not math.isnan(top))
     seen = {key: str(facts[key]) for key in SEEN if isinstance(facts.get(key), str | int | float)}
     tags = {key: value for key, value in seen.items() if usable_name(value)}
-    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot, tags=tags)
+    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot, tags=tags, id=_id(entry, facts))
+
+
+def _id(entry: dict[str, Any], facts: dict[str, Any]) -> str:
+    """The feature's own id, or the property of this name, where it can stand in a text; else none."""
+    for raw in (entry.get("id"), facts.get("id")):
+        text = str(raw) if isinstance(raw, str | int) and not isinstance(raw, bool) else ""
+        if usable_name(text) and text.isprintable():
+            return text
+    return ""
 
 
 def _metres(raw: object, above_zero: bool) -> float | None:

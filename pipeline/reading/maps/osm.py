@@ -7,6 +7,7 @@ only more or less tall is asked). Holes in outlines are filled.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,15 +41,17 @@ def height_of(tag: str | None) -> float:
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
 
 
-def read_osm(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tuple[Feature, ...]:
-    """All buildings, and all places that have a name, in a box. Raises RawDataError where the file cannot be read."""
+def read_osm(
+    files: SceneFiles, path: Path, box: Box, findings: Findings, keys: Sequence[str] = KINDS
+) -> tuple[Feature, ...]:
+    """All nodes and areas in a box that have one of some keys. Raises RawDataError where the file cannot be read."""
     import osmium  # of the extra [flights], which scans need not have
 
     files.raw(path)  # digested, and sound enough to be opened
     tally, features, ways, areas = Tally(), [], 0, 0
     try:
         things: Any = osmium.FileProcessor(str(path)).with_areas()
-        for thing in things.with_filter(osmium.filter.KeyFilter(*KINDS)):
+        for thing in things.with_filter(osmium.filter.KeyFilter(*keys)):
             building = "building" in thing.tags
             if thing.is_way():
                 ways += building
@@ -59,7 +62,7 @@ def read_osm(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tup
                 continue
             outlines = _outlines(thing)
             if outlines and any(box.holds(o).any() for o in outlines):
-                features.append(_feature(thing, outlines, tally))
+                features.append(_feature(thing, outlines, tally, keys))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
         raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
@@ -79,9 +82,9 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
     return tuple(o if thing.is_node() else o[:-1] for o in found)
 
 
-def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally) -> Feature:
+def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str]) -> Feature:
     tags = thing.tags
-    key = next(k for k in KINDS if k in tags)
+    key = next(k for k in keys if k in tags)
     kind = key if tags[key] == "yes" else tags[key].replace("_", " ")
     name = named(tags.get("name"), repr(tags.get("name"))[:80], tally)
     return Feature(
@@ -90,5 +93,17 @@ def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally) -> Feat
         kind if kind.isprintable() else key,
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
-        tags={key: tags[key] for key in (*KINDS, *SEEN) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
+        tags={key: tags[key] for key in (*keys, *SEEN) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
+        id=f"node/{thing.id}" if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}",
     )
+
+
+def osm_bounds(path: Path) -> tuple[float, float, float, float] | None:
+    """West, south, east and north of what an extract says that it covers, degrees; None where it does not say."""
+    import osmium
+
+    box = osmium.io.Reader(str(path)).header().box()
+    if not box.valid():
+        return None
+    low, high = box.bottom_left, box.top_right
+    return low.lon, low.lat, high.lon, high.lat

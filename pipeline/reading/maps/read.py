@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,12 +11,14 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.cityjson import read_cityjson
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.geojson import read_geojson
-from pipeline.reading.maps.osm import read_osm
+from pipeline.reading.maps.osm import KINDS, read_osm
 
 OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 
 
-def read_context(files: SceneFiles, path: Path, box: Box, walls: bool, findings: Findings) -> tuple[Feature, ...]:
+def read_context(
+    files: SceneFiles, path: Path, box: Box, walls: bool, findings: Findings, keys: Sequence[str] = KINDS
+) -> tuple[Feature, ...]:
     """The features of a map file of any format; of a city's map only those in a box.
 
     A GeoJSON file is someone's choice of landmarks and is given whole.
@@ -26,12 +29,13 @@ def read_context(files: SceneFiles, path: Path, box: Box, walls: bool, findings:
         box: where it matters.
         walls: whether every outline of a GeoJSON file is a building.
         findings: gets what is wrong with single features.
+        keys: of OpenStreetMap: what has one of them is read.
 
     Raises:
         RawDataError: where the file cannot be read or placed on the earth.
     """
     if path.name.lower().endswith(OSM_SUFFIXES):
-        return read_osm(files, path, box, findings)
+        return read_osm(files, path, box, findings, keys)
     value = files.json(path)
     try:
         if value.get("type") == "CityJSON":

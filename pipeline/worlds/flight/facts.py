@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Evidence, Facts, Model, Name, Origin, Rejection, Scene, Vec3
+from pipeline.reading.maps.looks import Look
 
 Action = Literal[
     "ascend",
@@ -33,30 +34,6 @@ class Camera(Model):
     height: Annotated[int, Field(gt=0)]
     pitch_deg: Annotated[FiniteFloat, Field(ge=-90, le=90)] | None = Field(
         default=None, description="of a camera that does not tilt: 0 level, -90 down; None: the log says it"
-    )
-
-
-Channel = Annotated[int, Field(ge=0, le=255)]
-Rgb = tuple[Channel, Channel, Channel]  # sRGB
-RoofShape = Literal["flat", "pitched", "pointed", "domed", "rounded"]
-
-
-class Look(Model):
-    """What anybody sees of a landmark, as far as its map tells. What the map does not tell is None, and is not said."""
-
-    noun: Name = Field(description='what it looks like: "building", "church", "park"')
-    walls: Rgb | None = None
-    roof: Rgb | None = None
-    roof_shape: RoofShape | None = None
-    height_m: tuple[FiniteFloat, FiniteFloat] | None = Field(
-        default=None, description="from foot to top, at least and at most: storeys tell it less well than metres"
-    )
-    area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
-        default=None, description="of its outline; None: a point"
-    )
-    sign: Name | None = Field(default=None, description="what can be read on it")
-    told_by: dict[str, str] = Field(
-        default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'
     )
 
 

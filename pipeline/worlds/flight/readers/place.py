@@ -8,14 +8,13 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Origin
-from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.feature import Feature, mentioned
-from pipeline.worlds.flight.facts import Landmark, Look
-from pipeline.worlds.flight.readers.looks import look_of
+from pipeline.reading.maps.looks import Look, look_of
+from pipeline.reading.maps.placed import Placed, circle_about
+from pipeline.worlds.flight.facts import Landmark
 
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
 GROUND_DIFFERENCE_M: Final = (
@@ -23,45 +22,6 @@ GROUND_DIFFERENCE_M: Final = (
 )
 SAME_SHARE: Final = 0.25  # of the larger one's radius: nearer than this, two outlines of one size are of one thing
 SAME_SIZE: Final = 0.7  # of the larger one's radius is the smaller one's; a point has none
-
-
-class Placed:
-    """Features with their outlines in ENU metres and their heights in the flight's frame.
-
-    Heights are differences of altitude, without the curvature of the earth: 8 cm at 1 km.
-
-    Args:
-        features: as read.
-        origin: of the flight's frame.
-        ground_m: up of the ground at take-off; None: not known, and then no height is.
-
-    Attributes:
-        outlines: per feature, (k, 2) of each of its polygons.
-        distance_m: (F,) of the nearest corner from the origin.
-        foot_m: (F,) up of the foot where it is known, else NaN.
-        ground_m: (F,) up of the foot, or where it is not known of the ground at take-off.
-        top_m: (F,) up of the top; NaN: not known.
-    """
-
-    def __init__(self, features: Sequence[Feature], origin: Origin, ground_m: float | None) -> None:
-        self.features = tuple(features)
-        corners = [outline for f in features for outline in f.outlines]
-        lat_lon = np.concatenate(corners) if corners else np.empty((0, 2))
-        enu = to_enu(np.column_stack([lat_lon, np.full(len(lat_lon), origin.alt_m or 0.0)]), origin)
-        ends = np.cumsum([len(c) for c in corners])
-        pieces = iter(np.split(enu, ends[:-1])) if corners else iter(())
-        # As the crow flies through the earth: on the other side of it, east and north alone are small again.
-        placed = [[next(pieces) for _ in f.outlines] for f in features]
-        self.distance_m = np.array([min(np.linalg.norm(o, axis=1).min() for o in outlines) for outlines in placed])
-        self.outlines = [[o[:, :2] for o in outlines] for outlines in placed]
-        takeoff = np.nan if ground_m is None else ground_m
-        # A height above sea level is of use only where the flight's is known.
-        sea = np.nan if origin.alt_m is None else -origin.alt_m
-        datum = np.array([sea if f.datum == "sea" else takeoff for f in features])
-        self.foot_m = datum + np.array([f.foot_m for f in features])
-        self.assumed: BoolArray = np.isnan(self.foot_m)
-        self.ground_m = np.where(self.assumed, takeoff, self.foot_m)
-        self.top_m = self.ground_m + np.array([f.height_m for f in features])
 
 
 def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, ...]:
@@ -126,7 +86,7 @@ def _who(feature: Feature, place: int) -> str:
 
 def _landmark(placed: Placed, place: int) -> Landmark:
     feature, outlines = placed.features[place], placed.outlines[place]
-    circle_center, radius = _circle(np.concatenate(outlines))
+    circle_center, radius = circle_about(np.concatenate(outlines))
     largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
     return Landmark(
         name=feature.name,
@@ -144,13 +104,6 @@ def _with_area(look: Look | None, outlines: Sequence[FloatArray]) -> Look | None
     """A look with the area of all outlines; a point has none."""
     area = sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
     return look.model_copy(update={"area_m2": round(float(area), 1)}) if look and area >= 0.1 else look
-
-
-def _circle(corners: FloatArray) -> tuple[tuple[float, float], float]:
-    """Centre and radius of the smallest circle about some corners (k, 2)."""
-    points = shapely.MultiPoint(corners)
-    center = shapely.minimum_bounding_circle(points).centroid
-    return (float(center.x), float(center.y)), float(shapely.minimum_bounding_radius(points))
 
 
 def _known(value: float) -> float | None:

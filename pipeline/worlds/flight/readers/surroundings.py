@@ -10,10 +10,11 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings, Track
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import Box, Feature, box_around
+from pipeline.reading.maps.placed import Placed
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file
-from pipeline.worlds.flight.readers.place import Placed, buildings, check_heights, landmarks, others
+from pipeline.worlds.flight.readers.place import buildings, check_heights, landmarks, others
 from pipeline.worlds.flight.tracks.assemble import Assembled
 
 NEAR_M: Final = 1000.0  # of the track: what stands farther off hides nothing worth asking about

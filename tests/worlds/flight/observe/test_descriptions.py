@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.geometry.colours import WORDS
+from pipeline.reading.maps.nouns import may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.nouns import may_be
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, Said, describe
 from pipeline.worlds.flight.observe.task import COMPASS
 

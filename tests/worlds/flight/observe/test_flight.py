@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Look, Motion
+from pipeline.reading.maps.looks import Look
+from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments

@@ -5,13 +5,38 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from PIL import ImageColor
+from pydantic import Field, FiniteFloat
 
+from pipeline.core.schema import Model, Name
 from pipeline.reading.maps.feature import Feature
-from pipeline.worlds.flight.facts import Look, Rgb, RoofShape
-from pipeline.worlds.flight.nouns import BUILDING, BUILT, CHRISTIAN, NOUN_OF, POINTS
+from pipeline.reading.maps.nouns import BUILDING, BUILT, CHRISTIAN, NOUN_OF, POINTS
+
+Channel = Annotated[int, Field(ge=0, le=255)]
+Rgb = tuple[Channel, Channel, Channel]  # sRGB
+RoofShape = Literal["flat", "pitched", "pointed", "domed", "rounded"]
+
+
+class Look(Model):
+    """What anybody sees of a landmark, as far as its map tells. What the map does not tell is None, and is not said."""
+
+    noun: Name = Field(description='what it looks like: "building", "church", "park"')
+    walls: Rgb | None = None
+    roof: Rgb | None = None
+    roof_shape: RoofShape | None = None
+    height_m: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        default=None, description="from foot to top, at least and at most: storeys tell it less well than metres"
+    )
+    area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        default=None, description="of its outline; None: a point"
+    )
+    sign: Name | None = Field(default=None, description="what can be read on it")
+    told_by: dict[str, str] = Field(
+        default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'
+    )
+
 
 # A storey of a building with what lies above and below it, metres: of few and high ones, of many and low ones.
 STOREY_M: Final = (2.5, 5.0)

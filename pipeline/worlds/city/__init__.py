@@ -1,0 +1,1 @@
+"""The world of cities, which an agent explores to answer a question."""

@@ -1,0 +1,1 @@
+"""What can be observed in a city: free space, sight, shortest paths."""

@@ -1,0 +1,130 @@
+"""Shortest paths over the free grid of a slab: eight neighbours, lengths in metres, by SciPy's Dijkstra.
+
+A diagonal step needs both cells beside it free too: nobody slips between two walls that touch at a corner.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.worlds.city.observe.free import CELL_M, Slab
+
+REACH_M: Final = 400.0  # of a path; one that is longer is as good as none
+_TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
+_WINDOWS: Final = 4  # kept at a time: 30 MB each at the usual reach
+_TREES: Final = 16
+_STEPS: Final = ((0, 1), (1, 0), (1, 1), (1, -1))  # the other four are these backwards
+
+
+class _Window(NamedTuple):
+    """A part of the grid as a graph.
+
+    Attributes:
+        corner: (2,) its first row and column in the grid.
+        node: (rows, columns) number of each free cell, -1 for the others.
+        cells: (N, 2) rows and columns of the nodes, in the grid.
+        graph: (N, N) lengths of steps.
+    """
+
+    corner: IntArray
+    node: IntArray
+    cells: IntArray
+    graph: Any
+
+
+class _Tree(NamedTuple):
+    """Lengths (N,) of the shortest paths from one node of a window, and the node (N,) before each on its path."""
+
+    window: _Window
+    length_m: FloatArray
+    before: IntArray
+
+
+class Paths:
+    """Shortest paths at one height.
+
+    Args:
+        slab: the free grid.
+        reach_m: longest path that is looked for.
+    """
+
+    def __init__(self, slab: Slab, reach_m: float = REACH_M) -> None:
+        self.slab, self.reach_m = slab, reach_m
+        self._window = lru_cache(maxsize=_WINDOWS)(self._make_window)
+        self._tree = lru_cache(maxsize=_TREES)(self._make_tree)
+
+    def lengths(self, start: FloatArray, goals: FloatArray) -> FloatArray:
+        """Lengths (n,) of the shortest paths from a point (2 or 3,) to points (n, 2 or 3).
+
+        Infinite where one of both is not free, or none of them is within reach. The way from a point to the middle of
+        its cell is not counted.
+        """
+        tree = self._from(start)
+        if tree is None or not len(goals):
+            return np.full(len(goals), np.inf)
+        node = self._nodes(tree.window, self.slab.cells(goals))
+        return np.where(node < 0, np.inf, tree.length_m[node])
+
+    def path(self, start: FloatArray, goal: FloatArray) -> FloatArray | None:
+        """Middles (k, 3) of the cells on a shortest path, both ends included; None: there is none within reach."""
+        tree = self._from(start)
+        if tree is None:
+            return None
+        node = int(self._nodes(tree.window, self.slab.cells(goal[None]))[0])
+        if node < 0 or not np.isfinite(tree.length_m[node]):
+            return None
+        steps = [node]
+        while (node := int(tree.before[node])) >= 0:
+            steps.append(node)
+        return self.slab.middles(tree.window.cells[steps[::-1]])
+
+    def _from(self, start: FloatArray) -> _Tree | None:
+        if not self.slab.is_free(start[None])[0]:
+            return None
+        row, column = self.slab.cells(start[None])[0].tolist()
+        return self._tree(row, column)
+
+    def _nodes(self, window: _Window, cells: IntArray) -> IntArray:
+        """Nodes (n,) of cells (n, 2) of the grid; -1 where they are not free or not in the window."""
+        inner = cells - window.corner
+        inside = np.all((inner >= 0) & (inner < window.node.shape), axis=1)
+        row, column = np.where(inside[:, None], inner, 0).T
+        return np.asarray(np.where(inside, window.node[row, column], -1))
+
+    def _make_tree(self, row: int, column: int) -> _Tree:
+        window = self._window(row // _TILE, column // _TILE)
+        node = int(self._nodes(window, np.array([[row, column]]))[0])
+        length, before = dijkstra(window.graph, indices=node, return_predecessors=True, limit=self.reach_m)
+        return _Tree(window, length, before)
+
+    def _make_window(self, tile_row: int, tile_column: int) -> _Window:
+        margin = int(np.ceil(self.reach_m / CELL_M))
+        low = np.maximum(np.array([tile_row, tile_column]) * _TILE - margin, 0)
+        high = np.array([tile_row + 1, tile_column + 1]) * _TILE + margin
+        free = self.slab.free[low[0] : high[0], low[1] : high[1]]
+        node: IntArray = np.full(free.shape, -1, dtype=np.intp)
+        node[free] = np.arange(np.count_nonzero(free))
+        return _Window(low, node, np.argwhere(free) + low, _graph(free, node))
+
+
+def _graph(free: BoolArray, node: IntArray) -> Any:
+    """Symmetric matrix (N, N) of the lengths of steps between free cells that touch."""
+    rows, columns = free.shape
+    ends, lengths = [], []
+    for down, right in _STEPS:
+        upper, lower = slice(0, rows - down), slice(down, rows)
+        first, second = slice(max(0, -right), columns - max(0, right)), slice(max(0, right), columns + min(0, right))
+        both = free[upper, first] & free[lower, second] & free[upper, second] & free[lower, first]
+        pair = np.stack([node[upper, first][both], node[lower, second][both]])
+        ends.append(pair)
+        lengths.append(np.full(pair.shape[1], CELL_M * np.hypot(down, right)))
+    a, b = np.concatenate(ends, axis=1)
+    length = np.concatenate(lengths)
+    count = int(free.sum())
+    return csr_array((np.tile(length, 2), (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(count, count))

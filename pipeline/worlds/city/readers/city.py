@@ -1,0 +1,230 @@
+"""Reader of cities: a folder per city with a map, and what people add to it; or map files alone.
+
+The root holds folders, each a city with one map (CityJSON, OpenStreetMap or GeoJSON), ``city.yaml``,
+``objects.geojson``, ``tasks.json``, ``photos.json``; or map files, each a city of its name. Only the map is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings, doubt
+from pipeline.core.schema import Origin
+from pipeline.geometry.geodesy import offsets_m, to_enu
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE_NAME, digest_files
+from pipeline.reading.footage import Footage
+from pipeline.reading.maps.feature import Box, Feature, mentioned
+from pipeline.reading.maps.osm import KINDS, osm_bounds
+from pipeline.reading.maps.placed import Placed
+from pipeline.reading.maps.read import OSM_SUFFIXES, read_context
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.wants import Want
+from pipeline.worlds.city.facts import City, CityScene, Thing
+from pipeline.worlds.city.readers.city_files import (
+    CITY_FILE,
+    DEFAULT_DATASET,
+    MAP_SUFFIXES,
+    OBJECTS_FILE,
+    PHOTOS_FILE,
+    TASKS_FILE,
+    CitySettings,
+    is_map,
+    maps_in,
+    read_settings,
+    stem,
+)
+from pipeline.worlds.city.readers.kinds import KEYS
+from pipeline.worlds.city.readers.things import on_facades, things_of
+
+CITY_MAX_M: Final = 30_000.0  # across: a larger map is of a country, and its grid of metres would fill memory
+FAR_M: Final = 25_000.0  # from the middle of a map: a point there is a slip of the pen
+_EVERYWHERE: Final = Box(0.0, 0.0, 90.0, 180.0)
+_ORIGIN_DECIMALS: Final = 3  # degrees, of an origin that nobody stated: 100 m
+
+WANTS: Final = (
+    Want("map", tuple(f"*{suffix}" for suffix in MAP_SUFFIXES), "the city is left out", True),
+    Want("settings", (CITY_FILE,), "nothing is known to be complete: no counting, and no question with the answer no"),
+    Want("objects", (OBJECTS_FILE,), "no cars, benches or signboards but those of the map"),
+    Want("tasks", (TASKS_FILE,), "no tasks that people wrote"),
+    Want("photos", (PHOTOS_FILE,), "no photographs"),
+)
+
+
+class Cities:
+    """Cities in folders of the user."""
+
+    name = "city"
+    version = 1
+    extra = "flights"
+    video_fps = 1
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`. A ``city.yaml`` that is wrong costs its city when it is read."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give a folder of cities, or of map files")
+        found: dict[str, list[SceneRef]] = {}
+        broken: list[RawDataError] = []
+        for path in sorted(root.iterdir()):
+            folder = path if path.is_dir() else root
+            if path.name.startswith(".") or not (_is_city(path) if path.is_dir() else is_map(path)):
+                continue
+            name = path.name if path.is_dir() else stem(path)
+            if not SAFE_NAME.fullmatch(name):
+                message = f"the name {name!r} may hold letters, digits, dots, dashes and underscores only"
+                broken.append(
+                    RawDataError(path, "unsafe_scene_name", message, "rename it: it becomes part of file names")
+                )
+                continue
+            there = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
+            stamp = digest_files(folder, [(p.name, p.stat()) for p in there], b"")
+            dataset = _dataset(root, folder) if path.is_dir() else DEFAULT_DATASET
+            names = (folder, *there) if path.is_dir() else (folder, path)
+            ref = SceneRef(f"{dataset}/{name}", tuple(p.relative_to(root).as_posix() for p in names), stamp)
+            found.setdefault(ref.id, []).append(ref)
+        if not found and not broken:
+            raise ConfigError(f"{root}: no city here. Give a folder of cities, each with a map, or of map files")
+        for scene, refs in found.items():
+            if len(refs) > 1:
+                where = ", ".join(ref.files[-1] for ref in refs)
+                message = f"the city is there {len(refs)} times, as {where}, and which one is right is not known"
+                broken.append(
+                    RawDataError(root / refs[0].files[-1], "duplicate_scene", message, "keep one of them", scene)
+                )
+        return Listing(tuple(refs[0] for _, refs in sorted(found.items()) if len(refs) == 1), tuple(broken))
+
+    def read(self, files: SceneFiles) -> CityScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        settings = read_settings(files) if _has_folder(files) else CitySettings()
+        path = _map(files, settings)
+        features = read_context(files, path, _EVERYWHERE, False, findings, (*KINDS, *KEYS))
+        added: tuple[Feature, ...] = ()
+        if _has_folder(files) and (files.folder / OBJECTS_FILE).is_file():
+            added = read_context(files, files.folder / OBJECTS_FILE, _EVERYWHERE, False, findings)
+        origin = _origin(files, path, settings, features, findings)
+        placed = Placed(features, origin, 0.0)
+        things = things_of(placed, files.relative(path), findings)
+        things += things_of(Placed(added, origin, 0.0), OBJECTS_FILE, findings)
+        bounds = _bounds(files, path, settings, origin, things)
+        city = City(
+            origin=origin,
+            bounds=bounds,
+            things=tuple(sorted(on_facades(_unique(things, files, findings)), key=lambda thing: thing.id)),
+            complete=tuple(sorted(settings.complete)),
+            slabs_m=settings.slabs_m,
+        )
+        return CityScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, "none"),
+            facts=city,
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: CityScene) -> None:
+        """See `Reader.geometry`: all that a city is observed by is in its facts."""
+
+    def footage(self, files: SceneFiles, scene: CityScene) -> Footage | None:
+        """See `Reader.footage`: a city is not filmed."""
+
+
+def _is_city(folder: Path) -> bool:
+    return (folder / CITY_FILE).is_file() or bool(maps_in(folder))
+
+
+def _has_folder(files: SceneFiles) -> bool:
+    return len(files.ref.files) < 2 or files.ref.files[0] != "."
+
+
+def _dataset(root: Path, folder: Path) -> str:
+    """The dataset that a city says it belongs to; where its settings are wrong, its reading says so."""
+    ref = SceneRef(f"{DEFAULT_DATASET}/{folder.name}", (folder.relative_to(root).as_posix(),), "")
+    try:
+        return read_settings(SceneFiles(root, ref)).dataset
+    except RawDataError:
+        return DEFAULT_DATASET
+
+
+def _map(files: SceneFiles, settings: CitySettings) -> Path:
+    if not _has_folder(files):
+        return files.root / files.ref.files[1]
+    if settings.map is not None:
+        return files.folder / settings.map
+    there = maps_in(files.folder)
+    if len(there) != 1:
+        names = ", ".join(path.name for path in there)
+        message = f"there are {names}, and which one is the city's map is not known" if there else "there is no map"
+        finding = "several_maps" if there else "missing_map"
+        raise files.fault(files.folder, finding, message, f"name one as map in {CITY_FILE}, or keep one")
+    return there[0]
+
+
+def _origin(
+    files: SceneFiles, path: Path, settings: CitySettings, features: tuple[Feature, ...], findings: Findings
+) -> Origin:
+    """Where the frame has its zero: as stated, else about the middle of the map, on the ground of most buildings."""
+    if not features:
+        raise files.fault(
+            path, "empty_map", "the map has nothing that one could speak of", "is this the right extract?"
+        )
+    corners = np.array([outline.mean(0) for f in features for outline in f.outlines])
+    middle = np.median(corners, axis=0)
+    off = np.hypot(*offsets_m(corners, middle).T)
+    across = 2 * float(np.quantile(off, 0.9))
+    if across > CITY_MAX_M:
+        message = f"nine tenths of the map lie within {across / 1000:.0f} km, over {CITY_MAX_M / 1000:g}"
+        raise files.fault(path, "not_a_city", message, "cut out a city; a grid of metres is laid over all of it")
+    feet = np.array([f.foot_m for f in features if f.solid and f.datum == "sea" and np.isfinite(f.foot_m)])
+    ground = round(float(np.median(feet)), 1) if len(feet) else None
+    if settings.origin is not None:
+        return (
+            settings.origin
+            if settings.origin.alt_m is not None
+            else settings.origin.model_copy(update={"alt_m": ground})
+        )
+    lat, lon = np.round(middle, _ORIGIN_DECIMALS).tolist()
+    return Origin(lat_deg=lat, lon_deg=lon, alt_m=ground)
+
+
+def _bounds(
+    files: SceneFiles, path: Path, settings: CitySettings, origin: Origin, things: list[Thing]
+) -> tuple[tuple[float, float], ...]:
+    """What the map covers: as the settings or the extract say, else the hull of what is on it."""
+    box = settings.bounds
+    if box is None and path.name.lower().endswith(OSM_SUFFIXES):
+        box = osm_bounds(path)
+    if box is not None:
+        west, south, east, north = box
+        lat_lon = np.array([[south, west], [south, east], [north, east], [north, west]])
+        corners = to_enu(np.column_stack([lat_lon, np.full(4, origin.alt_m or 0.0)]), origin)[:, :2]
+    else:
+        points = np.concatenate([np.array(t.outline or (t.center,)) for t in things])
+        hull = shapely.MultiPoint(points).convex_hull.buffer(1.0, join_style="mitre")
+        corners = np.array(shapely.orient_polygons(hull).exterior.coords)[:-1]
+    return tuple((float(x), float(y)) for x, y in np.round(corners, 2) + 0.0)
+
+
+def _unique(things: list[Thing], files: SceneFiles, findings: Findings) -> list[Thing]:
+    """Things by id: what is given twice stays once, and an id with two contents stands for nothing."""
+    found: dict[str, list[Thing]] = {}
+    for thing in things:
+        found.setdefault(thing.id, []).append(thing)
+    torn = [key for key, same in found.items() if any(other != same[0] for other in same[1:])]
+    if torn:
+        message = f"{len(torn)} ids are given to several things that differ: {mentioned(sorted(torn))}"
+        findings.add(
+            doubt("duplicate_id", files.name, message, "give each its own; they were left out", float(len(torn)), 0.0)
+        )
+    return [same[0] for key, same in found.items() if key not in torn]

@@ -1,0 +1,1 @@
+"""Procedural cities with planted truth."""

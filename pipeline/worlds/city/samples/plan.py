@@ -1,0 +1,262 @@
+"""What stands in a sample city: blocks of houses with shops, parks, car parks and parked cars along straight streets.
+
+City frame: ENU metres about the city's origin, which is the south-west corner; the ground at z = 0. Streets run along
+multiples of `PITCH_M`; block (column, row) lies between those of its numbers and the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.identity import rng_for
+from pipeline.core.schema import Origin
+
+Vec2 = tuple[float, float]
+Color = tuple[int, int, int]
+
+PITCH_M: Final = 64.0
+STREET_M: Final = 18.0  # from wall to wall
+KERB_M: Final = 6.0  # from the middle of a street: where cars stand
+_BLOCK_M: Final = PITCH_M - STREET_M
+_ALLEY_M: Final = 6.0
+_PROUD_M: Final = 0.15  # of signs and shop fronts before their wall
+
+PAINTS: Final[dict[str, Color]] = {
+    "red": (200, 30, 30), "white": (245, 245, 240), "blue": (40, 80, 180), "black": (20, 20, 20),
+    "yellow": (245, 215, 50), "green": (30, 90, 40), "orange": (240, 130, 30),
+}  # fmt: skip
+WALLS: Final[dict[str, Color]] = {
+    "beige": (222, 205, 170), "grey": (128, 128, 128), "white": (245, 245, 240), "brown": (120, 75, 40),
+    "red": (150, 25, 25), "yellow": (245, 215, 50), "blue": (120, 170, 230), "green": (120, 200, 100),
+    "pink": (240, 130, 170), "orange": (240, 130, 30),
+}  # fmt: skip
+SHOPS: Final[tuple[tuple[str, str], ...]] = (
+    ("bakery", "GOLDEN CRUST"), ("pharmacy", "CENTRAL PHARMACY"), ("bookshop", "PAGE ONE"), ("café", "CAFE LUNA"),
+    ("restaurant", "BLUE OLIVE"), ("supermarket", "FRESH MARKET"), ("flower shop", "ROSE AND FERN"),
+    ("bank", "CITY BANK"), ("hairdresser's", "SHARP CUTS"), ("toys shop", "TOY BOX"), ("shoes shop", "GOOD SOLES"),
+    ("butcher's", "OLD OAK MEATS"), ("bar", "THE ANCHOR"), ("bicycle shop", "TWO WHEELS"), ("optician's", "CLEAR VIEW"),
+    ("tea shop", "GREEN LEAF"),
+)  # fmt: skip
+_SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1, 0)}
+FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
+
+
+class Plan(NamedTuple):
+    """One sample city."""
+
+    id: str
+    columns: int
+    rows: int
+    origin: Origin
+
+    @property
+    def size_m(self) -> Vec2:
+        """East and north end of its outer streets."""
+        return self.columns * PITCH_M, self.rows * PITCH_M
+
+
+PLANS: Final = (
+    Plan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0)),
+    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0)),
+    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0)),
+)
+
+
+class Planted(NamedTuple):
+    """One thing of a sample city, with all that its map tells of it.
+
+    ``corners`` is its footprint, counter-clockwise; None for a point.
+    """
+
+    id: str
+    kind: str
+    noun: str
+    center: Vec2
+    corners: tuple[Vec2, ...] | None = None
+    color: str | None = None
+    rgb: Color | None = None
+    height_m: float | None = None
+    base_m: float | None = None
+    levels: int | None = None
+    roof_shape: str | None = None
+    facing_deg: float | None = None
+    sign: str | None = None
+    name: str | None = None
+    on: str | None = None
+
+
+def planted(plan: Plan) -> tuple[Planted, ...]:
+    """All that stands in a city, in one order."""
+    rng = rng_for("sample city world", plan.id)
+    cells = [(i, j) for j in range(plan.rows) for i in range(plan.columns)]
+    order = [cells[k] for k in rng.permutation(len(cells)).tolist()]
+    parks, lots, squares = (
+        (order[:1], order[1:3], order[3:4]) if len(cells) < 20 else (order[:2], order[2:5], order[5:7])
+    )
+    shops = [SHOPS[k] for k in rng.permutation(len(SHOPS)).tolist()]
+    found: list[Planted] = []
+    for cell in cells:
+        if cell in parks:
+            found += _park(cell, rng)
+        elif cell in lots:
+            found += _lot(cell, rng)
+        elif cell in squares:
+            found += _square(cell, rng)
+        else:
+            for house in _houses(cell, rng):
+                found.append(house)
+                side = _street_side(house, cell)
+                if side and shops and rng.random() < 0.7:
+                    noun, words = shops.pop()
+                    found += _shop(house, side, noun, words, rng)
+    found += _streets(plan, rng)
+    return tuple(found)
+
+
+def _corner(cell: tuple[int, int]) -> Vec2:
+    """South-west corner of a block, where its pavement ends."""
+    return cell[0] * PITCH_M + STREET_M / 2, cell[1] * PITCH_M + STREET_M / 2
+
+
+def _box(low: Vec2, size: Vec2) -> tuple[Vec2, ...]:
+    (x, y), (w, d) = low, size
+    return (x, y), (x + w, y), (x + w, y + d), (x, y + d)
+
+
+def _middle(corners: tuple[Vec2, ...]) -> Vec2:
+    xs, ys = zip(*corners, strict=True)
+    return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+
+
+def _area(kind: str, noun: str, number: str, corners: tuple[Vec2, ...], name: str | None = None) -> Planted:
+    return Planted(f"{kind}-{number}", kind, noun, _middle(corners), corners, name=name)
+
+
+def _houses(cell: tuple[int, int], rng: np.random.Generator) -> Iterator[Planted]:
+    """One to four houses of a block, each with walls, storeys and a roof of its own."""
+    x, y = _corner(cell)
+    half = (_BLOCK_M - _ALLEY_M) / 2
+    across = (x, x + half + _ALLEY_M), (y, y + half + _ALLEY_M)
+    kind = int(rng.integers(4))
+    if kind == 0:
+        inset = float(rng.integers(4, 9))
+        plots = [((x + inset, y + inset), (_BLOCK_M - 2 * inset, _BLOCK_M - 2 * inset))]
+    elif kind == 1:
+        plots = [((x, v), (_BLOCK_M, half)) for v in across[1]]
+    elif kind == 2:
+        plots = [((u, y), (half, _BLOCK_M)) for u in across[0]]
+    else:
+        plots = [((u, v), (half, half)) for u in across[0] for v in across[1]]
+    for n, (low, size) in enumerate(plots):
+        color = list(WALLS)[int(rng.integers(len(WALLS)))]
+        levels = int(rng.integers(2, 13))
+        corners = _box(low, size)
+        yield Planted(
+            f"b{cell[0]}{cell[1]}{'abcd'[n]}", "building", "building", _middle(corners), corners, color, WALLS[color],
+            height_m=round(levels * 3.2 + 1.0, 1), levels=levels,
+            roof_shape=("flat", "gabled")[int(levels < 5 and rng.random() < 0.5)],
+        )  # fmt: skip
+
+
+def _street_side(house: Planted, cell: tuple[int, int]) -> str | None:
+    """A side of a house that lies on a street; None: it stands back from all of them."""
+    x, y = _corner(cell)
+    xs, ys = zip(*(house.corners or ()), strict=True)
+    ends = {"south": min(ys) - y, "north": y + _BLOCK_M - max(ys), "west": min(xs) - x, "east": x + _BLOCK_M - max(xs)}
+    return next((side for side, gap in ends.items() if gap < 1.0), None)
+
+
+def _shop(house: Planted, side: str, noun: str, words: str, rng: np.random.Generator) -> list[Planted]:
+    """A shop on a house's ground floor, and its signboard above."""
+    (cx, cy), (dx, dy) = house.center, _SIDES[side]
+    xs, ys = zip(*(house.corners or ()), strict=True)
+    wide = (max(xs) - min(xs)) if dy else (max(ys) - min(ys))
+    along = round(float(rng.uniform(-0.3, 0.3)) * wide, 1)
+    out = ((max(ys) - min(ys)) if dy else (max(xs) - min(xs))) / 2 + _PROUD_M
+    center = (cx + (along if dy else dx * out), cy + (dy * out if dy else along))
+    paint = list(PAINTS)[int(rng.integers(len(PAINTS)))]
+    number = house.id[1:]
+    return [
+        Planted(
+            f"shop-{number}", "shop", noun, center, facing_deg=FACING[side], sign=words, name=words.title(), on=house.id
+        ),
+        Planted(
+            f"sign-{number}", "signboard", "signboard", center, None, paint, PAINTS[paint], 1.0, 3.2,
+            facing_deg=FACING[side], sign=words, on=house.id,
+        ),
+    ]  # fmt: skip
+
+
+def _park(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
+    x, y = _corner(cell)
+    number = f"{cell[0]}{cell[1]}"
+    found = [_area("park", "park", number, _box((x, y), (_BLOCK_M, _BLOCK_M)))]
+    found.append(Planted(f"fountain-{number}", "fountain", "fountain", (x + _BLOCK_M / 2, y + _BLOCK_M / 2)))
+    spots = [(x + 5 + 12 * i, y + 5 + 12 * j) for i in range(4) for j in range(4) if (i, j) not in ((1, 1), (2, 2))]
+    for n, k in enumerate(rng.permutation(len(spots))[: int(rng.integers(5, 9))].tolist()):
+        found.append(Planted(f"tree-{number}{n}", "tree", "tree", spots[k]))
+    for n, side in enumerate(("south", "north")[: int(rng.integers(1, 3))]):
+        dy = _SIDES[side][1]
+        at = (x + _BLOCK_M / 2 + 6.0, y + _BLOCK_M / 2 + dy * 4.0)
+        found.append(Planted(f"bench-{number}{n}", "bench", "bench", at, facing_deg=FACING[side]))
+    return found
+
+
+def _lot(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
+    """A car park with cars in some of its places."""
+    x, y = _corner(cell)
+    number = f"{cell[0]}{cell[1]}"
+    found = [_area("parking", "parking lot", number, _box((x + 3, y + 3), (_BLOCK_M - 6, _BLOCK_M - 6)))]
+    places = [(x + 10 + 5.2 * i, y + 10 + 12.5 * j) for j in range(3) for i in range(6)]
+    for n, k in enumerate(rng.permutation(len(places))[: int(rng.integers(2, 8))].tolist()):
+        found.append(_car(f"car-{number}{n}", places[k], 0.0, rng))
+    return found
+
+
+def _square(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
+    """A square with a statue, a kiosk and benches about it."""
+    x, y = _corner(cell)
+    number, middle = f"{cell[0]}{cell[1]}", (x + _BLOCK_M / 2, y + _BLOCK_M / 2)
+    found = [
+        Planted(f"statue-{number}", "statue", "statue", middle),
+        Planted(f"kiosk-{number}", "kiosk", "kiosk", (middle[0] + 12, middle[1] - 10)),
+    ]
+    sides = [list(FACING)[k] for k in rng.permutation(4)[: int(rng.integers(2, 5))].tolist()]
+    for n, side in enumerate(sides):
+        dx, dy = _SIDES[side]
+        at = (middle[0] + 6.0 * dx, middle[1] + 6.0 * dy)
+        found.append(Planted(f"bench-{number}{n}", "bench", "bench", at, facing_deg=FACING[side]))
+    return found
+
+
+def _streets(plan: Plan, rng: np.random.Generator) -> Iterator[Planted]:
+    """Crossings at some corners, and cars, trees and bus stops at the kerbs of the streets within the city."""
+    for i in range(1, plan.columns):
+        for j in range(1, plan.rows):
+            if rng.random() < 0.5:
+                x, y = i * PITCH_M, j * PITCH_M + STREET_M / 2 + 3.0
+                corners = _box((x - 5.0, y - 2.0), (10.0, 4.0))
+                yield _area("crossing", "pedestrian crossing", f"{i}{j}", corners)
+    for i in range(1, plan.columns):
+        for j in range(plan.rows):
+            for n in range(int(rng.integers(0, 3))):
+                at = (i * PITCH_M + KERB_M, j * PITCH_M + STREET_M + 8.0 + 12.0 * n)
+                yield _car(f"car-n{i}{j}{n}", at, 0.0, rng)
+    for j in range(1, plan.rows):
+        for i in range(plan.columns):
+            what = rng.random()
+            at = (i * PITCH_M + STREET_M + 10.0, j * PITCH_M - KERB_M)
+            if what < 0.25:
+                yield Planted(f"bus_stop-{i}{j}", "bus stop", "bus stop", at, facing_deg=0.0)
+            elif what < 0.5:
+                yield Planted(f"tree-s{i}{j}", "tree", "tree", at)
+            elif what < 0.8:
+                yield _car(f"car-e{i}{j}", at, 90.0, rng)
+
+
+def _car(name: str, at: Vec2, facing_deg: float, rng: np.random.Generator) -> Planted:
+    paint = list(PAINTS)[int(rng.integers(len(PAINTS)))]
+    return Planted(name, "car", "car", at, None, paint, PAINTS[paint], facing_deg=facing_deg)

@@ -1,0 +1,143 @@
+"""What of a city stands in the way, and what of it can be seen: upright prisms, one or two per thing.
+
+A building whose height the map does not tell is a prism of the least height that it surely has, and above that one
+that may be there: it blocks every way and every view, and is no part of the building that anybody sees for sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.reading.maps.looks import STOREY_M
+from pipeline.worlds.city.facts import BUILDING, City, Thing
+
+UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
+FLAT_M: Final = 0.05  # top of what lies on the ground
+
+
+class Size(NamedTuple):
+    """How large things of a kind are that a map has as points: width across and depth along their facing, metres.
+
+    ``base_m`` is the height of the foot where the map tells none.
+    """
+
+    width_m: float
+    depth_m: float
+    height_m: float
+    base_m: float = 0.0
+
+
+# Usual sizes, ours. What is not listed has none: it is not seen, and stands in nobody's way.
+SIZES: Final[Mapping[str, Size]] = {
+    "car": Size(1.8, 4.4, 1.5),
+    "bus": Size(2.5, 12.0, 3.0),
+    "bench": Size(1.6, 0.6, 0.9),
+    "tree": Size(4.0, 4.0, 7.0),
+    "signboard": Size(4.0, 0.2, 1.0, 3.0),
+    "shop": Size(5.0, 0.2, 3.0),
+    "crossing": Size(4.0, 4.0, FLAT_M),
+    "fountain": Size(3.0, 3.0, 1.5),
+    "statue": Size(1.5, 1.5, 3.0),
+    "bus stop": Size(3.0, 1.4, 2.4),
+    "traffic light": Size(0.4, 0.4, 3.5),
+    "street lamp": Size(0.3, 0.3, 6.0),
+    "waste bin": Size(0.5, 0.5, 1.0),
+    "post box": Size(0.5, 0.4, 1.4),
+    "phone box": Size(0.9, 0.9, 2.3),
+    "kiosk": Size(2.5, 2.5, 2.6),
+    "tower": Size(6.0, 6.0, 25.0),
+}
+FLAT: Final = frozenset({"crossing", "parking", "park", "water", "sports field", "playground", "swimming pool"})
+FACING: Final = frozenset({"signboard", "shop"})  # without a facing it is not known where they can be seen
+
+
+class Prism(NamedTuple):
+    """An upright prism.
+
+    Attributes:
+        thing: index among the city's things.
+        ring: (k, 2) counter-clockwise.
+        base_m: its foot.
+        top_m: its top.
+        sure: whether it is there for sure; else it may be.
+    """
+
+    thing: int
+    ring: FloatArray
+    base_m: float
+    top_m: float
+    sure: bool = True
+
+
+class Solids:
+    """The prisms of a city.
+
+    Attributes:
+        prisms: in the order of the things.
+        thing: (P,) index of the thing of each.
+        base_m: (P,).
+        top_m: (P,).
+        sure: (P,).
+    """
+
+    def __init__(self, city: City) -> None:
+        self.city = city
+        self.prisms = tuple(prism for i, thing in enumerate(city.things) for prism in _prisms(i, thing))
+        self.thing: IntArray = np.array([p.thing for p in self.prisms], dtype=np.intp)
+        self.base_m: FloatArray = np.array([p.base_m for p in self.prisms], dtype=np.float64)
+        self.top_m: FloatArray = np.array([p.top_m for p in self.prisms], dtype=np.float64)
+        self.sure: BoolArray = np.array([p.sure for p in self.prisms], dtype=bool)
+
+    @cached_property
+    def polygons(self) -> np.ndarray:
+        """(P,) shapely polygons."""
+        return np.array([shapely.Polygon(p.ring) for p in self.prisms], dtype=object)
+
+
+def _prisms(index: int, thing: Thing) -> list[Prism]:
+    if thing.kind == BUILDING and thing.outline is not None:
+        return _building(index, thing, np.array(thing.outline))
+    size = SIZES.get(thing.kind)
+    if thing.outline is not None and (thing.kind in FLAT or thing.height_m is not None or size is not None):
+        base = thing.base_m or 0.0
+        flat = thing.kind in FLAT or (thing.height_m is None and size is None)
+        height = FLAT_M if flat else (thing.height_m or (size.height_m if size else FLAT_M))
+        return [Prism(index, np.array(thing.outline), base, base + height)]
+    if size is None or (thing.kind in FACING and thing.facing_deg is None):
+        return []
+    base = size.base_m if thing.base_m is None else thing.base_m
+    ring = box_ring(np.array(thing.center), size.width_m, size.depth_m, thing.facing_deg or 0.0)
+    return [Prism(index, ring, base, base + (thing.height_m or size.height_m))]
+
+
+def _building(index: int, thing: Thing, ring: FloatArray) -> list[Prism]:
+    """From the ground up, whatever the height of its foot: below a house on a slope is the slope."""
+    low, high = height_bounds_m(thing)
+    sure = Prism(index, ring, 0.0, low)
+    return [sure] if high <= low else [sure, Prism(index, ring, low, high, sure=False)]
+
+
+def height_bounds_m(thing: Thing) -> tuple[float, float]:
+    """Least and greatest height of a building's top above the city's ground."""
+    if thing.top_m is not None:
+        return thing.top_m, thing.top_m
+    base = thing.base_m or 0.0
+    if thing.height_m is not None:
+        return base + thing.height_m, base + thing.height_m
+    if thing.levels is not None:
+        return base + STOREY_M[0] * thing.levels, base + STOREY_M[1] * (thing.levels + 1)
+    return base + STOREY_M[0], UNBOUNDED_M
+
+
+def box_ring(center: FloatArray, width_m: float, depth_m: float, facing_deg: float) -> FloatArray:
+    """Corners (4, 2), counter-clockwise, of a box that faces a compass direction; width lies across it."""
+    yaw = np.radians(facing_deg)
+    ahead, right = np.array([np.sin(yaw), np.cos(yaw)]), np.array([np.cos(yaw), -np.sin(yaw)])
+    corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    return np.array([center + x * width_m / 2 * right + y * depth_m / 2 * ahead for x, y in corners])
