@@ -85,12 +85,19 @@ class SceneFiles:
 
     def json(self, path: Path, remedy: str = "fetch the file again") -> dict[str, Any]:
         """A whole file as a JSON object."""
+        value = self.json_value(path, remedy)
+        if not isinstance(value, dict):
+            raise self.fault(path, "not_an_object", f"the JSON is {type(value).__name__}, not an object", remedy)
+        return value
+
+    def json_value(self, path: Path, remedy: str = "fetch the file again") -> Any:
+        """A whole file as JSON of any kind."""
         text = self.text(path, remedy)
         findings = Findings()
         try:
             value = json.loads(text, object_pairs_hook=findings.unique_keys)
         except json.JSONDecodeError as error:
-            cut = error.pos >= len(text.rstrip()) or not text.rstrip().endswith("}")
+            cut = error.pos >= len(text.rstrip()) or not text.rstrip().endswith(("}", "]"))
             message = f"{error.msg} at line {error.lineno}, column {error.colno}"
             raise self.fault(path, "truncated_json" if cut else "bad_json", message, remedy) from error
         except RecursionError as error:
@@ -98,8 +105,6 @@ class SceneFiles:
         except ValueError as error:  # a number of more digits than Python converts
             raise self.fault(path, "bad_json", str(error), remedy) from error
         self.raise_faults(path, findings)
-        if not isinstance(value, dict):
-            raise self.fault(path, "not_an_object", f"the JSON is {type(value).__name__}, not an object", remedy)
         return value
 
     def raise_faults(self, path: Path, findings: Findings) -> None:

@@ -54,6 +54,8 @@ class Placed:
 
 def circle_about(corners: FloatArray) -> tuple[tuple[float, float], float]:
     """Centre and radius of the smallest circle about some corners (k, 2)."""
+    if len(corners) == 1:
+        return (float(corners[0, 0]), float(corners[0, 1])), 0.0
     points = shapely.MultiPoint(corners)
     center = shapely.minimum_bounding_circle(points).centroid
     return (float(center.x), float(center.y)), float(shapely.minimum_bounding_radius(points))

@@ -97,7 +97,10 @@ class Solids:
     @cached_property
     def polygons(self) -> np.ndarray:
         """(P,) shapely polygons."""
-        return np.array([shapely.Polygon(p.ring) for p in self.prisms], dtype=object)
+        if not self.prisms:
+            return np.array([], dtype=object)
+        of = np.repeat(np.arange(len(self.prisms)), [len(p.ring) for p in self.prisms])
+        return shapely.polygons(shapely.linearrings(np.concatenate([p.ring for p in self.prisms]), indices=of))
 
 
 def _prisms(index: int, thing: Thing) -> list[Prism]:

@@ -9,17 +9,18 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.worlds.city.observe.free import CELL_M, Slab
 
-REACH_M: Final = 400.0  # of a path; one that is longer is as good as none
-_TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
+REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
+_TILE: Final = 256  # cells; windows about starts begin at multiples of it, so that near starts share one
 _WINDOWS: Final = 4  # kept at a time: 30 MB each at the usual reach
 _TREES: Final = 16
-_STEPS: Final = ((0, 1), (1, 0), (1, 1), (1, -1))  # the other four are these backwards
+_STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
 
 class _Window(NamedTuple):
@@ -33,7 +34,7 @@ class _Window(NamedTuple):
     """
 
     corner: IntArray
-    node: IntArray
+    node: npt.NDArray[np.int32]
     cells: IntArray
     graph: Any
 
@@ -108,23 +109,26 @@ class Paths:
         low = np.maximum(np.array([tile_row, tile_column]) * _TILE - margin, 0)
         high = np.array([tile_row + 1, tile_column + 1]) * _TILE + margin
         free = self.slab.free[low[0] : high[0], low[1] : high[1]]
-        node: IntArray = np.full(free.shape, -1, dtype=np.intp)
-        node[free] = np.arange(np.count_nonzero(free))
-        return _Window(low, node, np.argwhere(free) + low, _graph(free, node))
+        node = np.full(free.shape, -1, dtype=np.int32)
+        node[free] = np.arange(np.count_nonzero(free), dtype=np.int32)
+        return _Window(low, node, np.argwhere(free) + low, _graph(node))
 
 
-def _graph(free: BoolArray, node: IntArray) -> Any:
-    """Symmetric matrix (N, N) of the lengths of steps between free cells that touch."""
-    rows, columns = free.shape
-    ends, lengths = [], []
-    for down, right in _STEPS:
-        upper, lower = slice(0, rows - down), slice(down, rows)
-        first, second = slice(max(0, -right), columns - max(0, right)), slice(max(0, right), columns + min(0, right))
-        both = free[upper, first] & free[lower, second] & free[upper, second] & free[lower, first]
-        pair = np.stack([node[upper, first][both], node[lower, second][both]])
-        ends.append(pair)
-        lengths.append(np.full(pair.shape[1], CELL_M * np.hypot(down, right)))
-    a, b = np.concatenate(ends, axis=1)
-    length = np.concatenate(lengths)
-    count = int(free.sum())
-    return csr_array((np.tile(length, 2), (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(count, count))
+def _graph(node: npt.NDArray[np.int32]) -> Any:
+    """Matrix (N, N) of the lengths of steps between free cells that touch; its rows are in order from the start."""
+    padded = np.pad(node, 1, constant_values=-1)
+    rows, columns = node.shape
+    free = node >= 0
+
+    def beside(down: int, right: int) -> npt.NDArray[np.int32]:
+        """The node (N,) next to each; -1: none is free there."""
+        return padded[1 + down : 1 + down + rows, 1 + right : 1 + right + columns][free]
+
+    near = np.stack([beside(down, right) for down, right in _STEPS], axis=1)
+    for k, (down, right) in enumerate(_STEPS):
+        if down and right:
+            near[(beside(down, 0) < 0) | (beside(0, right) < 0), k] = -1
+    steps = near >= 0
+    length = np.broadcast_to(CELL_M * np.hypot(*np.array(_STEPS).T), near.shape)[steps]
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(steps, axis=1))]).astype(np.int32)
+    return csr_array((length, near[steps], starts), shape=(len(near), len(near)))

@@ -13,19 +13,20 @@ import numpy as np
 import shapely
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.findings import Findings, doubt
+from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.maps.feature import Box, Feature, mentioned
+from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.placed import Placed
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.city.facts import City, CityScene, Thing
+from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique
 from pipeline.worlds.city.readers.city_files import (
     CITY_FILE,
     DEFAULT_DATASET,
@@ -40,6 +41,7 @@ from pipeline.worlds.city.readers.city_files import (
     stem,
 )
 from pipeline.worlds.city.readers.kinds import KEYS
+from pipeline.worlds.city.readers.tasks import read_photos, read_tasks
 from pipeline.worlds.city.readers.things import on_facades, things_of
 
 CITY_MAX_M: Final = 30_000.0  # across: a larger map is of a country, and its grid of metres would fill memory
@@ -113,17 +115,28 @@ class Cities:
         if _has_folder(files) and (files.folder / OBJECTS_FILE).is_file():
             added = read_context(files, files.folder / OBJECTS_FILE, _EVERYWHERE, False, findings)
         origin = _origin(files, path, settings, features, findings)
-        placed = Placed(features, origin, 0.0)
-        things = things_of(placed, files.relative(path), findings)
-        things += things_of(Placed(added, origin, 0.0), OBJECTS_FILE, findings)
+        name = files.relative(path)
+        features = _near(features, origin, name, findings)
+        things = things_of(Placed(features, origin, 0.0), name, findings)
+        if not things:
+            raise files.fault(path, "empty_map", "the map has nothing to speak of", "is this the right extract?")
         bounds = _bounds(files, path, settings, origin, things)
+        things = apart(plausible(unique(things, name, findings), name, findings), name, findings)
+        heights_told(things, name, findings)
+        objects = things_of(Placed(added, origin, 0.0), OBJECTS_FILE, findings)
+        objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
+        things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
         city = City(
             origin=origin,
             bounds=bounds,
-            things=tuple(sorted(on_facades(_unique(things, files, findings)), key=lambda thing: thing.id)),
+            things=tuple(sorted(things, key=lambda thing: thing.id)),
             complete=tuple(sorted(settings.complete)),
             slabs_m=settings.slabs_m,
         )
+        if _has_folder(files):
+            stated = settings.origin is not None
+            tasks, photos = read_tasks(files, city, stated, findings), read_photos(files, stated, findings)
+            city = city.model_copy(update={"tasks": tasks, "photos": photos})
         return CityScene(
             id=files.scene,
             dataset=files.dataset,
@@ -216,15 +229,15 @@ def _bounds(
     return tuple((float(x), float(y)) for x, y in np.round(corners, 2) + 0.0)
 
 
-def _unique(things: list[Thing], files: SceneFiles, findings: Findings) -> list[Thing]:
-    """Things by id: what is given twice stays once, and an id with two contents stands for nothing."""
-    found: dict[str, list[Thing]] = {}
-    for thing in things:
-        found.setdefault(thing.id, []).append(thing)
-    torn = [key for key, same in found.items() if any(other != same[0] for other in same[1:])]
-    if torn:
-        message = f"{len(torn)} ids are given to several things that differ: {mentioned(sorted(torn))}"
-        findings.add(
-            doubt("duplicate_id", files.name, message, "give each its own; they were left out", float(len(torn)), 0.0)
-        )
-    return [same[0] for key, same in found.items() if key not in torn]
+def _near(features: tuple[Feature, ...], origin: Origin, file: str, findings: Findings) -> tuple[Feature, ...]:
+    """The features within reach of the origin: one at 0, 0 would stretch the city over half the earth."""
+    about = np.array([origin.lat_deg, origin.lon_deg])
+    off = np.array([np.hypot(*offsets_m(np.concatenate(f.outlines), about).T).max() for f in features])
+    faults = Faults(findings, file)
+    for feature, away in zip(features, off.tolist(), strict=True):
+        if away > FAR_M:
+            what = f"lie over {FAR_M / 1000:g} km from the middle of the map, and were left out"
+            who = feature.name or feature.id or "one without a name"
+            faults.add("far_from_the_map", what, "mend their coordinates", who)
+    faults.report(len(features), "features")
+    return tuple(feature for feature, away in zip(features, off.tolist(), strict=True) if away <= FAR_M)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import yaml
-from pydantic import Field, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model, Name, Origin
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.settings import read_model
 
 CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"
@@ -27,14 +27,18 @@ Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 class CitySettings(Model):
     """What the folder of a city may say in ``city.yaml``; all of it may be missing."""
 
-    dataset: Annotated[str, Field(pattern=_DATASET)] = DEFAULT_DATASET
+    dataset: Annotated[str, Field(pattern=_DATASET)] = Field(
+        default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"
+    )
     map: str | None = Field(default=None, description="name of the map file; else the only one in the folder")
     origin: Origin | None = Field(default=None, description="of poses; needed with tasks.json, photos.json")
     bounds: tuple[Longitude, Latitude, Longitude, Latitude] | None = Field(
         default=None, description="west, south, east, north of what the map covers"
     )
     complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are")
-    slabs_m: tuple[Annotated[FiniteFloat, Field(gt=0, le=300)], ...] = Field(default=(5.0, 9.0), min_length=1)
+    slabs_m: tuple[Annotated[FiniteFloat, Field(gt=0, le=300)], ...] = Field(
+        default=(5.0, 9.0), min_length=1, description="heights above the ground at which agents move, metres"
+    )
 
 
 def maps_in(folder: Path) -> list[Path]:
@@ -66,13 +70,4 @@ def read_settings(files: SceneFiles) -> CitySettings:
     path = files.folder / CITY_FILE
     if not path.is_file():
         return CitySettings()
-    remedy = f"see docs/city.md for what {CITY_FILE} may say"
-    try:
-        raw: Any = yaml.safe_load(files.text(path))
-    except yaml.YAMLError as error:
-        raise files.fault(path, "bad_yaml", " ".join(str(error).split())[:300], remedy) from error
-    try:
-        return CitySettings.model_validate(raw or {})
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise files.fault(path, "bad_settings", wrong[:500], remedy) from error
+    return read_model(files, path, CitySettings)

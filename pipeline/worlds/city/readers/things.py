@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -120,6 +121,7 @@ def _plain(text: str | None) -> str | None:
     return _named(text, [])
 
 
+@lru_cache(maxsize=4096)
 def _word(rgb: tuple[int, int, int] | None) -> str | None:
     """The basic word that a colour surely is; None where it is near to another."""
     if rgb is None:

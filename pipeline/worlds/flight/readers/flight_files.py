@@ -21,21 +21,19 @@ Files lie in the flight's folder, or, shared by several flights, in the root.
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from pipeline.core.schema import Name, Origin
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE_NAME
 from pipeline.reading.maps.feature import usable_name
+from pipeline.reading.settings import read_model
 
 FLIGHT_FILE: Final = "flight.yaml"
 DEFAULT_DATASET: Final = "flights"
 NO_VIDEO: Final = "the flight has no video: nothing is asked about it, for every question is about what a video shows"
-_SHOWN: Final = 80  # characters of a wrong value in a message
-_FAULTS_SHOWN: Final = 5
 
 
 def _words(value: object) -> object:
@@ -112,58 +110,7 @@ def read_settings(files: SceneFiles) -> FlightSettings | None:
     path = files.folder / FLIGHT_FILE
     if not path.is_file():
         return None
-    try:
-        raw = yaml.load(files.text(path), Loader=_Loader)  # noqa: S506  a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that there is not
-        message = f"cannot be read as YAML: {' '.join(str(error).split())[:300]}"
-        raise files.fault(path, "bad_yaml", message, "mend the line it names") from error
-    if not isinstance(raw, dict):
-        message = f"the file is {type(raw).__name__}, not a mapping of keys"
-        raise files.fault(path, "bad_yaml", message, f"the keys are {', '.join(FlightSettings.model_fields)}")
-    try:
-        return FlightSettings.model_validate(raw)
-    except ValidationError as error:
-        first, *others = [_describe(e) for e in error.errors()]
-        more = "".join(f"; also {message}" for message, _ in others[: _FAULTS_SHOWN - 1])
-        raise files.fault(path, "bad_setting", first[0] + more, first[1]) from error
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key given twice, of which YAML would take the last without a word, and aliases, which can explode."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias (*) is of no use here")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        if twice:
-            raise yaml.YAMLError(f"{', '.join(twice)} given more than once{node.start_mark}")
-        return super().construct_mapping(node, deep)
-
-
-def _describe(error: Any) -> tuple[str, str]:
-    """A message that names key and value, and what the key takes."""
-    where = ".".join(str(part) for part in error["loc"])
-    model: Any = FlightSettings
-    takes = ""
-    for part in error["loc"]:
-        field = model.model_fields.get(part) if isinstance(part, str) else None
-        if field is None:
-            break
-        takes = f"{part} takes {field.description}" if field.description else takes
-        inner = [
-            a for a in (field.annotation, *getattr(field.annotation, "__args__", ())) if hasattr(a, "model_fields")
-        ]
-        model = inner[0] if inner else BaseModel
-    if error["type"] == "extra_forbidden":
-        parent: Any = CameraSettings if error["loc"][0] == "camera" else FlightSettings
-        return f"unknown key {where}", f"the keys are {', '.join(parent.model_fields)}"
-    if error["type"] == "missing":
-        return f"{where} is missing", takes
-    return f"{where} is {str(error['input'])[:_SHOWN]!r}: {error['msg'].removeprefix('Value error, ')}", takes
+    return read_model(files, path, FlightSettings)
 
 
 def find_file(files: SceneFiles, name: str) -> Path:

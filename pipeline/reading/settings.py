@@ -1,0 +1,75 @@
+"""Settings that users write beside their data, as YAML read into a model: every wrong key is named with its value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from pipeline.reading.files import SceneFiles
+
+M = TypeVar("M", bound=BaseModel)
+
+_SHOWN: Final = 80  # characters of a wrong value in a message
+_FAULTS_SHOWN: Final = 5
+
+
+def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
+    """A YAML file as a model.
+
+    Raises:
+        RawDataError: naming every wrong key with its value and what it takes.
+    """
+    try:
+        raw = yaml.load(files.text(path), Loader=_Loader)  # noqa: S506  a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that there is not
+        message = f"cannot be read as YAML: {' '.join(str(error).split())[:300]}"
+        raise files.fault(path, "bad_yaml", message, "mend the line it names") from error
+    if not isinstance(raw, dict):
+        message = f"the file is {type(raw).__name__}, not a mapping of keys"
+        raise files.fault(path, "bad_yaml", message, f"the keys are {', '.join(model.model_fields)}")
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        first, *others = [_describe(e, model) for e in error.errors()]
+        more = "".join(f"; also {message}" for message, _ in others[: _FAULTS_SHOWN - 1])
+        raise files.fault(path, "bad_setting", first[0] + more, first[1]) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key given twice, of which YAML would take the last without a word, and aliases, which can explode."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias (*) is of no use here")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise yaml.YAMLError(f"{', '.join(twice)} given more than once{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def _describe(error: Any, whole: type[BaseModel]) -> tuple[str, str]:
+    """A message that names key and value, and what the key takes."""
+    where = ".".join(str(part) for part in error["loc"])
+    model: Any = whole
+    takes = ""
+    for part in error["loc"]:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is None:
+            break
+        takes = f"{part} takes {field.description}" if field.description else takes
+        inner = [
+            a for a in (field.annotation, *getattr(field.annotation, "__args__", ())) if hasattr(a, "model_fields")
+        ]
+        model = inner[0] if inner else BaseModel
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {where}", f"the keys are {', '.join(model.model_fields)}"
+    if error["type"] == "missing":
+        return f"{where} is missing", takes
+    return f"{where} is {str(error['input'])[:_SHOWN]!r}: {error['msg'].removeprefix('Value error, ')}", takes

@@ -1,0 +1,139 @@
+"""What is wrong with the things of a city: which are left out, and of which something is not believed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.reading.maps.feature import mentioned
+from pipeline.worlds.city.facts import BUILDING, Ring, Thing
+from pipeline.worlds.city.solids import SIZES
+
+STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
+HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
+OVERLAP: Final = 0.1  # of the smaller footprint: more is no roof that hangs over
+SAME: Final = 0.9  # of both footprints: one building given twice
+OFF_MAP_M: Final = 50.0  # beyond the bounds: an object there was meant to be elsewhere
+
+
+class Faults:
+    """Things by what is wrong with them."""
+
+    def __init__(self, findings: Findings, file: str) -> None:
+        self._findings, self._file = findings, file
+        self._of: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+
+    def add(self, name: str, what: str, remedy: str, who: str) -> None:
+        """One more of which ``what`` can be said."""
+        self._of[name, what, remedy].append(who)
+
+    def report(self, total: int, unit: str) -> None:
+        """One doubt for each thing that can be wrong, which counts and names those of which it is so."""
+        for (name, what, remedy), who in self._of.items():
+            message = f"{self._file}: {len(who)} of {total} {unit} {what}: {mentioned(sorted(who))}"
+            self._findings.add(doubt(name, self._file, message, remedy, float(len(who)), 0.0, unit))
+
+
+def unique(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+    """Things by id: what is given twice stays once, and an id with two contents stands for nothing."""
+    found: dict[str, list[Thing]] = {}
+    for thing in things:
+        found.setdefault(thing.id, []).append(thing)
+    faults = Faults(findings, file)
+    kept = []
+    for key, same in found.items():
+        if all(other == same[0] for other in same[1:]):
+            kept.append(same[0])
+        else:
+            what = "have an id that another thing has too, and were left out"
+            faults.add("duplicate_id", what, "give each an id of its own", key)
+    faults.report(len(things), "things")
+    return kept
+
+
+def on_the_map(objects: Sequence[Thing], bounds: Ring, file: str, findings: Findings) -> list[Thing]:
+    """The objects that people added, without those that lie off the map."""
+    if not objects:
+        return []
+    away = shapely.distance(shapely.Polygon(bounds), shapely.points([thing.center for thing in objects]))
+    faults = Faults(findings, file)
+    remedy = "GeoJSON has the longitude first; are these the objects of this city?"
+    for thing, off in zip(objects, away.tolist(), strict=True):
+        if off > OFF_MAP_M:
+            faults.add("off_the_map", f"lie over {OFF_MAP_M:g} m off the map, and were left out", remedy, thing.id)
+    faults.report(len(objects), "objects")
+    return [thing for thing, off in zip(objects, away.tolist(), strict=True) if off <= OFF_MAP_M]
+
+
+def plausible(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+    """The things, without the heights that their storeys or their kind belie."""
+    faults = Faults(findings, file)
+    kept = []
+    for thing in things:
+        height, size = thing.height_m, SIZES.get(thing.kind)
+        belied = False
+        if height is not None and thing.kind == BUILDING and thing.levels is not None:
+            belied = not STOREY_M[0] <= height / thing.levels <= STOREY_M[1]
+            low, high = STOREY_M
+            what = f"have a height that is not {low:g} to {high:g} m per storey; it was taken as unknown"
+            faults_remedy = "give heights in metres, not in feet or storeys"
+        elif height is not None and size is not None and thing.kind != BUILDING:
+            belied = height > HEIGHT_TIMES * size.height_m
+            what = f"are over {HEIGHT_TIMES:g} times as high as is usual for their kind; it was taken as unknown"
+            faults_remedy = "give heights in metres, not in centimetres or feet"
+        if belied:
+            faults.add("implausible_height", what, faults_remedy, thing.id)
+            thing = thing.model_copy(update={"height_m": None, "top_m": None})  # noqa: PLW2901
+        kept.append(thing)
+    faults.report(len(things), "things")
+    return kept
+
+
+def apart(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+    """The things, without buildings given twice; what stands in another building stays in the way, and is in doubt."""
+    houses = [i for i, thing in enumerate(things) if thing.kind == BUILDING and thing.outline]
+    if not houses:
+        return list(things)
+    shapes = shapely.polygons([shapely.linearrings(things[i].outline) for i in houses])
+    area = shapely.area(shapes)
+    a, b = shapely.STRtree(shapes).query(shapes, predicate="intersects")
+    a, b = a[a < b], b[a < b]
+    shared = shapely.area(shapely.intersection(shapes[a], shapes[b]))
+    smaller = np.minimum(area[a], area[b])
+    faults = Faults(findings, file)
+    dropped: set[int] = set()
+    doubts: dict[int, str] = {}
+    for i, j, common, least in zip(a.tolist(), b.tolist(), shared.tolist(), smaller.tolist(), strict=True):
+        if common <= OVERLAP * least:
+            continue
+        first, second = (i, j) if (-area[i], things[houses[i]].id) < (-area[j], things[houses[j]].id) else (j, i)
+        large, small = things[houses[first]], things[houses[second]]
+        if common >= SAME * area[first]:
+            what = "have the footprint of another, and were left out"
+            faults.add("doubled_footprint", what, "keep one of the two", f"{small.id} (as {large.id})")
+            dropped.add(houses[second])
+        else:
+            what = "share a tenth or more of their footprint with a larger one: nothing is asked of them"
+            faults.add("overlapping_footprints", what, "draw one around the other", f"{small.id} (in {large.id})")
+            doubts[houses[second]] = f"its footprint overlaps {large.id}"
+    faults.report(len(houses), "buildings")
+    return [
+        thing.model_copy(update={"doubt": doubts[i]}) if i in doubts else thing
+        for i, thing in enumerate(things)
+        if i not in dropped
+    ]
+
+
+def heights_told(things: Sequence[Thing], file: str, findings: Findings) -> None:
+    """Says of how many buildings no height is known."""
+    houses = [thing for thing in things if thing.kind == BUILDING]
+    bare = [thing for thing in houses if thing.top_m is None]
+    if bare:
+        message = f"{file}: {len(bare)} of {len(houses)} buildings have no height: {mentioned([t.id for t in bare])}"
+        remedy = "add height or height_m; until then they are in the way at every height, and hide all behind them"
+        findings.add(note("heights_unknown", file, message, remedy, float(len(bare)), 0.0, "buildings"))
