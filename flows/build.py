@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
+from flows.cluster import CLUSTERS, Cluster, check_runner
 from flows.console import console, done_waiting, print_json, voice, wait
 from flows.forecast import bounds_of, efforts, outlook
 from flows.kept import Kept, keep, read_kept
@@ -53,6 +54,8 @@ class Asked:
         forget: leave out what the build was started with before.
         workers: processes.
         prefect: as a Prefect flow or not; None: where that is worth it.
+        runner: the kind of cluster that scenes go to; None: processes of this machine.
+        address: of the cluster; None: one of this machine.
     """
 
     path: Path
@@ -62,6 +65,8 @@ class Asked:
     forget: bool
     workers: int
     prefect: bool | None
+    runner: str | None = None
+    address: str | None = None
 
     @property
     def name(self) -> str:
@@ -177,6 +182,7 @@ def prepare_stage(asked: Asked, stage: str) -> Prepared:
 
 def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     """A build with what was said, now or the last time. Raises ConfigError; ``write``: may write sample scenes."""
+    check_runner(asked.runner, asked.address)
     config = load_config(asked.path, asked.settings)
     folder = asked.out or OUTPUTS / config.build
     kept = Kept() if asked.forget else read_kept(folder)
@@ -192,7 +198,14 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     if not roots and needs_root:
         _refuse_samples(folder)
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
+    if asked.runner is not None:  # whose workers start elsewhere
+        folder, roots = folder.absolute(), {name: root.absolute() for name, root in roots.items()}
     return Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
+
+
+def hands_of(asked: Asked) -> Pool | Cluster:
+    """Who does the scenes of a build."""
+    return Pool(asked.workers) if asked.runner is None else CLUSTERS[asked.runner](asked.address, asked.workers)
 
 
 def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapping[str, Path]) -> None:
@@ -233,7 +246,7 @@ def roots_of(roots: Sequence[str]) -> dict[str, Path]:
 
 def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any]) -> bool:
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
-    config, folder, workers, prefect = prepared.config, prepared.folder, asked.workers, asked.prefect
+    config, folder, prefect = prepared.config, prepared.folder, asked.prefect
     keys = start(prepared, options.get("name"))
     if prefect is None:
         prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
@@ -243,8 +256,8 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
 
             outcome = orchestrate(asked, prepared, keys, action, options, progress)
         else:
-            with Pool(workers) as pool:
-                outcome = getattr(Builder(config, folder, pool.execute, progress, keys), action)(**options)
+            with hands_of(asked) as workers:
+                outcome = getattr(Builder(config, folder, workers.execute, progress, keys), action)(**options)
     print_json(told(config, folder, outcome))
     if voice.verbose:
         show.show_entries(outcome)

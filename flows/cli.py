@@ -79,6 +79,18 @@ Prefect = Annotated[
         show_default="where a server is kept, or 16 scenes are to be run",
     ),
 ]
+Runner = Annotated[
+    str | None,
+    typer.Option(help="Have scenes done by a cluster: dask or ray.", show_default="processes of this machine"),
+]
+RunnerAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Of the cluster: Dask's scheduler (tcp://host:8786) or Ray's head (host:6379).",
+        show_default="a cluster of --workers processes on this machine",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run and why, with a forecast; write nothing.")]
 Explain = Annotated[
     bool,
@@ -123,6 +135,8 @@ def build(
     limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -134,7 +148,7 @@ def build(
     wait("Looking at what is there")
     from flows.build import Asked, build
 
-    asked = Asked(path, root, said, out, forget, workers, prefect)
+    asked = Asked(path, root, said, out, forget, workers, prefect, runner, runner_address)
     _end(build(asked, dry_run=dry_run or explain, explain=explain))
 
 
@@ -156,6 +170,8 @@ def stage(
     limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -168,7 +184,8 @@ def stage(
     from flows.build import Asked
     from flows.build import stage as run_stage
 
-    asked, chosen = Asked(path, root, said, out, forget, workers, prefect), scenes.replace(",", " ").split()
+    asked = Asked(path, root, said, out, forget, workers, prefect, runner, runner_address)
+    chosen = scenes.replace(",", " ").split()
     _end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
 
 
@@ -239,13 +256,16 @@ def schedule(
     out: Out = None,
     settings: Settings = [],
     limit_cost: LimitCost = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
 ) -> None:
     """Builds by the clock, through a Prefect server that is kept running; until Ctrl-C."""
     path = configuration(name)
     from flows.build import Asked
     from flows.schedule import schedule
 
-    schedule(Asked(path, root, [*settings, *_capped(limit_cost)], out, False, workers, True), cron, zone)
+    said = [*settings, *_capped(limit_cost)]
+    schedule(Asked(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)
 
 
 @app.command()

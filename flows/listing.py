@@ -16,6 +16,7 @@ from flows.kept import KEPT_FILE, Kept, read_kept
 from flows.tables import print_table
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
+from pipeline.engine.lease import LOCK_FILE
 from pipeline.engine.manifest import Entry, read_configured, read_manifest, read_quarantine
 from pipeline.stages.registry import STAGES
 
@@ -58,7 +59,7 @@ def questions_in(folder: Path) -> int | None:
 
 def _state(folder: Path, kept: Kept, manifest: Mapping[tuple[str, str], Entry]) -> str:
     try:
-        with (folder / ".lock").open() as lock:
+        with (folder / LOCK_FILE).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return "running"

@@ -12,7 +12,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,21 +29,22 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
-from prefect.futures import as_completed
+from prefect.futures import PrefectFuture, as_completed
 from prefect.logging import get_run_logger
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.artifacts import show_in_prefect
-from flows.build import Asked, Prepared, prepare, prepare_stage, start
+from flows.build import Asked, Prepared, hands_of, prepare, prepare_stage, start
 from flows.cancel import cancellable
 from flows.cli import CORES, configuration
-from flows.pool import Pool, run_all
+from flows.cluster import Cluster
+from flows.pool import Hands, Pool
 from pipeline.core.errors import NoSpaceError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.explain import written
 from pipeline.engine.given import Progress, silent
-from pipeline.engine.job import Done, Job
+from pipeline.engine.job import Done, Job, run_job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute
 from pipeline.export.history import history
@@ -70,7 +70,7 @@ class Handed:
 
 
 _handed: ContextVar[Handed | None] = ContextVar("handed", default=None)
-_executor: ContextVar[ProcessPoolExecutor | None] = ContextVar("executor", default=None)
+_hands: ContextVar[Hands | None] = ContextVar("hands", default=None)
 _THREADS: Final[Any] = ThreadPoolTaskRunner(max_workers=CORES)
 
 
@@ -81,6 +81,8 @@ def build_flow(
     settings: dict[str, Any] = {},
     out: str | None = None,
     workers: int = CORES,
+    runner: str | None = None,
+    runner_address: str | None = None,
 ) -> State[Any]:
     """Builds a release from raw data; runs only what changed since the last time.
 
@@ -93,8 +95,11 @@ def build_flow(
         settings: "a.b" -> value, laid over the configuration and over those of the last time.
         out: folder of the build; without one, outputs/ and the build's name.
         workers: processes.
+        runner: the kind of cluster that scenes go to, "dask" or "ray"; without one, to processes of this machine.
+        runner_address: of the cluster; without one, there is one of this machine.
     """
-    asked = Asked(configuration(benchmark), *_said(roots, settings), Path(out) if out else None, False, workers, True)
+    said, folder = _said(roots, settings), Path(out) if out else None
+    asked = Asked(configuration(benchmark), *said, folder, False, workers, True, runner, runner_address)
     return _run(asked, lambda: prepare(asked, write=True), "build", {})
 
 
@@ -107,6 +112,8 @@ def stage_flow(
     settings: dict[str, Any] = {},
     out: str | None = None,
     workers: int = CORES,
+    runner: str | None = None,
+    runner_address: str | None = None,
 ) -> State[Any]:
     """Runs one stage of a build again, on the last results of the stages before it.
 
@@ -118,8 +125,11 @@ def stage_flow(
         settings: see above.
         out: see above.
         workers: see above.
+        runner: see above.
+        runner_address: see above.
     """
-    asked = Asked(configuration(benchmark), *_said(roots, settings), Path(out) if out else None, False, workers, True)
+    said, folder = _said(roots, settings), Path(out) if out else None
+    asked = Asked(configuration(benchmark), *said, folder, False, workers, True, runner, runner_address)
     return _run(asked, lambda: prepare_stage(asked, stage), "stage", {"name": stage, "scenes": scenes})
 
 
@@ -141,6 +151,8 @@ def orchestrate(
             settings=dict(setting.split("=", 1) for setting in prepared.settings),
             out=str(prepared.folder),
             workers=asked.workers,
+            runner=asked.runner,
+            runner_address=asked.address,
             **({"stage": options["name"], "scenes": list(options["scenes"])} if options else {}),
         )
     finally:
@@ -164,32 +176,35 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
         handed = Handed(prepared, start(prepared, options.get("name")), silent)
     config, folder = handed.prepared.config, handed.prepared.folder
     kept = history(folder)
-    with cancellable(), Pool(asked.workers) as pool:
-        execute, here = _submit_to(pool, retries), _as_task(retries)
+    with cancellable(), hands_of(asked) as workers:
+        execute, here = _submit_to(workers, retries), _as_task(retries)
         builder = Builder(config, folder, execute, handed.progress, handed.keys, here=here)
         what = options.get("name") or f"{builder.scenes()} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
         logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
         outcome: Outcome = getattr(builder, action)(**options)
+        show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)
     handed.outcome = outcome
-    show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)
     return _state(outcome)
 
 
-def _submit_to(pool: Pool, retries: int) -> Execute:
+def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
     def execute(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
-        executor = pool.executor(sum(map(len, batches)))
+        hands = workers.hands(sum(map(len, batches)))
         labels = [f"{stages} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
         run = run_batch.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
-        if executor is None:  # in this process, and so one after the other
+        if hands is None:  # in this process, and so one after the other
             for label, batch in zip(labels, batches, strict=True):
                 yield from run(label, batch)
             return
-        token = _executor.set(executor)
-        futures = [run.submit(label, batch) for label, batch in zip(labels, batches, strict=True)]
-        _executor.reset(token)
-        for future in as_completed(futures):
-            yield from future.result()
+        threads: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(max_workers=workers.at_once)
+        with threads:
+            token = _hands.set(hands)
+            given = [{"label": label, "batch": batch} for label, batch in zip(labels, batches, strict=True)]
+            futures: list[PrefectFuture[Any]] = [threads.submit(run, parameters) for parameters in given]
+            _hands.reset(token)
+            for future in as_completed(futures):
+                yield from future.result()
 
     return execute
 
@@ -225,7 +240,8 @@ class _MayHealError(Exception):
 def run_batch(label: str, batch: list[Job]) -> list[Done]:
     """All jobs of one batch; `label` names stages, dataset and number of scenes."""
     begun = time.monotonic()
-    dones = list(run_all(batch, _executor.get()))
+    hands = _hands.get()
+    dones = list(map(run_job, batch) if hands is None else hands(batch))
     _log(label, dones, time.monotonic() - begun)
     return dones
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from multiprocessing import get_context, parent_process, resource_tracker
 from typing import Final, Self
@@ -19,28 +20,32 @@ from pipeline.engine.job import Done, Job, run_job
 POOL_FROM_JOBS: Final = 16  # below it, starting processes takes longer than the work
 CHUNKS: Final = 16  # of a batch, so that no process waits long for another
 
+Hands = Callable[[list[Job]], Iterable[Done]]  # does jobs, and gives what became of each in their order
+
 
 class Pool:
     """Worker processes, started when first needed and ended with the block."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
+        self.at_once = workers  # batches that are handed on at a time
         self._pool: ProcessPoolExecutor | None = None
 
-    def executor(self, jobs: int) -> ProcessPoolExecutor | None:
-        """The pool, or None where this process does the work itself."""
+    def hands(self, jobs: int) -> Hands | None:
+        """What does jobs in the pool; None where this process does so many itself."""
         if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
             return None
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
             )
-        return self._pool
+        return partial(run_all, self._pool)
 
     def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
         """Runs all jobs (`engine.run.Execute`)."""
         jobs = list(chain.from_iterable(batches))
-        yield from run_all(jobs, self.executor(len(jobs)))
+        hands = self.hands(len(jobs))
+        yield from map(run_job, jobs) if hands is None else hands(jobs)
 
     def __enter__(self) -> Self:
         return self
@@ -54,10 +59,8 @@ class Pool:
             raise StoreError(message) from error
 
 
-def run_all(jobs: list[Job], pool: ProcessPoolExecutor | None) -> Iterator[Done]:
-    """What became of each job, in their order; without a pool one after the other."""
-    if pool is None:
-        return map(run_job, jobs)
+def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[Done]:
+    """What became of each job, in their order."""
     with deaf():  # the pool starts a worker with a job for which none is free
         return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
 

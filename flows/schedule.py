@@ -44,6 +44,8 @@ def schedule(asked: Asked, cron: str, zone: str) -> None:
             "settings": dict(setting.split("=", 1) for setting in prepared.settings),
             "out": str(Path.cwd() / prepared.folder),
             "workers": asked.workers,
+            "runner": asked.runner,
+            "runner_address": asked.address,
         },
         description=f"Builds {prepared.config.of_benchmark().title}; runs only what changed.",
         tags=["scan2qa", prepared.config.benchmark],

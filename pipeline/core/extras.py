@@ -14,6 +14,8 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
     "models": ("google.genai", "openai", "xllamacpp"),
     "review": ("starlette", "uvicorn"),
+    "dask": ("distributed",),
+    "ray": ("ray",),
 }
 
 

@@ -33,6 +33,7 @@ class Recipe:
         may_take: the same of the stages whose results it looks at where they are there.
         config: digest of the settings.
         code: digest of the code.
+        modules: the modules whose code that is, with all that they import.
     """
 
     stage: str
@@ -48,6 +49,7 @@ class Recipe:
     settings: Mapping[str, Any]
     config: str
     code: str
+    modules: tuple[str, ...]
 
     def taken(self, unit: str, outputs: Outputs) -> Taken | None:
         """What it is given of the results for a unit; None where one that it needs is missing."""
@@ -223,6 +225,7 @@ class Planner:
                 settings=settings,
                 config=digest_of(settings),
                 code=code_digest(roots),
+                modules=roots,
             )
             self.made_of.note(self._recipes[at].config, settings, self._recipes[at].code, roots)
         return self._recipes[at]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from pipeline.engine.fit import check_fit
 from pipeline.engine.given import STORE, Progress, silent
 from pipeline.engine.inputs import Listed, check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
+from pipeline.engine.lease import Lease, leased
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_made_of, read_manifest, write_outcome
 from pipeline.engine.plan import Planner, known
 from pipeline.engine.raw import RawInput
@@ -74,18 +74,19 @@ class Builder:
         if stage is None or stage.needs_roots or stage.unit == "build":
             check_roots(self.config)
         self._check_models(self._stages.values() if stage is None else [stage])
-        with self._locked():
+        with self._leased():
             pass
         if stage is not None and stage.unit == "build":
             check_fit(stage, self._stages, self.config, self._previous, self._planner(self._inputs(Outcome())))
 
     def build(self) -> Outcome:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
-        with self._locked():
+        with self._leased() as lease:
             outcome = Outcome()
             runner = self._runner(outcome, self._inputs(outcome))
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
+            lease.check()
             write_outcome(self.out, outcome, list(self._stages), self.config.digest(), runner.planner.made_of)
             Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
             keep_beside(self.out, MANIFEST_FILE)
@@ -139,7 +140,7 @@ class Builder:
         """One stage again, for all scenes or those that match, from the last results of the stages before it."""
         self.check(name)
         stage = self._stage(name, scenes)
-        with self._locked():
+        with self._leased() as lease:
             outcome = Outcome()
             inputs = self._inputs(outcome) if stage.needs_roots else {}
             outputs = last_outputs(self._previous)
@@ -151,6 +152,7 @@ class Builder:
             runner = self._runner(outcome, inputs, asked=True)
             runner.outputs |= outputs
             runner.run([stage])
+            lease.check()
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
             write_outcome(self.out, rest, list(self._stages), self.config.digest(), runner.planner.made_of)
             return outcome
@@ -196,17 +198,11 @@ class Builder:
                 )
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _leased(self) -> Iterator[Lease]:
         """Two builds into one folder would prune each other's results."""
         try:
-            self.out.mkdir(parents=True, exist_ok=True)
-            with (self.out / ".lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield
-        except BlockingIOError as error:
-            raise StoreError(
-                f"{self.out}: another build is running in this folder; wait for it or give --out"
-            ) from error
+            with leased(self.out) as lease:
+                yield lease
         except OSError as error:
             hint = "give a folder that can be written with --out"
             raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error

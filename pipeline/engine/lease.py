@@ -1,0 +1,187 @@
+"""Keeps builders of one folder apart: one works, the others say at once who does.
+
+On one machine a lock of the kernel does so, and a killed process gives it back at once. Machines that share the folder
+may not see one another's locks; they see a file that is created by one of them alone, and touched as long as it works.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import json
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final
+from uuid import uuid4
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import TEMPORARY
+
+LOCK_FILE: Final = ".lock"
+LEASE_FILE: Final = ".lease"
+BEAT_S: Final = 10.0
+EXPIRES_S: Final = 60.0  # after the last beat of a machine that is not heard of any more
+
+
+class Lease:
+    """A lease that is held.
+
+    Args:
+        path: its file.
+        mark: what stands in it.
+    """
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self._path, self._mark = path, mark
+
+    def is_ours(self) -> bool:
+        """Whether nobody has taken it over, as happens to a machine that slept."""
+        return _read(self._path) == self._mark
+
+    def check(self) -> None:
+        """Raises StoreError where it is not ours any more."""
+        if not self.is_ours():
+            told = _holder(_read(self._path))
+            message = f"{self._path.parent}: taken over by another build{told}, as this one was not heard of"
+            raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
+
+    def beat(self) -> None:
+        """Says that its holder lives; by the clock of the folder's own machine."""
+        with suppress(OSError):  # the next one may come through
+            if self.is_ours():
+                os.utime(self._path)
+
+
+@contextmanager
+def leased(folder: Path) -> Iterator[Lease]:
+    """Holds a folder's lease within the block. Raises StoreError where another build holds it, or OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / LEASE_FILE
+    with (folder / LOCK_FILE).open("w") as file:
+        locks = _lock(file, path)
+        mark = json.dumps(_ourselves(), sort_keys=True)
+        _take(path, mark, locks)
+        lease, ended = Lease(path, mark), threading.Event()
+        beating = threading.Thread(target=_beat, args=(lease, ended), daemon=True)
+        beating.start()
+        try:
+            yield lease
+        finally:
+            ended.set()
+            beating.join()
+            if lease.is_ours():
+                path.unlink(missing_ok=True)
+
+
+def _lock(file: IO[str], path: Path) -> bool:
+    """Takes the kernel's lock; whether the file system has such locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise _busy(path) from error
+    except OSError:  # none here (ENOLCK, ENOSYS, ENOTSUP): the lease alone must do
+        return False
+    return True
+
+
+def _take(path: Path, mark: str, locks: bool) -> None:
+    """Creates the file of a lease, in place of one whose holder is gone."""
+    while not _created(path, mark):
+        other = _read(path)
+        if other is None:  # given back meanwhile
+            continue
+        if not _is_gone(path, other, locks):
+            raise _busy(path)
+        aside = path.with_name(f"{TEMPORARY}{uuid4().hex}")
+        with suppress(FileNotFoundError):  # somebody else was faster
+            path.rename(aside)
+            taken = _read(aside)
+            if taken != other:  # somebody else was faster still, and this is theirs: given back
+                _created(path, taken or "")
+                aside.unlink()
+                raise _busy(path)
+            aside.unlink()
+
+
+def _created(path: Path, mark: str) -> bool:
+    """Creates a file unless it is there, also on a folder of the network."""
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        return False
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(mark)
+        file.flush()
+        os.fsync(file.fileno())
+    return True
+
+
+def _is_gone(path: Path, mark: str, locks: bool) -> bool:
+    """Whether the holder of a lease does not work any more."""
+    if locks and _parsed(mark).get("machine") == _machine():  # it would hold the kernel's lock
+        return True
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY) as probe, suppress(FileNotFoundError):
+        return os.fstat(probe.fileno()).st_mtime - path.stat().st_mtime > EXPIRES_S  # both by one clock
+    return False
+
+
+def _beat(lease: Lease, ended: threading.Event) -> None:
+    while not ended.wait(BEAT_S):
+        lease.beat()
+
+
+def _busy(path: Path) -> StoreError:
+    told = _holder(_read(path))
+    return StoreError(f"{path.parent}: another build is running in this folder{told}; wait for it or give --out")
+
+
+def _holder(mark: str | None) -> str:
+    """Who holds a lease, for a message."""
+    known = _parsed(mark or "")
+    if not known:
+        return ""
+    return f" ({known.get('user')} on {known.get('host')}, process {known.get('process')}, since {known.get('since')})"
+
+
+def _ourselves() -> dict[str, Any]:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a number without a name, as in containers
+        user = str(os.getuid())
+    return {
+        "id": uuid4().hex,
+        "user": user,
+        "host": socket.gethostname(),
+        "machine": _machine(),
+        "process": os.getpid(),
+        "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _machine() -> str:
+    """What tells a running kernel from all others."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return socket.gethostname()
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _parsed(mark: str) -> dict[str, Any]:
+    try:
+        known = json.loads(mark)
+    except ValueError:  # half written
+        return {}
+    return known if isinstance(known, dict) else {}

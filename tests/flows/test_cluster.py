@@ -1,0 +1,168 @@
+"""Builds whose scenes go to a real Dask cluster; what Ray does is seen by `python -m tests.bench.scale ray`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client
+
+from flows.away import work
+from flows.cluster import CLUSTERS, Dask
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.engine.job import Job
+from pipeline.stages.builder import Builder
+from tests.builds import REPOSITORY, Cli, build, command_line, config_of, perturbed
+from tests.engine.test_kill import SCENES, assert_same_build, n_files
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+N_SCENES = 16
+KILLED_AT_FILES = 10  # of 150: in the midst of its scenes
+
+
+@pytest.fixture(scope="module")
+def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("meta")
+    write_scenes(folder / "meta.json", perturbed(SCENES, N_SCENES))
+    return folder
+
+
+@dataclass(frozen=True)
+class Running:
+    """A cluster that runs: the address of its scheduler, and its worker processes."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A scheduler and two workers, as people start them; a worker that dies stays dead."""
+    place = tmp_path_factory.mktemp("cluster")
+    file = place / "scheduler.json"
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(program: str, *options: str) -> None:
+        command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(file), *options]
+        environment = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(place), "OMP_NUM_THREADS": "1"}
+        started.append(
+            subprocess.Popen(
+                command, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
+
+    start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
+    for _ in range(2):
+        start("dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")
+    try:
+        until = time.monotonic() + 60
+        while not file.exists():
+            assert time.monotonic() < until, "the scheduler did not start"
+            time.sleep(0.05)
+        address = json.loads(file.read_bytes())["address"]
+        with Client(address, timeout=60) as client:
+            client.wait_for_workers(2, timeout=60)
+        yield Running(address, started[1:])
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_its_work_costs_nothing(
+    meta: Path, cluster: Running, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(meta, tmp_path / "alone")
+    out = tmp_path / "out"
+
+    def kill() -> None:
+        while n_files(out) < KILLED_AT_FILES:
+            time.sleep(0.002)
+        cluster.workers[0].kill()
+
+    threading.Thread(target=kill, daemon=True).start()
+    monkeypatch.chdir(tmp_path)  # the workers are somewhere else
+    to = ("--runner", "dask", "--runner-address", cluster.address)
+    done = scan2qa("build", "vsi", "--root", f"vsi_meta={os.path.relpath(meta)}", "--out", "out", *to)
+    assert done.code == 0, done.err
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert_same_build(out, tmp_path / "alone")
+
+
+def test_what_cannot_go_well_is_said_before_the_first_stage(
+    meta: Path, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = ("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out")
+    unknown = scan2qa(*common, "--runner", "slurm")
+    assert (unknown.code, unknown.started) == (2, False)
+    assert "unknown runner 'slurm'; there are dask, ray, or none for this machine's cores" in unknown.err
+    alone = scan2qa(*common, "--runner-address", "tcp://host:1")
+    assert alone.code == 2
+    assert "say of which with --runner dask or ray" in alone.err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    missing = scan2qa(*common, "--runner", "dask")
+    assert (missing.code, missing.started) == (2, False)
+    assert "--runner dask needs distributed, which is not installed; it is in the extra [dask]" in missing.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.cluster.REACHED_WITHIN_S", 0.5)
+    with pytest.raises(ConfigError, match=r"no Dask scheduler .* answers at tcp://127.0.0.1:9 .*run `dask scheduler`"):
+        Dask("tcp://127.0.0.1:9", 1).hands(1)
+
+
+@pytest.fixture
+def jobs(meta: Path, tmp_path: Path) -> list[Job]:
+    """What a build hands on for its scenes."""
+    taken: list[Job] = []
+
+    def take(stages: str, batches: list[list[Job]]) -> list[Any]:
+        taken.extend(job for batch in batches for job in batch)
+        return []
+
+    Builder(config_of(meta), tmp_path / "out", take).build()
+    return taken
+
+
+def test_a_worker_that_is_not_fit_says_so(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    job, lease = jobs[0], jobs[0].folder / ".lease"
+    monkeypatch.setattr("flows.away.SEEN_WITHIN_S", 0.2)
+    with pytest.raises(StoreError, match=r"does not see .*out: give a folder all machines share"):
+        work([job], "mine")
+    lease.write_text("another's")  # a folder of the same name on the worker's own disk
+    with pytest.raises(StoreError, match="does not see"):
+        work([job], "mine")
+    lease.write_text("mine")
+    assert [done.unit for done in work([job], "mine")] == [job.unit]
+    assert job.raw is not None
+    unmounted = dataclasses.replace(job, raw=dataclasses.replace(job.raw, root=Path("/not/mounted")))
+    with pytest.raises(StoreError, match="does not see /not/mounted: mount it there at the same path"):
+        work([unmounted], "mine")
+    step = job.steps[0]
+    older = dataclasses.replace(step, recipe=dataclasses.replace(step.recipe, code="0"))
+    with pytest.raises(StoreError, match=f"other code or libraries than this machine for stage {step.recipe.stage}"):
+        work([dataclasses.replace(job, steps=(older,))], "mine")
+
+
+def test_every_cluster_has_an_extra() -> None:
+    from pipeline.core.extras import EXTRAS
+
+    assert set(CLUSTERS) <= set(EXTRAS)
