@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rich.markup import escape
 from rich.table import Table
 
 from flows import show
@@ -93,11 +92,11 @@ def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:
     """Each row that was left out, and what to do about it."""
     if not rows:
         return
-    console.print(f"\n[yellow]Left out of {escape(str(path))}:[/yellow] {len(rows)}", highlight=False, soft_wrap=True)
+    console.print(f"\nLeft out of {path}: {len(rows)}", style="yellow", soft_wrap=True)
     for row in rows:
         name = f" (question {row.id})" if row.id else ""
         line = f"- row {row.row}{name}: {row.finding}: {row.message}. Remedy: {row.remedy}"
-        console.print(" ".join(line.split()), highlight=False, soft_wrap=True, markup=False)
+        console.print(" ".join(line.split()), soft_wrap=True)
 
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:
@@ -123,5 +122,5 @@ def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title
         limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
         question = miss.question
         line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True)
     print_table(table)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich.markup import escape
-
 from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
 from flows.cluster import CLUSTERS, Cluster, check_runner
@@ -122,7 +120,7 @@ def _say_what_changed(folder: Path, newest_before: str | None) -> None:
         told = since_last(folder, newest_before)
     except ConfigError as error:
         told = f"what changed cannot be told: {error}"
-    console.print(f"{told[0].upper()}{told[1:]}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"{told[0].upper()}{told[1:]}", soft_wrap=True)
 
 
 def stage(asked: Asked, stage: str, scenes: Sequence[str], *, dry_run: bool = False, explain: bool = False) -> bool:
@@ -139,7 +137,7 @@ def stage(asked: Asked, stage: str, scenes: Sequence[str], *, dry_run: bool = Fa
     complete = _run(asked, prepared, "stage", {"name": stage, "scenes": scenes})
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {asked.name}" + (f" --out {asked.out}" if asked.out else "")
-        console.print(f"Later stages were not run; [b]{escape(command)}[/b] brings them up to date.", soft_wrap=True)
+        console.print(f"Later stages were not run; {command} brings them up to date.", soft_wrap=True)
     return complete
 
 
@@ -210,11 +208,11 @@ def hands_of(asked: Asked) -> Pool | Cluster:
 
 def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapping[str, Path]) -> None:
     if unsaid := kept.unsaid(asked.roots, asked.settings):
-        console.print(f"As last time: {unsaid}", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"As last time: {unsaid}", soft_wrap=True)
     if kept.configured:
         now = {name: str(root.resolve()) for name, root in roots.items()}
         for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **config.resolved()}):
-            console.print(f"Changed since last time: {change}", highlight=False, soft_wrap=True, markup=False)
+            console.print(f"Changed since last time: {change}", soft_wrap=True)
 
 
 def _refuse_another(folder: Path, kept: Kept, config: BuildConfig, key: str) -> None:

@@ -109,7 +109,7 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        console.print(f"scan2qa {version('scan2qa')}", highlight=False)
+        console.print(f"scan2qa {version('scan2qa')}")
         raise typer.Exit
 
 

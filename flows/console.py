@@ -9,15 +9,35 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Console
-from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
 PLAIN_WIDTH: Final = 130  # where there is no terminal to ask
+# What a terminal obeys: names and paths come from outside. Tabs and line breaks stay.
+_OBEYED: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 
-console = Console()
+
+def without_controls(text: str) -> str:
+    """A text that moves no cursor and changes no colours where it is printed."""
+    return text.translate(_OBEYED)
+
+
+class PlainConsole(Console):
+    """Prints text as it is: it knows no markup, and nothing in a text moves the cursor or changes colours."""
+
+    def __init__(self, **options: Any) -> None:
+        """With the options of rich's console."""
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text, of a cell or a line, without control characters."""
+        return super().render_str(without_controls(text), **options)
+
+
+console: Console = PlainConsole()
 if not console.is_terminal and "COLUMNS" not in os.environ:
-    console = Console(width=PLAIN_WIDTH)
-errors = Console(stderr=True)
+    console = PlainConsole(width=PLAIN_WIDTH)
+errors: Console = PlainConsole(stderr=True)
 
 
 @dataclass
@@ -49,7 +69,7 @@ def wait(what: str) -> None:
     """Says on a terminal what is being done, until `done_waiting`."""
     if errors.is_terminal and not voice.quiet:
         done_waiting()
-        _waiting.append(errors.status(what))
+        _waiting.append(errors.status(Text(without_controls(what))))
         _waiting[-1].start()
 
 
@@ -68,4 +88,4 @@ def print_json(outcome: dict[str, Any]) -> None:
 def show_error(error: Exception) -> None:
     """An error made on purpose, on one line."""
     done_waiting()
-    errors.print(f"[red]scan2qa:[/red] {escape(' '.join(str(error).split()))}", highlight=False, soft_wrap=True)
+    errors.print(Text("scan2qa:", "red"), " ".join(str(error).split()), soft_wrap=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
@@ -100,7 +99,7 @@ def _show(report: Report) -> None:
     causes.add_column("what was done", overflow="fold")
     for cause in report.causes:
         own: list[str] = [change.kind for change in report.changes if cause.name in change.causes]
-        causes.add_row(escape(cause.name), *(str(own.count(k) or "") for k in kinds), escape(cause.told))
+        causes.add_row(cause.name, *(str(own.count(k) or "") for k in kinds), cause.told)
     causes.add_section()
     causes.add_row("all", *(str(report.totals[kind]) for kind in kinds), "")
     print_table(causes)
@@ -112,7 +111,7 @@ def _show(report: Report) -> None:
         asked, (one, other) = change.asked, (change.before, change.after)
         told = f"{one.answer} -> {other.answer}: " if one and other and one.answer != other.answer else ""
         cells = (change.kind, asked.scene, "; ".join(change.causes), told + " ".join(asked.text.split()))
-        listed.add_row(*map(escape, cells))
+        listed.add_row(*cells)
     console.print(listed)
     if len(report.changes) > SHOWN:
         console.print(f"… and {len(report.changes) - SHOWN} more")

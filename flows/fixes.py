@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from flows.console import console
 from flows.tables import print_table
@@ -33,17 +33,15 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
         table.add_column(name, overflow="fold" if name == "change" or name.startswith("held") else "ellipsis")
     for entry, verdict in rows:
         style = {FITS: "green", NO_DATA: "dim", NO_SCENE: "yellow"}.get(verdict, "red")
-        table.add_row(
-            entry.fix.id, escape(entry.scene), escape(entry.fix.change), f"[{style}]{escape(verdict)}[/{style}]"
-        )
+        table.add_row(entry.fix.id, entry.scene, entry.fix.change, Text(verdict, style))
     print_table(table)
     wrong = [(entry, verdict) for entry, verdict in rows if _is_wrong(entry, verdict, folder)]
     for entry, verdict in wrong:
         line = f"{entry.file}:{entry.line}: fix {entry.fix.id}: {verdict}"
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True)
     counted = Counter("does not fit" if v not in (FITS, NO_SCENE, NO_DATA) else v for _, v in rows)
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
-    console.print(f"{len(rows)} fixes: {told or 'none'}", highlight=False)
+    console.print(f"{len(rows)} fixes: {told or 'none'}")
     return not wrong
 
 

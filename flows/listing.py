@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
@@ -28,11 +27,11 @@ def show_builds(folder: Path) -> None:
         table.add_column(name, justify="right")
     table.add_column("state")
     for path in sorted(folder.glob(f"*/{KEPT_FILE}")):
-        table.add_row(*map(escape, _row(path.parent)))
+        table.add_row(*_row(path.parent))
     if table.row_count:
         print_table(table)
     else:
-        console.print(f"No builds in {folder}.", highlight=False)
+        console.print(f"No builds in {folder}.")
 
 
 def _row(folder: Path) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def progress_shown(every_s: float = EVERY_S) -> Iterator[Report]:
 def _bars() -> Iterator[Report]:
     columns = (
         SpinnerColumn(finished_text=" "),
-        TextColumn("{task.description:>9}"),
+        TextColumn("{task.description:>9}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -68,7 +68,7 @@ def _lines(every_s: float) -> Iterator[Report]:
     lock = threading.Lock()
 
     def say(text: str) -> None:
-        console.print(f"{time.monotonic() - start:6.0f} s  {text}", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"{time.monotonic() - start:6.0f} s  {text}", soft_wrap=True)
 
     def report(stage: str, done: int, total: int) -> None:
         if not total:

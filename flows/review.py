@@ -72,7 +72,7 @@ def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
         database = Database(place / DATABASE)
         database.back_up(place / BACKUP)
         try:
-            console.print(f"{len(pack.items)} questions. [b]http://{_shown(host)}:{port}[/b] (Ctrl-C ends it)")
+            console.print(f"{len(pack.items)} questions. http://{_shown(host)}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
             site = Site(folder.resolve().name, pack, database, folder / VIDEOS)
             _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
@@ -148,8 +148,7 @@ def salt_of(folder: Path, make: bool = False) -> bytes:
             ) from None
     except OSError as error:
         raise StoreError(f"{path}: cannot be read ({error.strerror}); give it read permission") from error
-    write_atomically(path, secrets.token_bytes(SALT_BYTES))
-    path.chmod(0o600)
+    write_atomically(path, secrets.token_bytes(SALT_BYTES), mode=0o600)
     return path.read_bytes()
 
 
@@ -263,7 +262,7 @@ def _show_left_out(file: Path | None, left_out: Sequence[LeftOut]) -> None:
         table.add_column(name, justify="right" if name == "line" else "left", overflow="fold")
     for row in left_out[:SHOWN_ROWS]:
         table.add_row(str(row.line), row.finding, row.remedy)
-    console.print(table, markup=False)
+    console.print(table)
     if len(left_out) > SHOWN_ROWS:
         console.print(f"… and {len(left_out) - SHOWN_ROWS} more.")
 

@@ -24,7 +24,7 @@ def samples(folder: Path) -> None:
         roots = " ".join(f"--root {name}={folder / name}" for name in world.samples.readers)
         for benchmark in BENCHMARKS.values():
             if world.name in {own.name for own in benchmark.worlds}:
-                console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True, highlight=False)
+                console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True)
 
 
 def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:

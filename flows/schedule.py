@@ -33,8 +33,8 @@ def schedule(asked: Asked, cron: str, zone: str) -> None:
         message = f"--cron {cron!r} in {zone}: {error}; write minute, hour, day, month and weekday: '0 3 * * *'"
         raise ConfigError(message) from error
     name = prepared.config.build
-    told = f"Serving [b]build/{name}[/b] at {cron} ({zone}), until Ctrl-C."
-    console.print(f"{told} Now: prefect deployment run build/{name}", highlight=False, soft_wrap=True)
+    told = f"Serving build/{name} at {cron} ({zone}), until Ctrl-C."
+    console.print(f"{told} Now: prefect deployment run build/{name}", soft_wrap=True)
     build_flow.serve(
         name=name,
         schedule=at,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from flows.console import console, voice
 from flows.tables import print_table
@@ -41,7 +41,7 @@ def show_entries(outcome: Outcome) -> None:
     for entry in outcome.manifest:
         took = "" if entry.why == "reused" else f", {entry.seconds:.2f} s"
         left_out = "" if entry.output else ", left out"
-        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})", highlight=False, soft_wrap=True)
+        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})", soft_wrap=True)
 
 
 def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
@@ -116,7 +116,7 @@ def _show_panel(rows: Sequence[WithoutVideo]) -> None:
     """The models' right answers, and what they removed; loudly where that is nothing."""
     models = list(dict.fromkeys(name for row in rows for name in row.voters))
     if not any(voter.standing == "votes" for row in rows for voter in row.voters.values()):
-        console.print("[yellow]No model had a vote: nothing was removed for being answered without the video.[/yellow]")
+        console.print("No model had a vote: nothing was removed for being answered without the video.", style="yellow")
     if not models:
         return
     table = Table(title="Right without the video (if truths were shuffled); * has a vote", title_justify="left")
@@ -134,12 +134,10 @@ def _show_panel(rows: Sequence[WithoutVideo]) -> None:
         found = [row.voters[name] for row in rows if name in row.voters]
         failed, unread = sum(v.unanswered for v in found), sum(v.unread for v in found)
         if failed or unread:
-            console.print(f"[yellow]{escape(name)}[/yellow]: {failed} requests failed, {unread} replies hold no answer")
+            console.print(Text(name, "yellow"), f": {failed} requests failed, {unread} replies hold no answer", sep="")
         constant = [row.task for row in rows if name in row.voters and row.voters[name].standing == "constant"]
         if constant:
-            console.print(
-                f"[yellow]{escape(name)}[/yellow] answers a constant, and has no vote, in {', '.join(constant)}"
-            )
+            console.print(Text(name, "yellow"), f"answers a constant, and has no vote, in {', '.join(constant)}")
 
 
 def _change(before: float | None, after: float | None, form: str = ".2f") -> str:
@@ -173,13 +171,13 @@ def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
     for name in ("what was found", "remedy"):
         table.add_column(name, overflow="fold")
     for row in rows[:SHOWN]:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     print_table(table)
 
 
 def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
     """What lies below a root, and what is missing."""
-    console.print(f"[b]{reader}[/b] {root}: {len(inspection.scenes)} scenes", highlight=False)
+    console.print(f"{reader} {root}: {len(inspection.scenes)} scenes")
     if inspection.missing:
         table = Table("part", "missing in", box=None)
         for name in ("what that costs", "for example"):
@@ -211,7 +209,7 @@ def show_dry_run(outcome: Outcome) -> None:
     due = [entry for entry in outcome.manifest if entry.why != "reused"]
     named = len(due) if voice.verbose else NAMED
     for entry in due[:named]:
-        console.print(f"would run {entry.stage} {entry.unit} ({entry.why})", highlight=False)
+        console.print(f"would run {entry.stage} {entry.unit} ({entry.why})")
     if len(due) > named:
         console.print(f"… and {len(due) - named:,} more; --verbose names them")
     show_quarantine(outcome.quarantine)
@@ -220,7 +218,7 @@ def show_dry_run(outcome: Outcome) -> None:
 def show_asked(units: Sequence[str], stage: str) -> None:
     """What a stage would be run for."""
     for unit in units[:SHOWN]:
-        console.print(f"would run {stage} {unit} (asked)", highlight=False)
+        console.print(f"would run {stage} {unit} (asked)")
     if len(units) > SHOWN:
         console.print(f"… and {len(units) - SHOWN} more")
 
@@ -238,13 +236,17 @@ def show_explanation(explained: Sequence[Explained]) -> None:
         table.add_section()
         for (_, why, reasons), units in rows:
             if why == "reused":
-                told = "[dim]does not run: " + escape("; ".join(reasons) or "nothing changed") + "[/dim]"
+                told = "does not run: " + ("; ".join(reasons) or "nothing changed")
             else:
-                told = escape("\n".join(reasons)) or "asked for: nothing that it is made from changed"
+                told = "\n".join(reasons) or "asked for: nothing that it is made from changed"
             more = f", … {len(units) - WHICH} more" if len(units) > WHICH else ""
-            which = "" if why == "reused" else escape(", ".join(units[:WHICH])) + more
+            which = "" if why == "reused" else ", ".join(units[:WHICH]) + more
             table.add_row(
-                stage, "" if units == [WHOLE] else str(len(units)), told, "all" if units == [WHOLE] else which
+                stage,
+                "" if units == [WHOLE] else str(len(units)),
+                told,
+                "all" if units == [WHOLE] else which,
+                style="dim" if why == "reused" else None,
             )
     print_table(table)
 

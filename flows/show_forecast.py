@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rich.table import Table
+from rich.text import Text
 
 from flows.console import console
 from flows.forecast import Bounds, Effort, Outlook
@@ -46,7 +47,6 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     if found.unread:
         console.print(
             f"{found.unread:,} scenes are counted at the caps: what is in them is not known before they are read.",
-            highlight=False,
         )
 
 
@@ -59,7 +59,7 @@ def _say_limit(config: BuildConfig, rows: Sequence[Forecast]) -> None:
     total = sum(cost for cost in costs if cost is not None)
     if config.limit_cost is not None and total > config.limit_cost:
         limit = f"The limit of {config.limit_cost:g} USD may be reached:"
-        console.print(f"[yellow]{limit}[/yellow] no request is sent that could pass it.", highlight=False)
+        console.print(Text(limit, "yellow"), "no request is sent that could pass it.")
 
 
 def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
@@ -83,7 +83,7 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
     table.add_row("all", "", lasting(seconds) + more, _size(size), "")
     print_table(table, title)
     processes = "one process" if workers == 1 else f"{workers} processes"
-    console.print(f"Estimated for {processes} and the largest possible number of questions.", highlight=False)
+    console.print(f"Estimated for {processes} and the largest possible number of questions.")
 
 
 def lasting(seconds: float) -> str:

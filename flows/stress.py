@@ -134,7 +134,6 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
     console.print(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
         "By name: the median for the same names in other folds; of options the one most often right beside them.",
-        highlight=False,
     )
 
 

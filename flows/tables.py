@@ -15,12 +15,11 @@ import pyarrow as pa
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, OverflowMethod
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from flows.console import console
+from flows.console import console, without_controls
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.listing import Listing
@@ -36,7 +35,7 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
         column.no_wrap = not _wraps(column)
     if title or table.title:  # which may be wider than the table
         to.print()
-        to.print(Text(title or _plain(table.title), "table.title"), soft_wrap=True)
+        to.print(Text(_plain(title or table.title), "table.title"), soft_wrap=True)
         table.title = None
     widths = [_width(column) for column in table.columns]
     if _fits(widths, _GRID if table.box else _PLAIN, to):
@@ -54,19 +53,19 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
 
 def print_listing(listing: Listing, to: Console = console) -> None:
     """Prints a table of plain texts, in which nothing is markup."""
-    table = Table(title=escape(listing.title), title_justify="left")
+    table = Table(title=listing.title, title_justify="left")
     for number, head in enumerate(listing.heads):
         is_text = not number or head in listing.words or head in listing.sentences
         overflow: OverflowMethod = "fold" if head in listing.sentences else "ellipsis"
-        table.add_column(escape(head), justify="left" if is_text else "right", overflow=overflow)
+        table.add_column(head, justify="left" if is_text else "right", overflow=overflow)
     for row in listing.rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     if listing.totals:
         table.add_section()
-        table.add_row(*map(escape, listing.totals))
+        table.add_row(*listing.totals)
     print_table(table, to=to)
     if listing.note:
-        to.print(listing.note, highlight=False, markup=False)
+        to.print(listing.note)
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:
@@ -113,7 +112,7 @@ def _width(column: Column) -> int:
 
 
 def _plain(cell: object) -> str:
-    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return cell.plain if isinstance(cell, Text) else without_controls(str(cell))
 
 
 def _parts(table: Table, widths: Sequence[int], to: Console) -> Iterator[Table]:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
@@ -57,7 +56,7 @@ def _question(found: Trace, number: int, folder: Path) -> None:
         facts.append(("rules", rules))
     for name, value in facts:
         if value is not None:
-            table.add_row(name, escape(value))
+            table.add_row(name, value)
     print_table(table)
 
 
@@ -72,7 +71,7 @@ def _evidence(found: Trace) -> None:
         unit = f" {one['unit']}" if one["unit"] else ""
         limit = "" if one["limit"] is None else f"{one['relation']} {one['limit']:.4g}{unit}"
         margin = "" if one["limit"] is None else f"{abs(one['value'] - one['limit']):.4g}{unit}"
-        table.add_row(escape(one["name"]), escape(one["subject"] or ""), f"{one['value']:.4g}{unit}", limit, margin)
+        table.add_row(one["name"], one["subject"] or "", f"{one['value']:.4g}{unit}", limit, margin)
     print_table(table)
 
 
@@ -82,31 +81,27 @@ def _source(found: Trace, kept: Kept) -> None:
     where = ", ".join(str(Path(root) / file) if root else file for file in source.files)
     console.print(
         f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})",
-        highlight=False,
         soft_wrap=True,
-        markup=False,
     )
     table = Table("stage", "result", title="Stages", title_justify="left")
     table.add_column("made from", overflow="fold")
     for entry in found.entries:
         made = ", ".join(sorted(entry.parts))
-        table.add_row(entry.stage, f"key {entry.key[:12]}", escape(made))
+        table.add_row(entry.stage, f"key {entry.key[:12]}", made)
     print_table(table)
 
 
 def _findings(found: Trace) -> None:
     for one in found.findings:
         about = "" if one.subject not in found.row["operands"] else " (about what it names)"
-        console.print(f"{one.severity}{about}: {one.message}; {one.remedy}", highlight=False, markup=False)
+        console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
 
 
 def _siblings(found: Trace) -> None:
     for name, rows in found.siblings.items():
         more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        console.print(
-            f"Other questions about {name}: {listed or 'none'}{more}", highlight=False, soft_wrap=True, markup=False
-        )
+        console.print(f"Other questions about {name}: {listed or 'none'}{more}", soft_wrap=True, markup=False)
 
 
 def _paste(found: Trace, kept: Kept) -> None:
@@ -115,6 +110,6 @@ def _paste(found: Trace, kept: Kept) -> None:
     taken = [entry.fix.id for entry in read_fixes([SHIPPED, *own], FIXES)]
     file = (own[0] if own else SHIPPED) / f"{found.read.dataset}.yaml"
     hint = "target box, with the right box under set, corrects a box, category a category; docs/fixes.md has them all"
-    console.print(f"\nTo correct the source, put one of these into {file} ({hint}):\n", soft_wrap=True, highlight=False)
+    console.print(f"\nTo correct the source, put one of these into {file} ({hint}):\n", soft_wrap=True)
     today = datetime.now(UTC).date().isoformat()
-    console.print(found.drafts(taken, today), highlight=False, soft_wrap=True, markup=False)
+    console.print(found.drafts(taken, today), soft_wrap=True)

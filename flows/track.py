@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from flows.console import console, errors, show_error
 from flows.progress import progress_shown
@@ -54,15 +54,15 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
                 name = names.of(path, log.name if len(flights) > 1 else None)
                 found = origin | {"flight": log.name} | _facts(log, assembled)
                 _write(out / name, assembled, found, plot)
-                summary.add_row(*map(escape, (name, *_cells(found))))
+                summary.add_row(name, *_cells(found))
         progress("logs", len(files), len(files))
     if summary.rows:
         print_table(summary)
         if labelled:
             print_table(_agreement(labelled))
-        console.print(f"Tracks and findings: {out}", highlight=False, soft_wrap=True)
+        console.print(f"Tracks and findings: {out}", soft_wrap=True)
     if failed:
-        errors.print(f"{failed} of {len(files)} files could not be read", highlight=False)
+        errors.print(f"{failed} of {len(files)} files could not be read")
     return not failed
 
 
@@ -123,7 +123,7 @@ def _agreement(logs: Sequence[Log]) -> Table:
     for row in agreement(logs):
         flown = f"{row.usual.forward_m:.1f} m ahead, {row.usual.up_m:.1f} m up, {row.usual.turn_deg:.0f}°"
         cells = (str(row.steps), str(row.agreeing), f"{row.agreeing / row.steps:.0%}", flown, str(row.usual_steps))
-        table.add_row(escape(row.label), *cells)
+        table.add_row(row.label, *cells)
     return table
 
 
@@ -137,11 +137,11 @@ def video_offset(video: Path, log: Path) -> bool:
         remedy = "give the log of one flight"
         raise RawDataError(log, "several_flights", f"the file holds {len(flights)} flights", remedy)
     found = find_offset(video, flights[0][1].track)
-    console.print(f"video_offset_s: {found.offset_s:.2f}", highlight=False)
+    console.print(f"video_offset_s: {found.offset_s:.2f}")
     rival = "" if found.runner_up_s is None else f"; next best {found.runner_up_s:.2f} s with {found.runner_up:.2f}"
-    console.print(f"Correlation {found.correlation:.2f}{rival}.", highlight=False)
+    console.print(f"Correlation {found.correlation:.2f}{rival}.")
     if not found.clear:
-        console.print("[yellow]Not clear:[/yellow] compare an event that both show, such as the take-off.")
+        console.print(Text("Not clear:", "yellow"), "compare an event that both show, such as the take-off.")
     return found.clear
 
 

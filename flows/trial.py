@@ -6,7 +6,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
-from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
@@ -59,7 +58,7 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
         wrong.add_column(name, overflow="fold")
     for one in marked(*raw, released):
         if one.score is not None and one.score < 1:
-            wrong.add_row(str(one.number), one.task, escape(one.reply), escape(one.truth))
+            wrong.add_row(str(one.number), one.task, one.reply, one.truth)
         scores[one.task].append(one.score)
         scores["all"].append(one.score)
     table = Table(title="Trial: choices right or wrong, numbers by mean relative accuracy")

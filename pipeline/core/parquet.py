@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core import files
-from pipeline.core.files import TEMPORARY, explained
+from pipeline.core.files import explained
 
 ROW_GROUP: Final = 10_000
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
@@ -51,13 +50,13 @@ class TableFile:
         self._sum = hashlib.sha256()
         with explained(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle, self._temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+            self._handle, self._temporary = files.new_temporary(path.parent)
             try:
                 file = pa.PythonFile(self, mode="w")
                 self._writer = pq.ParquetWriter(file, self._schema, compression_level=level, **_PARQUET)
             except OSError:
                 os.close(self._handle)
-                Path(self._temporary).unlink(missing_ok=True)
+                self._temporary.unlink(missing_ok=True)
                 raise
 
     def __enter__(self) -> TableFile:
@@ -68,7 +67,7 @@ class TableFile:
             with suppress(OSError):  # of a disk that is full; there is an error under way already
                 self._writer.close()
             os.close(self._handle)
-        Path(self._temporary).unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
     def append(self, table: pa.Table) -> None:
         """Adds rows; those that fill no row group yet wait."""
@@ -87,7 +86,6 @@ class TableFile:
             self._put(rest)
         with explained(self.path.parent):
             self._writer.close()
-            os.fchmod(self._handle, 0o644)
             os.fsync(self._handle)
             os.close(self._handle)
         self._finished = True
@@ -96,7 +94,7 @@ class TableFile:
     def publish(self) -> None:
         """Puts the file in its place."""
         with explained(self.path.parent):
-            Path(self._temporary).replace(self.path)
+            self._temporary.replace(self.path)
 
     def _put(self, rows: pa.Table) -> None:
         with explained(self.path.parent):

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from pipeline.core.files import write_atomically
+from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
@@ -36,6 +37,7 @@ MANIFEST: Final = pa.schema(
 MANIFEST_FILE: Final = "manifest.parquet"
 MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
 QUARANTINE_FILE: Final = "quarantine.parquet"
+SEAL: Final = "seal"  # key of the metadata: digest of all else that the file holds
 CONFIGURED: Final = "configured"  # of the manifest's metadata: `BuildConfig.digest`
 
 
@@ -135,12 +137,12 @@ def write_outcome(
         for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
     ]
     manifest = pa.Table.from_pylist(rows, schema=MANIFEST)
-    write_atomically(folder / MANIFEST_FILE, table_bytes(manifest, metadata=about))
+    write_atomically(folder / MANIFEST_FILE, _sealed(manifest, about))
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
         schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
     )
-    write_atomically(folder / QUARANTINE_FILE, table_bytes(quarantine))
+    write_atomically(folder / QUARANTINE_FILE, _sealed(quarantine, {}))
 
 
 def read_made_of(folder: Path, file: str = MANIFEST_FILE) -> MadeOf:
@@ -189,9 +191,20 @@ def read_quarantine(folder: Path) -> list[Quarantine]:
     return [Quarantine.model_validate(row) for row in table.to_pylist()]
 
 
+def _sealed(table: pa.Table, about: dict[str, str]) -> bytes:
+    """A Parquet file whose metadata holds a digest of all its values: Parquet itself reads many a flipped byte."""
+    return table_bytes(table, metadata={**about, SEAL: _seal(table, about)})
+
+
+def _seal(table: pa.Table, about: dict[str, str]) -> str:
+    return digest_of([about, table.to_pylist()])
+
+
 def _read_if_there(path: Path) -> pa.Table | None:
     """The table of a file; None where it is missing or damaged."""
     try:
-        return read_table(path.read_bytes())
-    except (OSError, pa.ArrowException):
+        table = read_table(path.read_bytes())
+        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        return table if about.pop(SEAL, None) == _seal(table, about) else None
+    except (OSError, ValueError, pa.ArrowException):
         return None

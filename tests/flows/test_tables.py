@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
+from flows.console import PlainConsole, show_error
 from flows.tables import print_table, table_writer
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
@@ -84,3 +85,19 @@ def test_tables_are_written_as_their_name_says(tmp_path: Path) -> None:
     assert read_table((tmp_path / "a.parquet").read_bytes()).equals(table)
     with pytest.raises(ConfigError, match=r"a.xlsx: tables are written as .parquet or .csv"):
         table_writer(tmp_path / "a.xlsx")
+
+
+def test_text_from_outside_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    console = PlainConsole(file=out, width=60, force_terminal=True)
+    hostile = "o[/b][red]:smile:\x1b[2J\x07\x9b"
+    table = Table("name", title=hostile, title_justify="left")
+    table.add_row(hostile)
+    print_table(table, to=console)
+    console.print(f"Release: {hostile}")
+    monkeypatch.setattr("flows.console.errors", console)
+    show_error(ConfigError(hostile))
+    text = out.getvalue()
+    assert text.count("o[/b][red]:smile:\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}") == 4
+    assert not {"\x07", "\x9b"} & set(text)
+    assert "\x1b[2J" not in text

@@ -1,0 +1,47 @@
+"""Files are written whole, with the rights that new files have here, and a disk's refusal names its remedy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import TableFile
+
+
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "rights"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_rights_that_the_user_gives(tmp_path: Path, mask: int, rights: int) -> None:
+    schema = pa.schema([("n", pa.int64())])
+    with umask(mask):
+        write_atomically(tmp_path / "a", b"1")
+        write_atomically(tmp_path / "salt", b"1", mode=0o600)
+        with TableFile(tmp_path / "t.parquet", schema, 3, {}) as file:
+            file.finish()
+            file.publish()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"a": rights, "t.parquet": rights, "salt": 0o600}
+
+
+def test_a_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(StoreError, match=rf"move {tmp_path / 'a'} away"):
+        write_atomically(tmp_path / "a", b"1")
+    (tmp_path / "b").write_bytes(b"")
+    with pytest.raises(StoreError, match=rf"move {tmp_path / 'b'} away"):
+        write_atomically(tmp_path / "b" / "c", b"1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
