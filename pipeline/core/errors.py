@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
+
+SUBJECT_CHARS: Final = 300  # what a message says of raw data at most: names there may have any length
+MESSAGE_CHARS: Final = 2000
+
+
+def shortened(text: str, chars: int) -> str:
+    """The text, or its beginning and how long it is."""
+    return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
 
 
 class Scan2qaError(Exception):
@@ -47,10 +56,10 @@ class RawDataError(Scan2qaError):
     def __init__(self, path: Path, finding: str, message: str, remedy: str, scene: str | None = None) -> None:
         self.path = path
         self.finding = finding
-        self.message = message
+        self.message = shortened(message, MESSAGE_CHARS)
         self.remedy = remedy
-        self.scene = scene
-        super().__init__(path, finding, message, remedy, scene)  # all of it, so that it survives pickling
+        self.scene = None if scene is None else shortened(scene, SUBJECT_CHARS)
+        super().__init__(path, finding, self.message, remedy, self.scene)  # all of it, so that it survives pickling
 
     def __str__(self) -> str:
         where = f"{self.path}, scene {self.scene}" if self.scene else str(self.path)

@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import NoSpaceError, StoreError
 
+MAX_FILE_BYTES: Final = 4 * 2**30  # a mesh or an annotation of a room takes some MiB
+_NO_FILES: Final[dict[Callable[[int], bool], str]] = {
+    stat.S_ISDIR: "folder",
+    stat.S_ISFIFO: "named pipe",
+    stat.S_ISSOCK: "socket",
+    lambda _: True: "device",
+}
 TEMPORARY: Final = ".tmp-scan2qa-"  # nobody else's
+
+
+def open_file(path: Path) -> io.BufferedReader:
+    """A file for reading. Raises OSError, also for what is no file: a pipe would keep its reader waiting for ever."""
+    size_of_file(path)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # whatever has come in its place meanwhile
+    return os.fdopen(handle, "rb")
+
+
+def read_file(path: Path, most_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """A whole file. Raises OSError, also for what is no file, or is larger than it may be."""
+    size = size_of_file(path)
+    if size > most_bytes:
+        raise OSError(errno.EFBIG, f"{size} bytes, over {most_bytes}", str(path))
+    with open_file(path) as file:
+        return file.read(most_bytes)
+
+
+def size_of_file(path: Path) -> int:
+    """Bytes of a file. Raises OSError, also for what is no file and so is not to be opened."""
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        what = next(name for is_one, name in _NO_FILES.items() if is_one(facts.st_mode))
+        raise OSError(errno.EINVAL, f"this is a {what}, not a file", str(path))
+    return facts.st_size
 
 
 def write_atomically(path: Path, raw: bytes, mode: int = 0o666) -> None:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+from pipeline.core.errors import MESSAGE_CHARS, SUBJECT_CHARS, shortened
 from pipeline.core.schema import Finding
 
 
@@ -29,9 +31,9 @@ class Findings:
         """Hook for `json.loads`: an object with a key given twice is a fault."""
         result = dict(pairs)
         if len(result) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
-            self.add(fault("duplicate_key", twice, f"given more than once: {twice}", "keep one"))
+            count = Counter(key for key, _ in pairs)
+            told = ", ".join(sorted(key for key in count if count[key] > 1))
+            self.add(fault("duplicate_key", told, f"given more than once: {told}", "keep one"))
         return result
 
 
@@ -77,8 +79,8 @@ def note(
     return Finding(
         name=name,
         severity="note",
-        subject=printable(subject),
-        message=printable(message),
+        subject=printable(shortened(subject, SUBJECT_CHARS)),
+        message=printable(shortened(message, MESSAGE_CHARS)),
         measured=measured,
         limit=limit,
         unit=unit,

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.files import open_file, size_of_file
 
 WIDTH, HEIGHT = 256, 192
 PIXELS: Final = WIDTH * HEIGHT
@@ -52,7 +53,7 @@ class DepthStream:
         if not 0 <= number < len(self.offsets):
             return None
         offset, size = self.offsets[number]
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             file.seek(offset)
             raw = file.read(size)
         try:
@@ -62,7 +63,7 @@ class DepthStream:
 
     def _streamed(self, number: int) -> FloatArray | None:
         start, end = 4 * PIXELS * number, 4 * PIXELS * (number + 1)
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             if self._unpacker is None or start < self._at:
                 self._unpacker, self._read, self._held, self._at = _inflater(file.read(2)), 0, b"", 0
             file.seek(self._read)
@@ -82,10 +83,10 @@ class DepthStream:
 
 def open_depth(path: Path) -> DepthStream:
     """Steps over the images, if the file has them one by one. Raises OSError."""
-    size = path.stat().st_size
+    size = size_of_file(path)
     offsets = []
     at = 0
-    with path.open("rb", buffering=0) as file:
+    with open_file(path) as file:
         while at + 4 <= size:
             file.seek(at)
             packed = struct.unpack("<I", file.read(4))[0]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.files import open_file, read_file
 from pipeline.formats.zips import ZipMember
 
 MAX_PIXELS: Final = 4096 * 4096
@@ -56,7 +57,10 @@ def size_of(source: Path | ZipMember | bytes) -> tuple[int, int] | None:
     try:
         if isinstance(source, ZipMember):
             source = source.read_bytes()
-        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS) as image:
+        with (
+            io.BytesIO(source) if isinstance(source, bytes) else open_file(source) as file,
+            Image.open(file, formats=FORMATS) as image,
+        ):
             return image.size
     except (*_BROKEN, *_TOO_LARGE):
         return None
@@ -64,7 +68,7 @@ def size_of(source: Path | ZipMember | bytes) -> tuple[int, int] | None:
 
 def _bytes(path: Path | ZipMember) -> bytes | None:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if isinstance(path, ZipMember) else read_file(path)
     except OSError:
         return None
 

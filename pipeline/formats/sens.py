@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.files import open_file, size_of_file
 from pipeline.formats.images import decode_color, size_of
 
 VERSION: Final = 4
@@ -105,15 +106,15 @@ class Sens:
         return np.where(units > 0, units / self.depth_shift, np.nan)
 
     def _bytes(self, offset: int, size: int) -> bytes:
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             file.seek(offset)
             return file.read(size)
 
 
 def open_sens(path: Path) -> Sens:
     """Reads the header and steps over the frames. Raises SensError; a file cut in mid-frame gives those before it."""
-    size = path.stat().st_size
-    with path.open("rb", buffering=0) as file:
+    size = size_of_file(path)
+    with open_file(path) as file:
         version = struct.unpack("<I", _exactly(file, 4))[0]
         if version != VERSION:
             raise SensError(
@@ -145,7 +146,7 @@ def open_sens(path: Path) -> Sens:
 
 
 def _frame_table(
-    file: io.FileIO, size: int, declared: int
+    file: io.BufferedReader, size: int, declared: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[float, ...]]]:
     rows: list[tuple[int, int, int]] = []
     headers: list[tuple[float, ...]] = []
@@ -153,7 +154,7 @@ def _frame_table(
     while len(rows) < declared and at + _FRAME.size <= size:
         header = _FRAME.unpack(file.read(_FRAME.size))
         start = at + _FRAME.size
-        if start + header[18] + header[19] > size:
+        if start + header[18] + header[19] > size or not header[18] + header[19]:  # cut, or never filled
             break
         rows.append((start, header[18], header[19]))
         headers.append(header)
@@ -178,7 +179,7 @@ def _pinhole(matrix: FloatArray) -> FloatArray:
     return np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
 
 
-def _exactly(file: io.FileIO, size: int) -> bytes:
+def _exactly(file: io.BufferedReader, size: int) -> bytes:
     raw = file.read(size)
     if len(raw) < size:
         raise SensError("truncated_sens", "the file breaks off within its header", "fetch the file again")

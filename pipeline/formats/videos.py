@@ -13,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from av.container import InputContainer
 
+from pipeline.core.files import size_of_file
+
+MAX_PIXELS: Final = 8192 * 4320  # of a picture: 100 MB as RGB
 SEEK_FRAMES: Final = 300  # frames ahead up to which decoding all of them beats a jump
 
 
@@ -30,10 +33,21 @@ class VideoFacts:
     height: int
 
 
+def open_video(path: Path) -> InputContainer:
+    """A video for reading. Raises what PyAV raises, OSError for what is no file, VideoError for huge pictures."""
+    size_of_file(path)
+    container = av.open(f"file:{path}")  # a bare path may look like a protocol
+    for stream in container.streams.video:
+        if stream.width * stream.height > MAX_PIXELS:
+            container.close()
+            raise VideoError(f"its pictures have {stream.width}x{stream.height} pixels, over {MAX_PIXELS}")
+    return container
+
+
 def video_facts(path: Path) -> VideoFacts:
     """Facts of the first video stream. Raises VideoError."""
     try:
-        with av.open(str(path)) as container:
+        with open_video(path) as container:
             if not container.streams.video:
                 raise VideoError("the file holds no video stream")
             stream = container.streams.video[0]
@@ -66,7 +80,7 @@ class VideoPictures:
         """Picture (h, w, 3) RGB as stored, whatever turn the container asks for; None where it cannot be decoded."""
         try:
             return self._picture(number)
-        except (av.error.FFmpegError, OSError, ValueError, AttributeError):
+        except (av.error.FFmpegError, OSError, ValueError, AttributeError, VideoError):
             self.close()
             return None
 
@@ -78,7 +92,7 @@ class VideoPictures:
 
     def _picture(self, number: int) -> npt.NDArray[np.uint8] | None:
         if not self._times:
-            with av.open(str(self._path)) as container:
+            with open_video(self._path) as container:
                 packets = container.demux(container.streams.video[0])
                 self._times = sorted(packet.pts for packet in packets if packet.pts is not None)
         if not 0 <= number < len(self._times):
@@ -86,7 +100,7 @@ class VideoPictures:
         time = self._times[number]
         if self._container is None or not self._next <= number <= self._next + SEEK_FRAMES:
             if self._container is None:
-                self._container = av.open(str(self._path))
+                self._container = open_video(self._path)
             stream = self._container.streams.video[0]
             self._container.seek(time, stream=stream)
             self._following = self._container.decode(stream)
@@ -102,7 +116,7 @@ def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
     """All pictures (h, w, 3) RGB in order, as stored. Raises VideoError where the file breaks off."""
     count = 0
     try:
-        with av.open(str(path)) as container:
+        with open_video(path) as container:
             for frame in container.decode(video=0):
                 picture: npt.NDArray[np.uint8] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
                 count += 1

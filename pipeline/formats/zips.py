@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from pipeline.core.files import size_of_file
+
 MAX_MEMBERS: Final = 400_000
 MAX_MEMBER_BYTES: Final = 64 * 2**20
 ENCRYPTED: Final = 0x1
@@ -26,6 +28,7 @@ class Archive:
         """The zip, opened when first asked for. Raises OSError."""
         if self._zip is None:
             try:
+                size_of_file(self.path)
                 self._zip = zipfile.ZipFile(self.path)
             except _UNREADABLE as error:
                 raise OSError(f"{self.path.name} is no readable zip: {error}") from error

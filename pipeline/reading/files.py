@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.files import read_file
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Source
 from pipeline.reading.reader import SceneRef
 
 T = TypeVar("T")
-
-MAX_FILE_BYTES: Final = 4 * 2**30  # a mesh or an annotation of a room takes some MiB
 
 
 class SceneFiles:
@@ -60,14 +60,13 @@ class SceneFiles:
     def raw(self, path: Path, remedy: str = "fetch the file again") -> bytes:
         """A whole file. Raises RawDataError where it is missing, empty, too large or unreadable."""
         try:
-            size = path.stat().st_size
-            if size > MAX_FILE_BYTES:
-                message = f"{size} bytes, over {MAX_FILE_BYTES}"
-                raise self.fault(path, "file_too_large", message, "is this the right file?")
-            raw = path.read_bytes()
+            raw = read_file(path)
         except FileNotFoundError as error:
             raise self.fault(path, "missing_file", "there is no such file", remedy) from error
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                message, remedy = str(error.strerror), "is this the right file?"
+                raise self.fault(path, "file_too_large", message, remedy) from error
             raise self.fault(path, "unreadable_file", str(error.strerror), "make the file readable") from error
         if not raw:
             raise self.fault(path, "empty_file", "the file is empty", remedy)

@@ -14,6 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import open_file
 from pipeline.core.findings import printable
 from pipeline.core.fixes import Entry, Fix, collisions, target_of
 from pipeline.reading.folders import SAFE_NAME
@@ -104,7 +105,7 @@ def _read(path: Path, known: Mapping[str, type[Fix]]) -> list[Entry]:
 def _items(path: Path) -> list[tuple[int, Any]]:
     """The entries of a file as plain values, with their lines."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             raw = file.read(BYTES_MAX + 1)
         if len(raw) > BYTES_MAX:
             raise ConfigError(f"{path}: larger than {BYTES_MAX / 1e6:g} MB; no list of fixes is. Split it")

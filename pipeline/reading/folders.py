@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import read_file
 from pipeline.reading.reader import Listing, SceneRef
 
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -94,7 +95,7 @@ def split_names(root: Path, places: Sequence[str], split: str) -> frozenset[str]
         path = root / place
         if path.is_file():
             try:
-                return frozenset(path.read_text(encoding="utf-8").split())
+                return frozenset(read_file(path).decode().split())
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigError(f"{path}: cannot be read: {error}") from error
     looked = ", ".join(places)

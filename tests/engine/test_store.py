@@ -20,6 +20,7 @@ from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.store import Store
+from pipeline.export.history import HISTORY_FILE
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
@@ -213,8 +214,9 @@ def test_a_damaged_or_missing_result_is_made_again(stage: str, meta: Path, tmp_p
 
 
 def contents_below(folder: Path) -> dict[Path, bytes]:
-    """All but the manifests, which tell how long each stage took."""
-    return {p.relative_to(folder): p.read_bytes() for p in files_below(folder) if "manifest" not in p.name}
+    """All but the manifests, which tell how long each stage took, and the history, which tells when."""
+    files = (p for p in files_below(folder) if "manifest" not in p.name and p.name != HISTORY_FILE)
+    return {p.relative_to(folder): p.read_bytes() for p in files}
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
+from pipeline.core.files import read_file
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 
@@ -35,7 +36,7 @@ class Damage(NamedTuple):
 def file_bytes(path: Path) -> bytes:
     """The whole file. Raises RawDataError if it cannot be read or is empty."""
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
         raise RawDataError(path, "unreadable", error.strerror or str(error), "check the path and its rights") from error
     if not content:

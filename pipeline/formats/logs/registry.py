@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.files import open_file
 from pipeline.formats.logs.airdata_csv import AirdataCsv
 from pipeline.formats.logs.airsim import AirSim
 from pipeline.formats.logs.dataflash import DataFlash
@@ -38,7 +39,7 @@ def detect(path: Path) -> LogReader:
     Raises RawDataError: `unreadable`, `empty` or `unknown_format`.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(_HEAD_BYTES)
     except OSError as error:
         raise RawDataError(path, "unreadable", f"cannot be read ({error.strerror})", "give a file") from error

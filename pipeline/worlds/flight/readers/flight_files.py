@@ -108,7 +108,7 @@ def read_settings(files: SceneFiles) -> FlightSettings | None:
         RawDataError: naming every wrong key with its value and what it takes.
     """
     path = files.folder / FLIGHT_FILE
-    if not path.is_file():
+    if not path.exists():
         return None
     return read_model(files, path, FlightSettings)
 

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin, Video
 from pipeline.formats.logs.log import Log
@@ -300,7 +301,7 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
         findings.add(note("missing_video", "video", NO_VIDEO, f"put it there as {VIDEO_FILES}"))
     else:
         facts = movie_facts(files, path)
-        with path.open("rb") as file:
+        with open_file(path) as file:
             files.add(files.relative(path), hashlib.file_digest(file, "sha256").digest())
         video = Video(
             path=files.relative(path), fps=facts.fps, frames=facts.frames, width=facts.width, height=facts.height

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import av
 import av.error
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,7 @@ from scipy.signal import correlate
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
+from pipeline.formats.videos import VideoError, open_video
 from pipeline.geometry.tracks import Track
 
 RATE_HZ: Final = 10.0  # of both curves
@@ -114,7 +114,7 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
     start: float | None = None
     due = 0.0
     try:
-        with av.open(str(video)) as container:
+        with open_video(video) as container:
             container.streams.video[0].thread_type = "AUTO"
             for frame in container.decode(video=0):
                 if frame.pts is None:
@@ -124,7 +124,7 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
                     due = max(due + 1.0 / RATE_HZ, frame.time - start)
                     grey = frame.reformat(SIZE[0], SIZE[1], "gray").to_ndarray()
                     yield frame.time - start, np.asarray(grey, dtype=np.float64)
-    except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError) as error:
+    except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError, VideoError) as error:
         message = f"the video cannot be read: {error}"
         raise RawDataError(video, "unreadable_video", message, "fetch the video again") from error
 

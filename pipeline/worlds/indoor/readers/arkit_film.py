@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
@@ -235,7 +236,7 @@ def _intrinsics(files: SceneFiles, folder: Path, stamp: FloatArray) -> tuple[Flo
     for place in np.flatnonzero(near):
         path = files_at[nearest[place]][1]
         try:
-            raw = path.read_bytes()
+            raw = read_file(path)
             cameras[place] = np.array(raw.split(), dtype=np.float64).reshape(6)
         except (OSError, ValueError):
             near[place] = False

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import read_file
 from pipeline.worlds.indoor.readers.categories import normal
 
 PLACES: Final = ("metadata/semantic_benchmark/map_benchmark.csv", "metadata/map_benchmark.csv", "map_benchmark.csv")
@@ -22,7 +23,7 @@ def map_bytes(root: Path) -> bytes:
     for path in (folder / place for folder in (top, top.parent) for place in PLACES):
         if path.is_file():
             try:
-                return path.read_bytes()
+                return read_file(path)
             except OSError as error:
                 raise ConfigError(f"{path}: {error.strerror}. Make the file readable") from error
     return b""

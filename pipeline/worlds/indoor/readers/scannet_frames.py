@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.sens import SensError, open_sens
@@ -146,7 +147,7 @@ def _read_poses(
             missing[place] = True
             continue
         try:
-            raw = poses[number].read_bytes()
+            raw = read_file(poses[number])
             matrices[place] = np.array(raw.split(), dtype=np.float64).reshape(16)
         except (OSError, ValueError):
             unreadable[place] = True

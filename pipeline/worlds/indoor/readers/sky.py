@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, note
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
@@ -70,7 +71,7 @@ def row_bytes(root: Path, name: str) -> bytes:
 def _rows(path: Path, mtime_ns: int, size: int) -> dict[str, dict[str, str]]:
     """All rows by video; the file's time and size stand for its content."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     try:

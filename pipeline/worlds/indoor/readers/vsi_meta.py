@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import open_file, read_file
 from pipeline.core.findings import Findings, doubt, fault, printable
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
@@ -93,7 +94,7 @@ class VsiMeta:
 def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
     relative = file.relative_to(root).as_posix()
     try:
-        for entry in split_scenes(file.read_bytes()):
+        for entry in split_scenes(read_file(file)):
             dataset = entry.value.get("dataset") if isinstance(entry.value, dict) else None
             if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
                 dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
@@ -114,7 +115,7 @@ def _read_span(path: Path, ref: SceneRef) -> bytes:
     if ref.span is None:
         raise ValueError(f"{ref.id} is not a scene of this reader")
     start, end = ref.span
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(start)
         raw = file.read(end - start)
     if hashlib.sha256(raw).hexdigest() != ref.stamp:

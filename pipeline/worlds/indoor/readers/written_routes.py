@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import read_file
 from pipeline.worlds.indoor.facts import Route
 
 KEYS: Final = frozenset({"scene", "start", "facing", "steps", "destination"})
@@ -27,7 +28,7 @@ def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[Raw
     Raises ConfigError if there is no such file.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as a file of routes: {error}") from error
     routes: dict[str, list[Route]] = defaultdict(list)
