@@ -101,7 +101,7 @@ def _siblings(found: Trace) -> None:
     for name, rows in found.siblings.items():
         more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        console.print(f"Other questions about {name}: {listed or 'none'}{more}", soft_wrap=True, markup=False)
+        console.print(f"Other questions about {name}: {listed or 'none'}{more}", soft_wrap=True)
 
 
 def _paste(found: Trace, kept: Kept) -> None:
