@@ -114,7 +114,7 @@ class Site:
                 standing=self._board.standing(item),
                 seeks=self._seeks(shown, truth),
             )
-            drawn = map_after(sketch, truth.operands, truth.until_s)
+            drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
             return View(shown, role, drawn, self._numbers[item], revealed, None)
 
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
@@ -237,6 +237,6 @@ class Site:
             spoken = spoken_of(sketch, truth.operands)
             first = [t for t in sketch.things if t.label in spoken and t.seen_s is not None]
             times = [Seek(f"{t.label} first seen", t.seen_s) for t in first if t.seen_s is not None]
-        end = truth.until_s
-        kept = {s for s in times if s.at_s >= 0 and (end is None or s.at_s <= end)}
+        begin, end = truth.from_s or 0.0, truth.until_s
+        kept = {Seek(s.label, s.at_s - begin) for s in times if s.at_s >= begin and (end is None or s.at_s <= end)}
         return sorted(kept, key=lambda s: (s.at_s, s.label))

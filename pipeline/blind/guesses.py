@@ -1,5 +1,7 @@
 """Guesses from how a question is made, whatever it asks: what of its options, its text or its time tells the answer.
 
+The length of its clip is a time too.
+
 A *trait* is what someone notices of an option without knowing what it means: that it is the longest, that it stands in
 the text, that it is the step of a printed route at the time of the question. How often options of a trait were right in
 the other folds is its worth; so nobody has to say beforehand whether the longest is right or the shortest.
@@ -20,6 +22,7 @@ from pipeline.blind.items import Item
 from pipeline.core.arrays import FloatArray, IntArray
 
 Trait = Callable[[Item], Sequence[Hashable]]  # of every option of an item
+When = Callable[[Item], float | None]  # a time that an item tells, seconds since the start of its scene
 _KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
 _BINS: Final = 5  # of a scene's time
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
@@ -50,26 +53,44 @@ def by_text(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
 
 def by_time(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
     """By its words and the fifth of the scene's time in which the question is; None where no text has a time."""
-    last = _last_clocks(items)
+    return _by_share(items, fold, _clock_s)
+
+
+def by_clip(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """The same by the length of its clip over that of the scene's longest; None where nothing is cut."""
+    return _by_share(items, fold, _clip_s)
+
+
+def interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By how far it is from the step of a printed list that the time tells; None where no text has a time."""
+    return _by_place(items, fold, _clock_s)
+
+
+def clip_interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """By how far it is from the step that the length of its clip tells; None where nothing is cut."""
+    return _by_place(items, fold, _clip_s)
+
+
+def _by_share(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray | None:
+    last = _last(items, when)
     if not last:
         return None
 
     def trait(item: Item) -> Sequence[Hashable]:
-        share = _time_share(item, last)
+        share = _share(item, last, when)
         part = -1 if share is None else min(int(share * _BINS), _BINS - 1)
         return [(part, option) for option in item.options]
 
     return _by_trait(items, fold, trait)
 
 
-def interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
-    """By how far it is from the step of a printed list that the time tells; None where no text has a time."""
-    last = _last_clocks(items)
+def _by_place(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray | None:
+    last = _last(items, when)
     if not last:
         return None
 
     def trait(item: Item) -> Sequence[Hashable]:
-        share, steps = _time_share(item, last), _steps(item)
+        share, steps = _share(item, last, when), _steps(item)
         if share is None or not steps:
             return [None] * len(item.options)
         now = min(int(share * len(steps)), len(steps) - 1)
@@ -150,19 +171,24 @@ def _clock_s(item: Item) -> int | None:
     return 60 * int(found[-1][0]) + int(found[-1][1]) if found else None
 
 
-def _last_clocks(items: Sequence[Item]) -> dict[str, int]:
+def _clip_s(item: Item) -> float | None:
+    """The length of what of the video goes with it, which anybody sees before watching."""
+    return item.seconds
+
+
+def _last(items: Sequence[Item], when: When) -> dict[str, float]:
     """The latest time that any question of a group tells."""
-    last: dict[str, int] = {}
+    last: dict[str, float] = {}
     for item in items:
-        second = _clock_s(item)
+        second = when(item)
         if second is not None:
-            last[item.group] = max(last.get(item.group, 0), second)
+            last[item.group] = max(last.get(item.group, 0.0), second)
     return last
 
 
-def _time_share(item: Item, last: dict[str, int]) -> float | None:
-    second = _clock_s(item)
-    return None if second is None else second / max(last[item.group], 1)
+def _share(item: Item, last: dict[str, float], when: When) -> float | None:
+    second = when(item)
+    return None if second is None else second / max(last[item.group], 1.0)
 
 
 GUESSES: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
@@ -172,6 +198,8 @@ GUESSES: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]
     "by text": by_text,
     "by time": by_time,
     "interpolated": interpolated,
+    "by clip": by_clip,
+    "clip interpolated": clip_interpolated,
 }
 
 

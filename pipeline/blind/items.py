@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ class Item:
         options: without their letters, in the order of these; empty for a number.
         right: index of the right option; None for a number.
         number: the right number; None for multiple choice.
+        seconds: length of the part of the video that goes with it; None: all of it, or not known.
     """
 
     id: int | str
@@ -37,6 +38,7 @@ class Item:
     options: tuple[str, ...]
     right: int | None
     number: Decimal | None
+    seconds: float | None = None
 
     @cached_property
     def fields(self) -> Operands | None:
@@ -98,8 +100,15 @@ def make_item(
 
 def items_of(questions: pa.Table) -> list[Item]:
     """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene."""
-    rows = questions.select(["id", "task", "scene", "text", "options", "ground_truth"]).to_pylist()
-    return [make_item(r["id"], r["task"], r["scene"], r["text"], r["options"], r["ground_truth"]) for r in rows]
+    columns = ["id", "task", "scene", "text", "options", "ground_truth", "from_s", "until_s"]
+    return [item_of(row) for row in questions.select(columns).to_pylist()]
+
+
+def item_of(row: Mapping[str, Any]) -> Item:
+    """The item of a row of such a table."""
+    item = make_item(row["id"], row["task"], row["scene"], row["text"], row["options"], row["ground_truth"])
+    seconds = None if row["until_s"] is None else row["until_s"] - (row["from_s"] or 0.0)
+    return replace(item, seconds=seconds)
 
 
 def _words(text: str) -> tuple[str, ...]:

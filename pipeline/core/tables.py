@@ -28,6 +28,7 @@ CANDIDATES: Final = pa.schema(
         pa.field("answer", pa.string()),
         pa.field("wrong", pa.list_(pa.string())),  # wrong options; null: they follow from the operands
         pa.field("wording", pa.string()),  # the text where a model wrote it; null: the template's
+        pa.field("from_s", pa.float64()),  # second of the video at which the question begins; null: with it
         pa.field("until_s", pa.float64()),  # second of the video at which the question ends; null: it is of all of it
         pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
         pa.field("evidence", pa.list_(EVIDENCE)),
@@ -54,6 +55,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("answer", pa.string()),
         pa.field("choices", pa.list_(pa.string())),
         pa.field("choice", pa.string()),
+        pa.field("from_s", pa.float64()),
         pa.field("until_s", pa.float64()),
         pa.field("visible_in", pa.list_(pa.int32())),
         pa.field("evidence", pa.list_(EVIDENCE)),

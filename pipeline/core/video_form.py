@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+from pipeline.core.identity import digest
+
+_NAME_CHARS: Final = 16  # hex; 64 bits
 
 
 @dataclass(frozen=True)
@@ -12,7 +17,7 @@ class VideoForm:
     Attributes:
         size: width and height, pixels.
         bars: whether black bars fill the picture up to the size; else it is as large as fits.
-        clips: whether a question is about the video up to a second: then a video that ends there is delivered too.
+        clips: whether a question is about a part of the video: then a video of that part is delivered too.
     """
 
     size: tuple[int, int] = (640, 480)
@@ -20,6 +25,17 @@ class VideoForm:
     clips: bool = False
 
 
-def video_file(scene: str, until_s: float | None = None) -> str:
-    """Path below a build's folder of videos: "flights/one.mp4", and of the part up to a second "flights/one/25.mp4"."""
-    return f"{scene}.mp4" if until_s is None else f"{scene}/{until_s:.10g}.mp4"
+def video_file(scene: str, until_s: float | None = None, from_s: float | None = None) -> str:
+    """Path below a build's folder of videos: "flights/one.mp4", and of a part of it "flights/one/3f0c….mp4".
+
+    The name of a part does not say which: it would tell how far a flight has got.
+
+    Args:
+        scene: its id.
+        until_s: second of the video at which the part ends; None: the whole.
+        from_s: second at which it begins; None: with the video.
+    """
+    if until_s is None:
+        return f"{scene}.mp4"
+    name = digest("clip", scene, f"{from_s or 0:.10g}", f"{until_s:.10g}").hex()[:_NAME_CHARS]
+    return f"{scene}/{name}.mp4"

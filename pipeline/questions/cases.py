@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final, Generic, Self, TypeVar
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.errors import TemplateError
-from pipeline.core.identity import question_ids
+from pipeline.core.identity import digest, question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
@@ -28,10 +28,19 @@ class Case:
         operands: what the question is about, in canonical order.
         until_s: second of the video at which the question ends: what comes later may show its answer. None: it is
             about the whole video.
+        from_s: second of the video at which its part for the question begins; None: with the video.
+        draw: what a draw among candidates goes by.
     """
 
-    def __init__(self, *operands: str, until_s: float | None = None) -> None:
-        self.operands, self.until_s = operands, until_s
+    def __init__(
+        self,
+        *operands: str,
+        until_s: float | None = None,
+        from_s: float | None = None,
+        draw: tuple[str, ...] | None = None,
+    ) -> None:
+        self.operands, self.until_s, self.from_s = operands, until_s, from_s
+        self.draw = operands if draw is None else draw
         self.answer: str | None = None
         self.wrong: list[str] = []
         self.evidence: list[dict[str, Any]] = []
@@ -127,14 +136,27 @@ class CaseTask(Generic[V]):
 
     def _rows(self, view: V) -> list[dict[str, Any]]:
         cases, flags = _each_once(self.cases(view)), self.flags(view)
+        self.ask_once(view, cases)
         rows = []
         for case, number in zip(cases, self._ids(view, [case.operands for case in cases]), strict=True):
             row = {"id": number, "scene": view.scene.id, "task": self.name, "operands": list(case.operands)}
-            row["until_s"] = case.until_s
+            row["from_s"], row["until_s"] = case.from_s, case.until_s
             refusal = case.refusal or self._unreadable(case)
             answered = {"answer": case.answer, "wrong": case.wrong, "evidence": case.evidence, "flags": flags}
             rows.append(row | (refusal.model_dump() if refusal else answered))
         return rows
+
+    def ask_once(self, view: V, cases: Iterable[Case]) -> None:
+        """Refuses all but one, which is drawn, of those that ask the same in words and have the same answer."""
+        alike: dict[Hashable, list[Case]] = {}
+        for case in cases:
+            if case.refusal is None:
+                words = tuple(self.fields(case.operands, None).items())
+                alike.setdefault((words, case.answer), []).append(case)
+        for found in alike.values():
+            _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
+            for case in others:
+                case.refuse("asked_at_another_time", len(found), 1, "candidates")
 
     def _ids(self, view: V, operands: list[tuple[str, ...]]) -> list[int]:
         return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)

@@ -168,7 +168,8 @@ def _question(
     if text is None:
         text = template.render(task.fields(operands, None if numeric else ordered), mended=not as_released)
     common = {
-        k: row[k] for k in ("id", "scene", "task", "answer", "until_s", "visible_in", "evidence", "proof", "flags")
+        k: row[k]
+        for k in ("id", "scene", "task", "answer", "from_s", "until_s", "visible_in", "evidence", "proof", "flags")
     }
     return common | {
         "task_version": task.version,

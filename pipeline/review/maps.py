@@ -19,6 +19,7 @@ _DOT: Final = 5.0
 _LETTER: Final = 8.5  # width of a letter of a label, about; its line's height
 _LINE: Final = 16.0
 _AROUND: Final = 0.25  # of the path's extent
+Part = tuple[float, float | None]  # of a video: from second to second; None: to its end
 _SCALES_M: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -41,12 +42,12 @@ def map_before(sketch: Sketch, layers: Collection[str]) -> str | None:
         things=sketch.things if "things" in layers else (),
         path=sketch.path if "path" in layers else (),
     )
-    return _drawn(shown, frozenset(), None, scale=False)
+    return _drawn(shown, frozenset(), (0.0, None), scale=False)
 
 
-def map_after(sketch: Sketch, operands: Collection[str], until_s: float | None) -> str | None:
-    """Everything, what the question speaks of marked; the path beyond the end of the question dashed."""
-    return _drawn(sketch, spoken_of(sketch, operands), until_s, scale=True)
+def map_after(sketch: Sketch, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
+    """Everything, what the question speaks of marked; the path before and beyond its part of the video dashed."""
+    return _drawn(sketch, spoken_of(sketch, operands), (from_s, until_s), scale=True)
 
 
 def spoken_of(sketch: Sketch, operands: Collection[str]) -> frozenset[str]:
@@ -55,7 +56,7 @@ def spoken_of(sketch: Sketch, operands: Collection[str]) -> frozenset[str]:
     return frozenset(labels & set(operands) or {label for label in labels if any(label in words for words in operands)})
 
 
-def _drawn(sketch: Sketch, marked: frozenset[str], until_s: float | None, scale: bool) -> str | None:
+def _drawn(sketch: Sketch, marked: frozenset[str], part: Part, scale: bool) -> str | None:
     points = _centre_of_interest(sketch, marked) or [point for thing in sketch.things for point in thing.outline]
     if not points:
         return None
@@ -64,7 +65,7 @@ def _drawn(sketch: Sketch, marked: frozenset[str], until_s: float | None, scale:
     parts = [
         *([f'<path class="ground" d="{_d(sketch.ground, frame)}"/>'] if sketch.ground else []),
         *(_thing(thing, thing.label in marked, frame) for thing in things),
-        *_path(sketch.path, until_s, frame),
+        *_path(sketch.path, part, frame),
         *_labels(things, marked, frame),
         *([_scale(frame)] if scale else []),
     ]
@@ -138,15 +139,17 @@ def _overlap(one: tuple[float, float, float], other: tuple[float, float, float])
     return one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < _LINE
 
 
-def _path(path: Sequence[tuple[float, float, float]], until_s: float | None, frame: _Frame) -> Iterable[str]:
-    """The path with its start; its times go with it, so that the page can show where the video is."""
+def _path(path: Sequence[tuple[float, float, float]], part: Part, frame: _Frame) -> Iterable[str]:
+    """The path with its start; its times in its part of the video go with it, so that the page can show it."""
     if not path:
         return
-    shown = [point for point in path if until_s is None or point[0] <= until_s] or list(path[:1])
-    later = path[len(shown) - 1 :]
-    times = " ".join(f"{t:g}" for t, _, _ in shown)
-    if len(later) > 1:
-        yield f'<polyline class="path later" points="{_points(((x, y) for _, x, y in later), frame)}"/>'
+    from_s, until_s = part
+    first = max((i for i, point in enumerate(path) if point[0] <= from_s), default=0)
+    shown = [point for point in path[first:] if until_s is None or point[0] <= until_s] or list(path[first : first + 1])
+    times = " ".join(f"{max(t - from_s, 0.0):g}" for t, _, _ in shown)
+    for rest in (path[: first + 1], path[first + len(shown) - 1 :]):
+        if len(rest) > 1:
+            yield f'<polyline class="path later" points="{_points(((x, y) for _, x, y in rest), frame)}"/>'
     points = _points(((x, y) for _, x, y in shown), frame)
     yield f'<polyline class="path" data-times="{times}" points="{points}"/>'
     x, y = frame.at(shown[0][1:])

@@ -38,6 +38,7 @@ TRUTHS: Final = pa.schema(
         pa.field("operands", pa.list_(pa.string())),
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("proof", pa.string()),
+        pa.field("from_s", pa.float64()),
         pa.field("until_s", pa.float64()),
     ]
 )
@@ -68,6 +69,7 @@ class Truth:
     operands: tuple[str, ...]
     evidence: tuple[Mapping[str, Any], ...]
     proof: str | None
+    from_s: float | None
     until_s: float | None
 
 
@@ -89,6 +91,7 @@ def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
         row: of `tables.QUESTIONS`.
     """
     parts = [row["scene"], row["task"], row["text"], row["options"], row["ground_truth"], row["until_s"]]
+    parts += [] if row["from_s"] is None else [row["from_s"]]
     raw = json.dumps(parts, ensure_ascii=False).encode()
     return hmac.new(salt, raw, hashlib.sha256).hexdigest()[:CONTENT_CHARS]
 
@@ -111,7 +114,7 @@ def make_pack(
     """
     items, truths = [], {}
     for row in questions:
-        film = video_file(row["scene"], row["until_s"])
+        film = video_file(row["scene"], row["until_s"], row["from_s"])
         items.append(
             Item(
                 id=row["id"],
@@ -130,6 +133,7 @@ def make_pack(
             operands=tuple(row["operands"] or ()),
             evidence=tuple(row["evidence"] or ()),
             proof=row["proof"],
+            from_s=row["from_s"],
             until_s=row["until_s"],
         )
     needed = sorted({item.scene for item in items})

@@ -1,4 +1,4 @@
-"""Stage `clip`: for questions about the video up to a second, a video that ends there, beside the store."""
+"""Stage `clip`: for questions about a part of the video, a video of that part, beside the store."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from pipeline.stages.film import VIDEOS
 
 
 def run(given: Given) -> bytes:
-    """Writes a clip for each second at which a selected question ends; the result says, as JSON, what was written.
+    """Writes a clip for each part that a selected question is about; the result says, as JSON, what was written.
 
-    Questions that end at the same second share a clip. Clips of questions that are no longer asked go.
+    Questions about one part share a clip. Clips of questions that are no longer asked go.
     """
     film = json.loads(given.needed("film"))
-    seconds = asked_in(read_table(given.needed("select")))["until_s"].unique().to_pylist()
+    asked = asked_in(read_table(given.needed("select"))).select(["from_s", "until_s"]).to_pylist()
+    parts = {(int(row["from_s"] or 0), row["until_s"]) for row in asked if row["until_s"] is not None}
     scene, clips = given.unit, []
     if film["video"] is not None:
-        for until_s in sorted(second for second in seconds if second is not None):
-            cut = clip(given.folder / film["video"], until_s, film["fps"])
-            name = f"{VIDEOS}/{video_file(scene, until_s)}"
-            clips.append({"clip": name, "until_s": until_s} | write_video(given.folder, name, cut))
+        for from_s, until_s in sorted(parts):
+            cut = clip(given.folder / film["video"], until_s, film["fps"], from_s)
+            name = f"{VIDEOS}/{video_file(scene, until_s, from_s)}"
+            clips.append({"clip": name, "from_s": from_s, "until_s": until_s} | write_video(given.folder, name, cut))
     wanted = {given.folder / made["clip"] for made in clips}
     for path in (given.folder / VIDEOS / scene).glob("*.mp4"):
         if path not in wanted:

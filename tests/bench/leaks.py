@@ -4,7 +4,7 @@ Beside the attackers of the stress test stand rules as somebody writes them afte
 options of a question their worth. The best rule of each task, found on all of its questions at once, is flattered: the
 best of eighty is above chance by luck. So the last columns show what the best of all (rules, priors, forest) on half of
 the flights has right on the other half, with its standard error. A file has one question per line: task, scene, text,
-options, ground_truth.
+options, ground_truth, and from_s and until_s where the question is about a part of the video.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.blind.attack import attack
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.items import Item, item_of
 from pipeline.blind.priors import point
 from pipeline.blind.stress_test import tasks_of
 from pipeline.blind.summary import CHANCE, standard_error
@@ -70,7 +70,7 @@ def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
 
 def items_of(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     """As someone without the video sees them."""
-    return [make_item(r["id"], r["task"], r["scene"], r["text"], r["options"], r["ground_truth"]) for r in rows]
+    return [item_of({"from_s": None, "until_s": None} | dict(row)) for row in rows]
 
 
 def stems(text: str) -> list[str]:
@@ -204,13 +204,13 @@ def filled(item: Item) -> Worth:
 
 
 def by_clock(item: Item) -> float | None:
-    """The last clock of the text, seconds."""
+    """The last clock of the text, or else the length of the clip; seconds."""
     found = _CLOCK.findall(item.text)
-    return 60 * int(found[-1][0]) + int(found[-1][1]) if found else None
+    return 60 * int(found[-1][0]) + int(found[-1][1]) if found else item.seconds
 
 
 def rules_of(items: Sequence[Item]) -> dict[str, Rule]:
-    """All rules; those by time know the last clock of each scene."""
+    """All rules; those by time know the last clock of each scene, or the length of its longest clip."""
     end: dict[str, float] = defaultdict(float)
     for item in items:
         end[item.group] = max(end[item.group], by_clock(item) or 0.0)

@@ -90,6 +90,6 @@ def test_without_a_panel_attackers_are_told_and_nothing_is_removed() -> None:
     assert table["reason"].null_count == 60
     (found,) = without_video(questions, table, None, [])
     assert found.asked == found.released
-    of_options = {*PRIORS} - {"median", "by time", "interpolated"}  # no text tells a time
+    of_options = {*PRIORS} - {"median", "by time", "interpolated", "by clip", "clip interpolated"}  # no time is told
     assert set(found.asked.earned) == {*of_options, "forest"}
     assert found.voters == {}

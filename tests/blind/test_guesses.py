@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,6 +72,12 @@ def late_yes(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     return f"At {t // 60}:{t % 60:02d}, is it in view?", ["yes", "no", "perhaps"], 0 if t > 50 else 1
 
 
+def as_clip(item: Item) -> Item:
+    """The time of the text as the length of a clip instead."""
+    minutes, seconds = re.findall(r"(\d+):(\d\d)", item.text)[-1]
+    return replace(item, text=re.sub(r"At \d+:\d\d", "Here", item.text), seconds=60.0 * int(minutes) + int(seconds))
+
+
 def even(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     now = int(rng.integers(5))
     return f"Route: {'; '.join(ROUTE)}. Which step is it?", ROUTE, now
@@ -88,6 +96,20 @@ def even(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
 )
 def test_a_planted_shortcut_is_found(name: str, make: Made, least: float) -> None:
     assert earned(name, make) >= least
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "least"), [("clip interpolated", step_of_the_time, 0.7), ("by clip", late_yes, 0.75)]
+)
+def test_the_length_of_a_clip_is_a_time(name: str, make: Made, least: float) -> None:
+    items, fold = made(make)
+    scores = PRIORS[name]([as_clip(item) for item in items], fold)
+    assert scores is not None
+    assert float(scores.mean()) >= least
+    alike = PRIORS[name]([replace(as_clip(item), seconds=20.0) for item in items], fold)
+    assert alike is not None
+    assert float(alike.mean()) <= float(chance(items, fold).mean()) + 0.2, "of one length they tell nothing"
+    assert PRIORS[name](items, fold) is None
 
 
 @pytest.mark.parametrize("name", ["by length", "by letter", "by likeness", "by text"])

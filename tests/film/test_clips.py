@@ -37,12 +37,14 @@ def test_every_question_has_a_video_that_ends_with_it(flights: Path, tmp_path: P
     out = tmp_path / "out"
     made = build(tmp_path / "root", out, 6)
     asked = pq.read_table(out / "release" / "data").to_pylist()
-    ends = {row["id"]: row["until_s"] for row in pq.read_table(out / "release" / "provenance").to_pylist()}
+    rows = pq.read_table(out / "release" / "provenance").to_pylist()
+    parts = {row["id"]: (row["from_s"] or 0, row["until_s"]) for row in rows if row["until_s"] is not None}
     assert {row["video_id"] for row in asked} | {"sample_city/central_station.mp4"} == set(made)
-    clips = {row["video_id"]: ends[row["Question_id"]] for row in asked if ends[row["Question_id"]] is not None}
+    clips = {row["video_id"]: parts[row["Question_id"]] for row in asked if row["Question_id"] in parts}
     assert len(clips) > 5
-    for name, until_s in clips.items():
-        assert 0 <= until_s - seconds_of(out / "videos" / name) < 1 / FPS
+    assert {from_s > 0 for from_s, _ in clips.values()} == {True, False}
+    for name, (from_s, until_s) in clips.items():
+        assert 0 <= until_s - from_s - seconds_of(out / "videos" / name) < 1 / FPS
     (out / "videos" / min(clips)).unlink()
     assert build(tmp_path / "root", out, 6) == made, "a lost clip is cut again"
     fewer = build(tmp_path / "root", out, 1)

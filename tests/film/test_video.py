@@ -112,3 +112,16 @@ def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Pat
     assert last_shown_s <= until_s + 1e-9
     assert until_s > 3 or until_s - last_shown_s < 1 / 30
     assert clip(video, until_s, 30) == cut
+
+
+@pytest.mark.parametrize("from_s", [1, 2])
+def test_a_clip_begins_with_the_frame_on_screen_then(from_s: int, tmp_path: Path) -> None:
+    """Copied to the bit: its first frame needs none before it."""
+    video = tmp_path / "one.mp4"
+    video.write_bytes(encode((picture(i // 30) for i in range(90)), 30, 0, CLIPS).raw)
+    _, whole = decode(video.read_bytes())
+    cut = clip(video, 2.5, 30, from_s)
+    container, images = decode(cut.raw)
+    assert len(images) == cut.frames == 76 - 30 * from_s
+    assert all(np.array_equal(a, b) for a, b in zip(images, whole[30 * from_s :], strict=False))
+    assert container.streams.video[0].start_time == 0

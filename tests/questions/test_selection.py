@@ -214,6 +214,7 @@ def test_golden_question() -> None:
         "answer": "left",
         "choices": None,
         "choice": None,
+        "from_s": None,
         "until_s": None,
         "visible_in": None,
         "evidence": None,

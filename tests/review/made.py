@@ -36,6 +36,7 @@ def question(number: int, **changes: Any) -> dict[str, Any]:
         "text": f"Which is nearest to the stool, question {number}?",
         "options": list(OPTIONS),
         "ground_truth": "ABCD"[number % 4],
+        "from_s": None,
         "until_s": None,
     }
     return row | changes
@@ -49,7 +50,7 @@ def item_of(row: Mapping[str, Any], video: str | None = None, layers: tuple[str,
 
 def truth_of(row: Mapping[str, Any], operands: tuple[str, ...] = ("lamp",)) -> Truth:
     number = {"name": EVIDENCE_NAME, "subject": "lamp", "value": 1.25, "relation": None, "limit": None, "unit": "s"}
-    return Truth(row["id"], row["ground_truth"], operands, (number,), None, row["until_s"])
+    return Truth(row["id"], row["ground_truth"], operands, (number,), None, row["from_s"], row["until_s"])
 
 
 def pack_of(rows: list[dict[str, Any]], video: str | None = None) -> Pack:

@@ -9,6 +9,6 @@ from pipeline.benchmarks.benchmark import Card
 CARD: Final = Card(
     module=__name__,
     about="Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
-    media="`video_id` names them: `one/25.mp4` is the first 25 seconds of `one.mp4`, at which a question ends",
+    media="`video_id` names them; below `one/` lie parts of `one.mp4` that end where their questions do",
     parts={"maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn."},
 )

@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterator
 from typing import Final, Literal
 
+import numpy as np
+
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.rules import because
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.doubts import Need
-from pipeline.worlds.flight.steps import GENERAL, Step, covers
+from pipeline.worlds.flight.steps import GENERAL, Step, covers, overlap
 
 SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -23,17 +26,7 @@ SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the vide
 
 
 class FlightCase(Case):
-    """A candidate about movements and landmarks of a flight.
-
-    Args:
-        operands: see `Case`.
-        until_s: see `Case`.
-        draw: what a draw among candidates goes by: what is left and right in their words decides nothing.
-    """
-
-    def __init__(self, *operands: str, until_s: float | None = None, draw: tuple[str, ...] | None = None) -> None:
-        super().__init__(*operands, until_s=until_s)
-        self.draw = operands if draw is None else draw
+    """A candidate about movements and landmarks of a flight. What is left and right in its words decides no draw."""
 
     def step(self, view: UrbanView, step: Step) -> None:
         """A movement that the question or its answer names: known, clear, and within the video."""
@@ -63,12 +56,24 @@ class FlightCase(Case):
         self.require("steps_apart", after.start_s - before.end_s, "<=", view.rules.step_gap_max_s, "s")
 
     def shown(self, view: UrbanView, place: int, by_s: float) -> None:
-        """The video shows a landmark by then, where it is known what it shows."""
-        label, first = view.places[place].label, view.first_seen_s(place)
+        """The part of the video shows a landmark by then, where it is known what it shows."""
+        label, first = view.places[place].label, view.first_seen_s(place, self.from_s or 0.0)
         if view.seen_known and first is None:
-            self.refuse("never_visible", 0, 1, "times")
+            before = view.first_seen_s(place) is not None
+            self.refuse("not_seen_in_clip" if before else "never_visible", 0, 1, "times")
         elif first is not None:
             self.require("not_seen_yet", first, "<=", by_s, "s", label)
+
+    def recognised(self, view: UrbanView) -> None:
+        """What the part of the video shows of movements is flown once: else nobody could tell when it is."""
+        if self.from_s is None or self.until_s is None:
+            return
+        least, part = view.rules.cut_inside_min_s, (self.from_s, self.until_s)
+        kinds = [step.actions for step in view.steps]
+        seen = [step.actions for step in view.steps if step.within_s(*part) >= least]
+        runs = (kinds[i : i + len(seen)] for i in range(len(kinds) - len(seen) + 1))
+        places = sum(all(map(overlap, run, seen)) for run in runs)
+        self.require("clip_fits_elsewhere", places, "<=", 1, "places")
 
     def once(self, view: UrbanView, step: Step) -> None:
         """A movement is known by its name: no other does the same, or the same and more."""
@@ -122,6 +127,18 @@ def unsaid(view: UrbanView) -> Iterator[FlightCase]:
         yield case
 
 
+def route_told(view: UrbanView) -> bool:
+    """Whether questions about this flight print the route that its pilot was given; drawn for each flight."""
+    if not view.flight.route or view.obstacle(frozenset(("route",))) is not None:
+        return False
+    return float(rng_for(view.scene.id, "navigation route").random()) < view.rules.routes_told
+
+
+def told_by_route(view: UrbanView) -> Rejection | None:
+    """Why what the drone did is not asked: a printed route tells it."""
+    return because("told_by_the_route") if route_told(view) else None
+
+
 def clock(second: int) -> str:
     """A whole second of the video as a player shows it: "0:42"."""
     return f"{second // 60}:{second % 60:02d}"
@@ -132,13 +149,35 @@ def latest(count: int) -> str:
     return f"during the latest {_NUMBERS[count]} movements" if count > 1 else "during the latest movement"
 
 
+def clip_s(view: UrbanView) -> int | None:
+    """Length of the clips of tasks in which the time since the start of a flight would tell the answer: one for all.
+
+    None: they begin with the video.
+    """
+    share, rules = view.rules.clip_share, view.rules
+    return None if share is None else int(np.clip(view.end_s * share, rules.clip_min_s, rules.clip_max_s))
+
+
+def clipped(view: UrbanView, *operands: str, until_s: int, draw: tuple[str, ...] | None = None) -> FlightCase:
+    """A candidate about a clip of the length of `clip_s`."""
+    length = clip_s(view)
+    from_s = None if length is None else max(0, until_s - length)
+    case = FlightCase(*operands, until_s=until_s, from_s=from_s, draw=draw)
+    if length is not None:
+        case.require("clip_too_short", until_s, ">=", length, "s")
+    return case
+
+
 def cut_in(view: UrbanView, step: Step, *purpose: str) -> int:
     """A whole second well within a movement, drawn for the purpose; where there is none, the one nearest its middle.
 
-    Always the middle, or the begin, would tell with the length of the video which movement it is.
+    Always the middle, or the begin, would tell with the length of the video which movement it is. Where a clip of the
+    length of `clip_s` can end in the movement, it does.
     """
     start, end = max(0.0, step.start_s), min(step.end_s, view.end_s)
-    clear = view.rules.cut_inside_min_s
+    clear, length = view.rules.cut_inside_min_s, clip_s(view) or 0
+    if end - clear >= length:
+        start = max(start, length - clear)
     seconds = range(math.ceil(start + clear - 1e-6), math.floor(end - clear + 1e-6) + 1)
     if not seconds:
         return round((start + end) / 2)

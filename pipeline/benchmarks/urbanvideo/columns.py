@@ -27,14 +27,14 @@ SCHEMA: Final = pa.schema(
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
     """The columns of the released UrbanVideo-Bench (`SCHEMA`): the options stand in the question's text.
 
-    ``video_id`` is the video's path below the build's folder of videos; where the question ends before the video does,
-    that of a clip that ends there: "flights/one/25.mp4" is the first 25 seconds of "flights/one.mp4".
+    ``video_id`` is the video's path below the build's folder of videos; where the question is about a part of it, that
+    of a clip of this part, whose name does not say which (`video_file`).
     """
-    films = zip(asked["scene"].to_pylist(), asked["until_s"].to_pylist(), strict=True)
+    films = asked.select(["scene", "until_s", "from_s"]).to_pylist()
     texts = zip(asked["text"].to_pylist(), asked["options"].to_pylist(), strict=True)
     columns = {
         "Question_id": asked["id"],
-        "video_id": pa.array([video_file(scene, until_s) for scene, until_s in films], pa.string()),
+        "video_id": pa.array([video_file(**film) for film in films], pa.string()),
         "question_category": asked["task"],
         "question": pa.array(["\n".join([text, *(options or ())]) for text, options in texts], pa.string()),
         "answer": asked["ground_truth"],

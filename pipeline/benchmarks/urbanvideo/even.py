@@ -41,6 +41,7 @@ class EvenTask(UrbanTask):
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """All of them; those that cannot be asked in equal numbers per answer are refused."""
         every = list(self.judged(view))
+        self.ask_once(view, every)
         groups: dict[Hashable, dict[str, list[FlightCase]]] = defaultdict(lambda: defaultdict(list))
         for case in every:
             if case.refusal is None and case.answer is not None:

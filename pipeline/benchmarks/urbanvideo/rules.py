@@ -25,6 +25,22 @@ class UrbanRules(FlightRules):
         default=1.0, description="from the end of a question to either end of the movement that it is asked in"
     )
     cuts_max: int = Field(default=12, ge=1, description="ends of questions about a flight so far, evenly thinned")
+    clip_share: float | None = Field(
+        default=0.25,
+        gt=0,
+        lt=1,
+        description="of the video that a clip shows where the time since its start would tell the answer; null: from "
+        "the start on",
+    )
+    clip_min_s: int = Field(default=8, ge=1, description="shortest of these clips")
+    clip_max_s: int = Field(default=40, ge=1, description="longest of these clips")
+    routes_told: float = Field(
+        default=0.6,
+        ge=0,
+        le=1,
+        description="share of the flights with a route in which questions print it; of the others movements are asked "
+        "that it would tell",
+    )
     ground_max_m: float = Field(default=2.0, description="above take-off: lower, a drone can do nothing but ascend")
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")

@@ -88,6 +88,10 @@ class Step:
         """How long it takes."""
         return self.end_s - self.start_s
 
+    def within_s(self, from_s: float, until_s: float) -> float:
+        """How much of it lies between two times."""
+        return max(0.0, min(self.end_s, until_s) - max(self.start_s, from_s))
+
     def says(self, form: Form) -> str:
         """See `phrase`."""
         return phrase(self.actions, form)

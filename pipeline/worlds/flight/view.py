@@ -25,6 +25,7 @@ from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
 
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
+GLIMPSE_S: Final = 1.0  # in view for less after a clip begins, a thing is hardly noticed
 _EPS_S: Final = 1e-6  # times are sums of steps
 _NO_MOTION: Final = Motion(
     rate_hz=5.0, t_s=(), enu_m=(), height_m=(), heading_deg=(), course_deg=(), pitch_deg=(), part=(), segments=(),
@@ -235,13 +236,17 @@ class FlightView(Generic[R]):
             found[view.landmark] = without(spans[spans[:, 1] > spans[:, 0]], self.doubted)
         return found
 
-    def first_seen_s(self, place: int) -> float | None:
-        """When a place has first come into view, and what its label says that it stands beside; None: never."""
+    def first_seen_s(self, place: int, since_s: float = 0.0) -> float | None:
+        """When a place is first in view, and what its label says that it stands beside; None: never.
+
+        ``since_s``: looking from then on, for `GLIMPSE_S` at least.
+        """
         firsts = []
         for shown in (place, self.places.anchor(place)):
             spans = None if shown is None else self._intervals.get(self.places[shown].index, np.empty((0, 2)))
             if spans is not None:
-                firsts.append(float(spans[:, 0].min(initial=np.inf)))
+                spans = spans[spans[:, 1] - since_s >= GLIMPSE_S] if since_s > 0 else spans
+                firsts.append(float(np.maximum(spans[:, 0], since_s).min(initial=np.inf)))
         return max(firsts) if np.isfinite(max(firsts)) else None
 
     def seen_by(self, place: int, t_s: float) -> bool:

@@ -136,19 +136,28 @@ def finding(name: str, subject: str = "log", severity: str = "doubt") -> Finding
     return Finding.model_validate(given | {"limit": 0.0, "unit": "s"})
 
 
+_TOLD_BY_ROUTES = frozenset(("Trajectory Captioning", "Sequence Recall"))
+
+
+def rules(task: str, **limits: Any) -> UrbanRules:
+    """The default rules but for ``limits``; clips begin with the flight, and routes are told where a task wants it."""
+    return UrbanRules(**({"clip_share": None, "routes_told": float(task not in _TOLD_BY_ROUTES)} | limits))
+
+
 def rows(scene: FlightScene, *tasks: str, **limits: Any) -> list[dict[str, Any]]:
-    """Candidates of the tasks (all if none is named), under the default rules but for ``limits``."""
-    chosen = [URBAN_TASKS[task] for task in tasks or URBAN_TASKS]
-    view = FlightView(scene, UrbanRules(**limits))
-    return candidates(view, chosen).to_pylist()
+    """Candidates of the tasks (all if none is named), under `rules`."""
+    views = {name: FlightView(scene, rules(name, **limits)) for name in tasks or URBAN_TASKS}
+    return [r for name, view in views.items() for r in candidates(view, [URBAN_TASKS[name]]).to_pylist()]
 
 
 def judged(scene: FlightScene, task: str, **limits: Any) -> list[dict[str, Any]]:
     """Candidates of a task as each would be if it alone were asked, whatever answers the others have."""
-    chosen = URBAN_TASKS[task]
-    if isinstance(chosen, EvenTask):
-        chosen = type("Uneven", (type(chosen),), {"cases": lambda self, view: self.judged(view)})()
-    return candidates(FlightView(scene, UrbanRules(**limits)), [chosen]).to_pylist()
+    of = type(URBAN_TASKS[task])
+    alone: dict[str, Any] = {"ask_once": lambda self, view, cases: None}
+    if issubclass(of, EvenTask):
+        alone["cases"] = lambda self, view: self.judged(view)
+    chosen = type("Alone", (of,), alone)()
+    return candidates(FlightView(scene, rules(task, **limits)), [chosen]).to_pylist()
 
 
 def row(scene: FlightScene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:

@@ -66,7 +66,7 @@ GOLDEN = {
         "How does the drone move during the latest four movements?",
     ),
     "Sequence Recall": (("turning left",), "What is the drone's next step after turning left?"),
-    "Object Recall": (("the cafe",), "What is located next to the cafe?"),
+    "Object Recall": (("the cafe",), "What is located closest to the cafe?"),
     "Scene Recall": (("at the start",), "What scene does the drone observe at the start?"),
     "Start/End Position": (
         ("0:42",),

@@ -9,9 +9,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import SO_FAR, TIME, FlightCase, UrbanTask, clock, last_second, latest
+from pipeline.benchmarks.urbanvideo.cases import (
+    SO_FAR,
+    TIME,
+    FlightCase,
+    UrbanTask,
+    clock,
+    last_second,
+    latest,
+    told_by_route,
+)
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
+from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import LEAST_M
@@ -56,6 +66,10 @@ class TrajectoryCaptioning(UrbanTask):
     needs = frozenset(("steps",))
     definition = "Summarize the agent's movement path using visual cues and landmarks."
     example = "Summarize the drone's movement path so far using visual cues and landmarks."
+
+    def obstacle(self, view: UrbanView) -> Rejection | None:
+        """Where other questions print the route, they tell the answer."""
+        return super().obstacle(view) or told_by_route(view)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every run of `caption_steps` movements, every shorter one that hangs together, and a flight of few."""

@@ -65,8 +65,8 @@ class ObjectRecall(UrbanTask):
     slots = ("landmark",)
     needs = frozenset(("places",))
     model_assisted = True
-    definition = "Identify the object that is located next to a given landmark."
-    example = "What is located next to the Central ALL-STAR cafe?"
+    definition = "Identify the object that is located closest to a given landmark."
+    example = "What is located closest to the Central ALL-STAR cafe?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that may be asked about."""

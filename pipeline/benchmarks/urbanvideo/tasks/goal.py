@@ -7,10 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clock
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, UrbanTask, clipped, clock
 from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import picture_xy
+from pipeline.questions.cases import WRONG_MIN
 from pipeline.worlds.flight.places import LEAST_M
 
 THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
@@ -40,7 +41,7 @@ class GoalDetection(EvenTask):
         rules = view.rules
         goal = _goal(view)
         label = view.places[goal].label
-        case = FlightCase(label, clock(second), until_s=second)
+        case = clipped(view, label, clock(second), until_s=second)
         signed = view.in_view_s(goal, second)
         case.fact("times_in_view", label, view.times_in_view(goal), "times")
         case.require("view_just_changed", abs(signed), ">=", rules.view_margin_min_s, "s", label)
@@ -118,9 +119,10 @@ class Association(UrbanTask):
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
         goal, places = _goal(view), view.places
         case.require("label_tells_answer", places.tied(goal, place), "<=", 0, "labels", label)
-        # Farther from the goal, in view or not by now, but seen: what never was seen is no rival.
-        wrong = [i for i in gap if gap[i] >= limit and view.seen_by(i, second) and not places.tied(goal, i)]
-        return case.ask(label, (view.places[i].label for i in wrong))
+        # Farther from the goal, and seen: what never was seen is no rival. In view now, if enough of them are.
+        seen = [i for i in gap if gap[i] >= limit and view.seen_by(i, second) and not places.tied(goal, i)]
+        now = [i for i in seen if in_view_s[i] >= rules.view_margin_min_s]
+        return case.ask(label, (view.places[i].label for i in (now if len(now) >= WRONG_MIN else seen)))
 
 
 def _goal(view: UrbanView) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, clock, unsaid
+from pipeline.benchmarks.urbanvideo.cases import TIME, FlightCase, clipped, clock, unsaid
 from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.geometry.bearings import relative_bearing_deg
@@ -44,7 +44,7 @@ class LandmarkPosition(EvenTask):
 
     def _case(self, view: UrbanView, place: int, second: int, index: int) -> FlightCase:
         rules, mark = view.rules, view.places[place]
-        case = FlightCase(mark.label, clock(second), until_s=second)
+        case = clipped(view, mark.label, clock(second), until_s=second)
         case.shown(view, place, second)
         east, north, up = view.enu_m[index]
         away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))

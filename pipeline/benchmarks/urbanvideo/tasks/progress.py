@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, clock, cut_in
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, clipped, clock, cut_in, route_told
 from pipeline.benchmarks.urbanvideo.even import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
+from pipeline.questions.rules import because
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import RESTS, TILTS, Actions, Step
 
@@ -54,6 +55,8 @@ class ProgressEvaluation(EvenTask):
         found = super().obstacle(view)
         if found is not None:
             return found
+        if not route_told(view):
+            return because("route_tells_other_answers")
         untracked, most = view.untracked_s, view.rules.untracked_max_s
         if untracked > most:
             return Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s")
@@ -73,10 +76,11 @@ class ProgressEvaluation(EvenTask):
         (flown,) = ways_to_fly([actions_of(words) for words in route], view.steps)
         for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
             cut = cut_in(view, step, self.name)
-            case = FlightCase(clock(cut), *route, until_s=cut, draw=(clock(cut),))
+            case = clipped(view, clock(cut), *route, until_s=cut, draw=(clock(cut),))
             case.fact("step", words, number, "of the route")
             case.step(view, step)
             case.within(view, step, cut)
+            case.recognised(view)
             times = sum(other.casefold() == words.casefold() for other in route)
             case.require("step_not_unique", times, "<=", 1, "times", words)
             yield case.ask(words, route)

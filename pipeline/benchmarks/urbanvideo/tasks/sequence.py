@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, clock, cut_in, sentence
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, clipped, clock, cut_in, route_told, sentence, told_by_route
 from pipeline.benchmarks.urbanvideo.even import ANSWERS_MIN, EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer, require_nearer
@@ -39,6 +39,10 @@ class SequenceRecall(_Next):
     needs = frozenset(("steps",))
     definition = "State the agent's next step after a given movement."
     example = "What is the agent's next step after changing direction to the left over the intersection?"
+
+    def obstacle(self, view: UrbanView) -> Rejection | None:
+        """Where other questions print the route, they tell the answer."""
+        return super().obstacle(view) or told_by_route(view)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """As `EvenTask` has them, or with options from `SEVEN` movements, or from `FOUR` without a heading."""
@@ -83,8 +87,8 @@ class ActionGeneration(_Next):
     example = "Navigation Route: [...]. To finish the route, what are the best NEXT actions for the UAV?"
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
-        """Without a route the goal must have a place: else it is not known what brings it nearer."""
-        by_goal: frozenset[Need] = frozenset() if view.flight.route else frozenset(("goal", "places"))
+        """Unless a route is told the goal must have a place: else it is not known what brings it nearer."""
+        by_goal: frozenset[Need] = frozenset() if route_told(view) else frozenset(("goal", "places"))
         return super().obstacle(view) or view.obstacle(by_goal)
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
@@ -93,9 +97,11 @@ class ActionGeneration(_Next):
         task = (ROUTE, *flight.route) if goal is None else (GOAL, view.places[goal].label)
         for before, after in pairwise(view.steps):
             cut = cut_in(view, before, self.name)
-            case = FlightCase(clock(cut), *task, until_s=cut, draw=(clock(cut),))
+            case = clipped(view, clock(cut), *task, until_s=cut, draw=(clock(cut),))
             case.within(view, before, cut)
-            if goal is not None:
+            if goal is None:
+                case.recognised(view)
+            else:
                 case.shown(view, goal, cut)
                 require_nearer(view, case, after, goal)
             yield _next(view, case, before, after)
@@ -115,8 +121,8 @@ class ActionGeneration(_Next):
 
 
 def _led_by(view: UrbanView) -> int | None:
-    """The goal, where no route is given."""
-    return None if view.flight.route else view.goal
+    """The goal, where no route is told."""
+    return None if route_told(view) else view.goal
 
 
 def _next(view: UrbanView, case: FlightCase, before: Step, after: Step) -> FlightCase:
