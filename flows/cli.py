@@ -319,6 +319,28 @@ def trial(
 
 
 @app.command()
+def play(
+    build: Annotated[str, typer.Argument(help="A build of cities, or its folder.", autocompletion=_builds)],
+    question: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, as in the release.")],
+    questions: Annotated[
+        Path | None, typer.Option(help="Tasks in the released columns.", show_default="those of the build")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="READER=DIR", help="Their cities.", show_default="those of the build")
+    ] = None,
+    trajectory: Annotated[Path, typer.Option(help="Where the way and the answer go.")] = Path("trajectories.jsonl"),
+    picture: Annotated[
+        Path | None, typer.Option(help="PNG of what is seen, written anew at each step.", show_default="none")
+    ] = None,
+) -> None:
+    """Steps through a task of a city at the terminal: look, move, turn, answer."""
+    from flows.play import play
+
+    folder = Path(build) if Path(build).is_dir() else OUTPUTS / build
+    play(folder, question, questions, root, trajectory, picture)
+
+
+@app.command()
 def review(
     name: BuildName,
     out: Out = None,

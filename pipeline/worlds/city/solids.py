@@ -19,6 +19,9 @@ from pipeline.worlds.city.facts import BUILDING, City, Thing
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
 FLAT_M: Final = 0.05  # top of what lies on the ground
+TREE: Final = "tree"
+TRUNK_M: Final = 2.0
+_CROWN_SIDES: Final = 8
 
 
 class Size(NamedTuple):
@@ -78,6 +81,10 @@ class Prism(NamedTuple):
 class Solids:
     """The prisms of a city.
 
+    Args:
+        city: with a map.
+        unbounded_m: top of what may be there above a building of which no height is known.
+
     Attributes:
         prisms: in the order of the things.
         thing: (P,) index of the thing of each.
@@ -86,9 +93,9 @@ class Solids:
         sure: (P,).
     """
 
-    def __init__(self, city: City) -> None:
+    def __init__(self, city: City, unbounded_m: float = UNBOUNDED_M) -> None:
         self.city = city
-        self.prisms = tuple(prism for i, thing in enumerate(city.things) for prism in _prisms(i, thing))
+        self.prisms = tuple(prism for i, thing in enumerate(city.things) for prism in _prisms(i, thing, unbounded_m))
         self.thing: IntArray = np.array([p.thing for p in self.prisms], dtype=np.intp)
         self.base_m: FloatArray = np.array([p.base_m for p in self.prisms], dtype=np.float64)
         self.top_m: FloatArray = np.array([p.top_m for p in self.prisms], dtype=np.float64)
@@ -103,9 +110,11 @@ class Solids:
         return shapely.polygons(shapely.linearrings(np.concatenate([p.ring for p in self.prisms]), indices=of))
 
 
-def _prisms(index: int, thing: Thing) -> list[Prism]:
+def _prisms(index: int, thing: Thing, unbounded_m: float) -> list[Prism]:
     if thing.kind == BUILDING and thing.outline is not None:
-        return _building(index, thing, np.array(thing.outline))
+        return _building(index, thing, np.array(thing.outline), unbounded_m)
+    if thing.kind == TREE and thing.outline is None:
+        return _tree(index, thing)
     size = SIZES.get(thing.kind)
     if thing.outline is not None and (thing.kind in FLAT or thing.height_m is not None or size is not None):
         base = thing.base_m or 0.0
@@ -119,14 +128,24 @@ def _prisms(index: int, thing: Thing) -> list[Prism]:
     return [Prism(index, ring, base, base + (thing.height_m or size.height_m))]
 
 
-def _building(index: int, thing: Thing, ring: FloatArray) -> list[Prism]:
+def _tree(index: int, thing: Thing) -> list[Prism]:
+    """A trunk and a crown."""
+    size, center, base = SIZES[TREE], np.array(thing.center), thing.base_m or 0.0
+    top = base + (thing.height_m or size.height_m)
+    fork = base + min(TRUNK_M, (top - base) / 2)
+    turn = np.radians(np.arange(_CROWN_SIDES) * 360.0 / _CROWN_SIDES)
+    crown = center + size.width_m / 2 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return [Prism(index, box_ring(center, 0.4, 0.4, 0.0), base, fork), Prism(index, crown, fork, top)]
+
+
+def _building(index: int, thing: Thing, ring: FloatArray, unbounded_m: float) -> list[Prism]:
     """From the ground up, whatever the height of its foot: below a house on a slope is the slope."""
-    low, high = height_bounds_m(thing)
+    low, high = height_bounds_m(thing, unbounded_m)
     sure = Prism(index, ring, 0.0, low)
     return [sure] if high <= low else [sure, Prism(index, ring, low, high, sure=False)]
 
 
-def height_bounds_m(thing: Thing) -> tuple[float, float]:
+def height_bounds_m(thing: Thing, unbounded_m: float = UNBOUNDED_M) -> tuple[float, float]:
     """Least and greatest height of a building's top above the city's ground."""
     if thing.top_m is not None:
         return thing.top_m, thing.top_m
@@ -135,7 +154,7 @@ def height_bounds_m(thing: Thing) -> tuple[float, float]:
         return base + thing.height_m, base + thing.height_m
     if thing.levels is not None:
         return base + STOREY_M[0] * thing.levels, base + STOREY_M[1] * (thing.levels + 1)
-    return base + STOREY_M[0], UNBOUNDED_M
+    return base + STOREY_M[0], max(unbounded_m, base + STOREY_M[0])
 
 
 def box_ring(center: FloatArray, width_m: float, depth_m: float, facing_deg: float) -> FloatArray:

@@ -25,7 +25,7 @@ SEARCH_STEP: Final = 8  # pixels between the rays of a search
 MOST_RAYS: Final = 1 << 14  # for one thing in one picture
 _RAYS: Final = 1 << 19  # at a time: about 60 MB
 _NEAR_M: Final = 0.05  # what lies nearer to the picture's plane than this counts as behind it
-_GROUND_M: Final = 5000.0
+GROUND_M: Final = 5000.0
 
 Rays = npt.NDArray[np.float32]
 
@@ -66,7 +66,7 @@ class Sight:
         self.city, self.solids = city, solids or Solids(city)
         self._tensor: Any = o3d.core.Tensor.from_numpy
         self._make: Any = o3d.t.geometry.RaycastingScene
-        mesh = prism_mesh(self.solids, _GROUND_M)
+        mesh = prism_mesh(self.solids, GROUND_M)
         self._all = self._scene(mesh, np.ones(len(mesh.prism), dtype=bool))
         sure = np.append(self.solids.sure, True)[mesh.prism]
         self._sure = self._all if sure.all() else self._scene(mesh, sure)
@@ -219,7 +219,19 @@ def camera_axes(poses: FloatArray) -> FloatArray:
     return np.stack([*rolled, ahead], axis=1)
 
 
-def _toward(column: IntArray, row: IntArray) -> tuple[Rays, Rays]:
+def pixel_rays(pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Rays:
+    """Rays (height * width, 6) of a pose (6,) through the pixels of a picture of some size, row by row."""
+    column, row = np.meshgrid(np.arange(width), np.arange(height))
+    scale = WIDTH / width
+    x, y = _toward((column.ravel() + 0.5) * scale - 0.5, (row.ravel() + 0.5 - height / 2) * scale + HEIGHT / 2 - 0.5)
+    right, down, ahead = camera_axes(pose[None])[0].astype(np.float32)
+    rays = np.empty((len(x), 6), dtype=np.float32)
+    rays[:, :3] = pose[:3]
+    rays[:, 3:] = x[:, None] * right + y[:, None] * down + ahead
+    return rays
+
+
+def _toward(column: FloatArray | IntArray, row: FloatArray | IntArray) -> tuple[Rays, Rays]:
     """Right and down (k,) each, per unit ahead, of rays through the middles of pixels."""
     half = WIDTH / 2 / math.tan(math.radians(FOV_DEG) / 2)
     x, y = (column + (0.5 - WIDTH / 2)) / half, (row + (0.5 - HEIGHT / 2)) / half

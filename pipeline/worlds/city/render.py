@@ -1,0 +1,178 @@
+"""Pictures of a city from a pose, one ray per pixel: what maps tell of it, lit from the south-east.
+
+Colours are those that the map declares; else those usual for a kind, a house without one pale. What may stand above a
+building of unknown height is drawn up to `GUESSED_M` as a chequer: it hides what is behind, and is no picture of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.worlds.city.facts import BUILDING, City, Thing
+from pipeline.worlds.city.observe.prism_mesh import prism_mesh
+from pipeline.worlds.city.observe.sight import GROUND_M, HEIGHT, WIDTH, pixel_rays
+from pipeline.worlds.city.solids import Solids
+
+Picture = npt.NDArray[np.uint8]
+Rgb = tuple[int, int, int]
+
+GUESSED_M: Final = 12.0  # top of what may stand above a building of unknown height, in pictures
+READABLE_PX: Final = 9  # a sign is so high in the picture before it can be read
+_SIGN_SHARE: Final = 0.33  # of a shop front's height is what is written on it
+_USUAL: Final[Mapping[str, Rgb]] = {
+    "building": (186, 180, 170), "car": (120, 120, 124), "bus": (200, 170, 60), "bench": (130, 88, 52),
+    "tree": (62, 118, 52), "signboard": (235, 235, 230), "shop": (92, 112, 128), "crossing": (240, 240, 236),
+    "parking": (98, 98, 104), "park": (112, 150, 84), "water": (88, 132, 178), "sports field": (122, 162, 92),
+    "playground": (196, 164, 112), "swimming pool": (96, 178, 214), "fountain": (150, 186, 206),
+    "statue": (148, 148, 140), "bus stop": (70, 96, 140), "traffic light": (48, 52, 48), "street lamp": (70, 72, 76),
+    "waste bin": (64, 84, 64), "post box": (206, 172, 40), "phone box": (172, 44, 44), "kiosk": (168, 120, 72),
+    "tower": (176, 168, 156), "beach": (224, 206, 160),
+}  # fmt: skip
+_OTHER: Final[Rgb] = (160, 160, 160)
+_GROUND: Final = np.array((150, 149, 143), dtype=np.float32)
+_OUTSIDE: Final = np.array((122, 130, 104), dtype=np.float32)  # beyond what the map covers
+_TRUNK: Final = np.array((104, 78, 54), dtype=np.float32)
+_GLASS: Final = np.array((44, 54, 66), dtype=np.float32)
+_HIDDEN: Final = np.array((206, 200, 212), dtype=np.float32)
+_LINE: Final = 0.93  # of the ground's colour, in lines ten metres apart, which tell how far one has come
+_SKY: Final = np.array(((216, 226, 236), (104, 156, 214)), dtype=np.float32)  # at the horizon, and 45 degrees above it
+_SUN: Final = np.array((0.45, -0.55, 0.7), dtype=np.float32)
+_HAZE_M: Final = 700.0
+_WINDOW_M: Final = (4.0, 3.2)  # one each, along the wall and upwards
+_DETAIL_M: Final = 140.0  # farther off, windows and lines are too fine
+
+
+class Sign(NamedTuple):
+    """Words that can be read in a picture, and the column and row of their middle."""
+
+    words: str
+    column: int
+    row: int
+
+
+class Shot(NamedTuple):
+    """A picture (height, width, 3), the index of the thing (height, width) that each pixel shows, and what it says."""
+
+    color: Picture
+    thing: IntArray
+    signs: tuple[Sign, ...]
+
+
+class Renderer:
+    """Draws a city."""
+
+    def __init__(self, city: City) -> None:
+        import open3d as o3d  # takes a second and 100 MiB
+
+        solids = Solids(city, GUESSED_M)
+        mesh = prism_mesh(solids, GROUND_M)
+        self._city, self._solids, self._mesh = city, solids, mesh
+        self._tensor: Any = o3d.core.Tensor.from_numpy
+        self._scene: Any = o3d.t.geometry.RaycastingScene()
+        self._scene.add_triangles(
+            self._tensor(mesh.vertices.astype(np.float32)), self._tensor(mesh.faces.astype(np.uint32))
+        )
+        a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+        normal = np.cross(b - a, c - a)
+        self._normal = (normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-9)[:, None]).astype(np.float32)
+        self._paint = np.array([_rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
+        self._roof = np.array([t.roof_rgb or _rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
+        self._kind = np.array([t.kind for t in city.things] or [""])
+        self._bounds = shapely.Polygon(city.bounds or ())
+
+    def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Shot:
+        """What a pose (6,) shows, 90 degrees wide whatever the size."""
+        rays = pixel_rays(pose, width, height)
+        hit = self._scene.cast_rays(self._tensor(rays))
+        depth = hit["t_hit"].numpy()
+        face = np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._mesh.faces) - 1)
+        seen = np.isfinite(depth)
+        color = np.empty((len(rays), 3), dtype=np.float32)
+        color[~seen] = _sky(rays[~seen, 3:])
+        ray, of = rays[seen], face[seen]
+        point = ray[:, :3] + ray[:, 3:] * depth[seen, None]
+        away = depth[seen] * np.linalg.norm(ray[:, 3:], axis=1)
+        color[seen] = self._solid(point, of, away)
+        prism = np.where(seen, self._mesh.prism[face], len(self._solids.prisms))
+        thing = np.append(self._solids.thing, -1)[prism].reshape(height, width)
+        picture = color.clip(0, 255).astype(np.uint8).reshape(height, width, 3)
+        return Shot(picture, thing, self._signs(thing))
+
+    def _solid(self, point: FloatArray, face: IntArray, away_m: FloatArray) -> FloatArray:
+        """Colours (n, 3) of points (n, 3) on faces (n,)."""
+        prism, normal = self._mesh.prism[face], self._normal[face]
+        ground = prism == len(self._solids.prisms)
+        thing = np.append(self._solids.thing, 0)[prism]
+        kind, upward = self._kind[thing], normal[:, 2] > 0.5
+        color = np.where(upward[:, None], self._roof[thing], self._paint[thing])
+        color[ground] = self._ground(point[ground], away_m[ground])
+        sure = np.append(self._solids.sure, True)[prism]
+        near = away_m < _DETAIL_M
+        color[~sure] = np.where(_chequer(point[~sure])[:, None], _HIDDEN, 0.9 * _HIDDEN)
+        wall = sure & ~upward & ~ground
+        house = wall & near & (kind == BUILDING)
+        color[house] *= np.where(_is_window(point[house], normal[house]), 0.62, 1.0)[:, None]
+        foot = np.append(self._solids.base_m, 0.0)[prism]
+        color[wall & (kind == "car") & (point[:, 2] > foot + 0.75) & (point[:, 2] < foot + 1.25)] = _GLASS
+        color[wall & (kind == "tree") & (foot < 1.0)] = _TRUNK
+        stripes = upward & (kind == "crossing") & ~ground
+        color[stripes & (np.floor(point[:, 0] / 0.6) % 2 == 0)] = (80, 80, 84)
+        light = 0.62 + 0.38 * np.clip(normal @ (_SUN / np.linalg.norm(_SUN)), 0, 1)
+        share = np.exp(-away_m / _HAZE_M)[:, None]
+        return np.asarray(color * light[:, None] * share + _SKY[0] * (1 - share))
+
+    def _ground(self, point: FloatArray, away_m: FloatArray) -> FloatArray:
+        inside = shapely.contains_xy(self._bounds, point[:, 0], point[:, 1])
+        line = (np.abs((point[:, :2] + 5.0) % 10.0 - 5.0) < 0.12).any(1) & (away_m < _DETAIL_M)
+        return np.where(inside[:, None], _GROUND, _OUTSIDE) * np.where(line, _LINE, 1.0)[:, None]
+
+    def _signs(self, thing: IntArray) -> tuple[Sign, ...]:
+        """The signs that are large enough, from left to right."""
+        found: list[Sign] = []
+        for i in np.unique(thing[thing >= 0]).tolist():
+            words = self._city.things[i].sign
+            if words is None:
+                continue
+            row, column = np.nonzero(thing == i)
+            share = _SIGN_SHARE if self._kind[i] == "shop" else 1.0
+            if share * (np.ptp(row) + 1) >= READABLE_PX and words not in {sign.words for sign in found}:
+                found.append(Sign(words, int(column.mean()), int(row.mean())))
+        return tuple(sorted(found, key=lambda sign: (sign.column, sign.words)))
+
+
+def captioned(shot: Shot) -> Picture:
+    """The picture with the words of its signs written where they are."""
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(shot.color)
+    draw = ImageDraw.Draw(image)
+    for sign in shot.signs:
+        box = draw.textbbox((sign.column, sign.row), sign.words, anchor="mm")
+        draw.rectangle((box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1), fill=(250, 250, 246))
+        draw.text((sign.column, sign.row), sign.words, fill=(20, 20, 24), anchor="mm")
+    return np.asarray(image)
+
+
+def _rgb(thing: Thing) -> Rgb:
+    return thing.rgb or _USUAL.get(thing.kind, _OTHER)
+
+
+def _sky(toward: FloatArray) -> FloatArray:
+    rise = toward[:, 2] / np.maximum(np.hypot(toward[:, 0], toward[:, 1]), 1e-6)
+    return np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * np.clip(rise, 0, 1)[:, None])
+
+
+def _is_window(point: FloatArray, normal: FloatArray) -> BoolArray:
+    along = (point[:, 1] * normal[:, 0] - point[:, 0] * normal[:, 1]) % _WINDOW_M[0] / _WINDOW_M[0]
+    above = point[:, 2] % _WINDOW_M[1] / _WINDOW_M[1]
+    return np.asarray((np.abs(along - 0.5) < 0.25) & (np.abs(above - 0.55) < 0.25) & (point[:, 2] > _WINDOW_M[1]))
+
+
+def _chequer(point: FloatArray) -> BoolArray:
+    return np.asarray(np.floor(point / 2.0).sum(1) % 2 == 0)
