@@ -45,8 +45,8 @@ KEYS: Final = {
     "sink": "sink",
 }
 HELP: Final = (
-    f"f b sl sr: {MOVE_M:g} m ahead, back, to the left, to the right · l r: turn by {TURN_DEG:g}° · u d: look up, down · "
-    "rise sink: to the next height · a WORDS: answer · q: stop without an answer"
+    f"f b sl sr: {MOVE_M:g} m ahead, back, to the left, to the right · l r: turn by {TURN_DEG:g}° · u d: look up, down"
+    " · rise sink: to the next height · a WORDS: answer · q: stop without an answer"
 )
 SHOWN_COLUMNS: Final = 100
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
@@ -151,7 +151,8 @@ def _mapped(facts: Any, task: Task) -> City:
 
 
 def _show(shot: Shot, walk: Walk, picture: Path | None) -> None:
-    console.print(half_blocks(shot.color, min(SHOWN_COLUMNS, console.width)))
+    if console.color_system is not None:
+        console.print(half_blocks(shot.color, min(SHOWN_COLUMNS, console.width)))
     x, y, z, _, pitch, yaw = walk.pose
     tilt = f", looking {abs(pitch):g}° {'up' if pitch > 0 else 'down'}" if pitch else ""
     toward = _COMPASS[round(yaw / 45.0) % 8]
@@ -180,10 +181,9 @@ def _write(path: Path, task: Task, walk: Walk, answer: str) -> None:
     """Adds a line to a file of trajectories, in the place of one of the same task."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     others = [line for line in lines if line.strip() and _id_of(path, line) != task.id]
-    own = json.dumps(
-        {"id": task.id, "steps": [list(pose) for pose in walk.steps], "answer": answer}, ensure_ascii=False
-    )
-    write_atomically(path, "".join(f"{line}\n" for line in [*others, own]).encode())
+    own = {"id": task.id, "steps": [list(pose) for pose in walk.steps], "answer": answer}
+    others.append(json.dumps(own, ensure_ascii=False))
+    write_atomically(path, "".join(f"{line}\n" for line in others).encode())
 
 
 def _id_of(path: Path, line: str) -> Any:

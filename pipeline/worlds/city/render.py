@@ -163,7 +163,7 @@ def _rgb(thing: Thing) -> Rgb:
     return thing.rgb or _USUAL.get(thing.kind, _OTHER)
 
 
-def _sky(toward: FloatArray) -> FloatArray:
+def _sky(toward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     rise = toward[:, 2] / np.maximum(np.hypot(toward[:, 0], toward[:, 1]), 1e-6)
     return np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * np.clip(rise, 0, 1)[:, None])
 

@@ -223,7 +223,8 @@ def pixel_rays(pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Ra
     """Rays (height * width, 6) of a pose (6,) through the pixels of a picture of some size, row by row."""
     column, row = np.meshgrid(np.arange(width), np.arange(height))
     scale = WIDTH / width
-    x, y = _toward((column.ravel() + 0.5) * scale - 0.5, (row.ravel() + 0.5 - height / 2) * scale + HEIGHT / 2 - 0.5)
+    across, below = (column.ravel() + 0.5) * scale - 0.5, (row.ravel() + 0.5 - height / 2) * scale + HEIGHT / 2 - 0.5
+    x, y = _toward(across, below)
     right, down, ahead = camera_axes(pose[None])[0].astype(np.float32)
     rays = np.empty((len(x), 6), dtype=np.float32)
     rays[:, :3] = pose[:3]
@@ -231,7 +232,7 @@ def pixel_rays(pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Ra
     return rays
 
 
-def _toward(column: FloatArray | IntArray, row: FloatArray | IntArray) -> tuple[Rays, Rays]:
+def _toward(column: npt.NDArray[Any], row: npt.NDArray[Any]) -> tuple[Rays, Rays]:
     """Right and down (k,) each, per unit ahead, of rays through the middles of pixels."""
     half = WIDTH / 2 / math.tan(math.radians(FOV_DEG) / 2)
     x, y = (column + (0.5 - WIDTH / 2)) / half, (row + (0.5 - HEIGHT / 2)) / half
