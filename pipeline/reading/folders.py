@@ -14,7 +14,8 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
 from pipeline.reading.reader import Listing, SceneRef
 
-SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}")  # of a scene or dataset: part of file names and ids
+SAFE: Final = "1 to 99 letters, digits, dots, dashes and underscores, the first a letter or a digit"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def list_scenes(
         if SAFE_NAME.fullmatch(folder.name):
             folders.setdefault(folder.name, []).append(folder)
         else:
-            message = f"the folder name {folder.name!r} may hold letters, digits, dots, dashes and underscores only"
+            message = f"the folder name {folder.name!r} is not {SAFE}"
             remedy = "rename the folder: it becomes part of file names"
             broken.append(RawDataError(folder, "unsafe_scene_name", message, remedy))
     if not folders and not broken:

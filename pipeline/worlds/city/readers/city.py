@@ -17,7 +17,7 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE_NAME, digest_files
+from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.osm import KINDS, osm_bounds
@@ -83,7 +83,7 @@ class Cities:
                 continue
             name = path.name if path.is_dir() else stem(path)
             if not SAFE_NAME.fullmatch(name):
-                message = f"the name {name!r} may hold letters, digits, dots, dashes and underscores only"
+                message = f"the name {name!r} is not {SAFE}"
                 broken.append(
                     RawDataError(path, "unsafe_scene_name", message, "rename it: it becomes part of file names")
                 )

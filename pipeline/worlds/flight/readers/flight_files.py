@@ -27,7 +27,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from pipeline.core.schema import Name, Origin
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE_NAME
+from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.settings import read_model
 
@@ -56,7 +56,7 @@ def _speakable(text: str) -> str:
 
 def _safe(name: str) -> str:
     if not SAFE_NAME.fullmatch(name):
-        raise ValueError("a name holds letters, digits, dots, dashes and underscores only: it becomes part of ids")
+        raise ValueError(f"a name holds {SAFE}: it becomes part of ids")
     return name
 
 

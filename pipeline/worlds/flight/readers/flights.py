@@ -25,7 +25,7 @@ from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE_NAME, Layout, digest_files, list_scenes
+from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
@@ -189,7 +189,7 @@ def _recorded(root: Path) -> Listing:
             continue
         for recording in found:
             if not SAFE_NAME.fullmatch(recording.name):
-                message = f"the name {recording.name!r} may hold letters, digits, dots, dashes and underscores only"
+                message = f"the name {recording.name!r} is not {SAFE}"
                 broken.append(RawDataError(recording.log, "unsafe_scene_name", message, "rename both files"))
                 continue
             there = [*recording.files(), *(path for path in (folder / FLIGHT_FILE,) if path.is_file())]

@@ -21,6 +21,7 @@ from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.indoor.counts import count_doubts
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
@@ -28,7 +29,6 @@ from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
 ROOM_MAX_M2: Final = 10_000.0
 COUNT_MAX: Final = 10_000
-SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a scene or dataset: part of file names
 
 
 class VsiMeta:
@@ -99,7 +99,7 @@ def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDat
             if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
                 dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
             if not SAFE_NAME.fullmatch(entry.name):
-                fault = "a scene name holds 1 to 100 letters, digits, dots, dashes and underscores, no others"
+                fault = f"a scene name holds {SAFE}, no others"
                 remedy = "rename the scene: it becomes part of file names"
                 broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
                 continue

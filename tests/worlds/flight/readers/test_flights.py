@@ -342,3 +342,12 @@ def test_the_digest_is_over_every_file(tmp_path: Path, name: str) -> None:
     }
     change[name]()
     assert read(tmp_path)[0].source.sha256 != before.source.sha256
+
+
+def test_a_folder_name_too_long_for_a_file_name_costs_its_flight(tmp_path: Path) -> None:
+    write_flight(tmp_path, {}).rename(tmp_path / ("x" * 99))
+    write_flight(tmp_path, {}).rename(tmp_path / ("y" * 200))
+    listing = READER.scenes(tmp_path)
+    assert [ref.id for ref in listing.scenes] == [f"flights/{'x' * 99}"]
+    assert [(error.finding, error.path.name) for error in listing.broken] == [("unsafe_scene_name", "y" * 200)]
+    assert "1 to 99 letters" in listing.broken[0].message

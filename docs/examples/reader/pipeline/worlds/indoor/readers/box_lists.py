@@ -16,7 +16,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, fault
 from pipeline.reading.checks import check_box, check_keys, check_name, finite_number
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE_NAME
+from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
@@ -48,7 +48,7 @@ class BoxLists:
                 stamp = hashlib.sha256(path.read_bytes()).hexdigest()
                 refs.append(SceneRef(f"{self.name}/{path.stem}", (path.name,), stamp))
             else:
-                message = f"the name {path.stem!r} may hold letters, digits, dots, dashes and underscores only"
+                message = f"the name {path.stem!r} is not {SAFE}"
                 broken.append(RawDataError(path, "unsafe_scene_name", message, "rename the file"))
         return Listing(tuple(refs), tuple(broken))
 
