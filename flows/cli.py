@@ -413,6 +413,39 @@ def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile =
 
 
 @app.command()
+def score(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
+    predictions: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Result files: id and answer (.csv, .jsonl, .parquet), trajectories, or what lmms-eval or VLMEvalKit "
+            "wrote."
+        ),
+    ],
+    release: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The release that was asked.", show_default=False)
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Or the file of questions that were asked.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The score: .json or .csv.", show_default="none")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="One row per question: .parquet or .csv.", show_default="none")
+    ] = None,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Scores what a model replied, by the benchmark's own metric, with intervals and what guessing earns."""
+    speak(quiet=quiet, as_json=as_json)
+    from flows.score import score
+
+    _end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost))
+
+
+@app.command()
 def stress_test(
     questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
     out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.llm.shown import Shown
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
     from pipeline.questions.published import Columns, Published
+    from pipeline.questions.scored import Score
     from pipeline.questions.task import Task
     from pipeline.worlds.world import World
 
@@ -133,6 +134,7 @@ class Benchmark(Generic[V, R]):
         pictures: file below the release -> bytes, for questions that have pictures.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
+        score: what replies to its questions earn.
         shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
@@ -151,6 +153,7 @@ class Benchmark(Generic[V, R]):
     pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
     author: Author[V] | None = None
     audit: Audit | None = None
+    score: Score[Any] | None = None
     shares: Mapping[str, int] = field(default_factory=dict)
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None

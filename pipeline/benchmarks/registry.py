@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.cityeqa.audit import AUDIT as CITYEQA_AUDIT
+from pipeline.benchmarks.cityeqa.score import SCORE as CITYEQA_SCORE
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
+from pipeline.questions.scored import Score
 
 _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     VSI,
@@ -16,3 +18,5 @@ _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
 BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}
 # Whose published questions can be examined, by name.
 AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit} | {"cityeqa": CITYEQA_AUDIT}
+# Whose replies can be scored, by name.
+SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score} | {"cityeqa": CITYEQA_SCORE}

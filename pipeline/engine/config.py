@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Final, get_args
+from typing import Any, ClassVar, Final, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, create_model, field_validator, model_validator
@@ -25,6 +25,7 @@ from pipeline.llm.base import ModelSpec
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.worlds.registry import FIXES
 
+M = TypeVar("M", bound=BaseModel)
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
@@ -216,6 +217,17 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     for setting in settings:
         _apply(raw, setting)
     return build_config(raw)
+
+
+def settings_of(model: type[M], settings: Sequence[str]) -> M:
+    """A model made of ``a.b=value`` settings; values are YAML. Raises ConfigError, one line per fault."""
+    raw: dict[str, Any] = {}
+    for setting in settings:
+        _apply(raw, setting)
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_describe(e, model) for e in error.errors())) from error
 
 
 def _apply(raw: dict[str, Any], setting: str) -> None:

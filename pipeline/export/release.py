@@ -37,6 +37,7 @@ from pipeline.review.reviewed import Reviewed
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
 DEBIASED: Final = "debiased"
+WITHOUT_VIDEO: Final = "without_video.json"  # the blind table (`WithoutVideo` per task), for programs
 COUNTED_ROWS: Final = 100_000  # rejections that are counted at once
 _COUNTED: Final = ["task", "reason"]
 
@@ -105,6 +106,8 @@ def write_release(
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         files |= benchmark.pictures(sorted_out.kept)
         review = review_section(sorted_out.kept, reviewed)
+        if summary["blind"]:
+            files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
         files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark).encode()
         rejected.publish()
     for name, raw in files.items():

@@ -10,6 +10,7 @@ from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
+from pipeline.benchmarks.urbanvideo.score import SCORE
 from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
 from pipeline.core.video_form import VideoForm
 from pipeline.worlds.flight.view import FlightView
@@ -27,6 +28,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     video=VideoForm(size=(640, 360), bars=False, clips=True),
     pictures=map_pictures,
     author=Writer(),
+    score=SCORE,
     shares=SHARES,
     # The track answers nearly every question, and where landmarks lie those about what is near or next.
     map_before=dict.fromkeys(("Trajectory Captioning", "Duration", "Action Generation"), ("things",)),

@@ -10,6 +10,7 @@ from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.benchmarks.vsi.known import contradictions
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
+from pipeline.benchmarks.vsi.score import SCORE
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.room import RoomSize
 from pipeline.core.video_form import VideoForm
@@ -26,6 +27,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     columns=COLUMNS,
     card=CARD,
     video=VideoForm(size=(640, 480)),  # appendix B.1
+    score=SCORE,
     audit=Audit(examine, FromMetadata(reader="vsi_meta", cover=coverage, doubts=contradictions)),
     released="official",
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or

@@ -1,0 +1,166 @@
+"""CityEQA's score: QAA by a judge, navigation error (NE), mean time steps (MTS), and from a radius on success and SPL.
+
+NE is the distance from where the agent stood at last to the target. The paper says "distance"; its released code
+measures |dx| + |dy| on the ground. All three are told, each under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from pydantic import Field
+
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type, normalised
+from pipeline.benchmarks.cityeqa.judge import judged
+from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, pose_of, read_released
+from pipeline.benchmarks.cityeqa.sentence import parse
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Model
+from pipeline.llm.base import ModelSpec
+from pipeline.metrics.replies import plain
+from pipeline.questions.published import Published
+from pipeline.questions.scored import (
+    TOO_LONG,
+    Answer,
+    Ask,
+    Figure,
+    Marks,
+    Metric,
+    Score,
+    by,
+    is_too_long,
+    unmeasured,
+)
+
+QAA, MATCH, MTS, SUCCESS, SPL = "qaa", "match", "mts", "success", "spl"
+NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
+PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
+SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
+METRICS: Final = {
+    QAA: Metric("QAA (1-5)", 2),
+    MATCH: Metric("match", 3, is_guessed=True),
+    NE_3D: Metric("NE euclid3d (m)", 2),
+    NE_2D: Metric("NE euclid2d (m)", 2, is_minor=True),
+    NE_L1: Metric("NE l1 (m)", 2, is_minor=True),
+    MTS: Metric("MTS (steps)", 2),
+    SUCCESS: Metric("success", 3),
+    SPL: Metric("SPL", 3),
+}
+
+
+class Settings(Model):
+    """What may be chosen."""
+
+    within_m: float = Field(default=20.0, gt=0, description="success: so near to the target, as in AerialVLN")
+    judge: ModelSpec | None = Field(default=None, description="null: no QAA, only exact matches")
+
+
+def read(path: Path) -> list[Published]:
+    """The tasks of a file in the released columns; a task's scene is its target. Raises ConfigError for a bad row."""
+    tasks, left_out = read_released(path)
+    if left_out:
+        first = left_out[0]
+        raise ConfigError(
+            f"{path}: {len(left_out)} rows cannot be used; row {first.row}: {first.finding}: {first.message}. "
+            f"scan2qa audit cityeqa --questions {path} lists them; correct or delete them"
+        )
+    return [
+        Published(t.id, None, _group(t), t.category, t.question, None, t.answer.strip(), rest=t.rest) for t in tasks
+    ]
+
+
+def _group(task: Task) -> str:
+    return str(task.rest.get("group") or " ".join(f"{x:g}" for x in task.target.place))
+
+
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+    """Marks of all metrics; those that cannot be measured are NaN, and why is said."""
+    values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
+    values[MATCH] = np.array([float(is_match(answer)) for answer in answers])
+    notes, left_out, words = [], {}, dict[str, str]()
+    if ask is None:
+        notes.append("QAA needs a judge: --set judge.provider=… --set judge.model=…; `match` is no QAA.")
+    else:
+        values[QAA], words, failed = judged(answers, ask)
+        if failed:
+            left_out["not_judged"] = failed
+    elsewhere = _measure(answers, settings, values)
+    if elsewhere:
+        left_out["other_start"] = elsewhere
+    moved = [a for a in answers if a.steps is not None]
+    if moved:
+        unmoved = len(answers) - len(moved)
+        notes += [f"Without a trajectory, and so in no mean of NE, MTS, success and SPL: {unmoved}."] if unmoved else []
+        if all(PATH_M not in a.question.rest for a in moved):
+            notes.append(f"SPL is unsupported: the questions have no {PATH_M}, the length of the shortest path.")
+    unread = [None if a.reply is None or not is_too_long(a.reply) else TOO_LONG for a in answers]
+    return Marks(values, unread, left_out, notes, words)
+
+
+def is_match(answer: Answer) -> bool:
+    """Whether a reply is the answer, but for case, punctuation, article and how a number is written."""
+    if answer.reply is None or is_too_long(answer.reply):
+        return False
+    said = normalised(plain(answer.reply)).removeprefix("answer ")  # as `plain` gives a JSON reply
+    return said == normalised(answer.question.ground_truth)
+
+
+def _measure(answers: Sequence[Answer], settings: Settings, values: dict[str, FloatArray]) -> list[str]:
+    """Fills in what trajectories show; gives the questions whose trajectory begins elsewhere."""
+    elsewhere = []
+    for n, answer in enumerate(answers):
+        if answer.steps is None:
+            continue
+        rest = answer.question.rest
+        start, target = pose_of(rest["initial_pose"], "initial_pose"), pose_of(rest["target_pose"], "target_pose")
+        first = answer.steps[0]
+        if np.linalg.norm(first[:3] - start[:3]) > SAME_PLACE_M or off_deg(first[5], start.yaw) > SAME_YAW_DEG:
+            elsewhere.append(str(answer.question.id))
+            continue
+        away = answer.steps[-1, :3] - target.place
+        values[NE_3D][n] = np.linalg.norm(away)
+        values[NE_2D][n] = np.linalg.norm(away[:2])
+        values[NE_L1][n] = np.abs(away[:2]).sum()
+        values[MTS][n] = len(answer.steps) - 1
+        values[SUCCESS][n] = values[NE_3D][n] <= settings.within_m
+        values[SPL][n] = values[SUCCESS][n] * _directness(answer.steps, rest.get(PATH_M))
+    return elsewhere
+
+
+def _directness(steps: FloatArray, shortest_m: object) -> float:
+    """Shortest path over path taken, at most 1 (Anderson et al., "On Evaluation of Embodied Navigation Agents")."""
+    if not isinstance(shortest_m, int | float):
+        return np.nan
+    taken_m = float(np.linalg.norm(np.diff(steps[:, :3], axis=0), axis=1).sum())
+    return 1.0 if shortest_m <= 0 else shortest_m / max(taken_m, shortest_m)
+
+
+def figures(answers: Sequence[Answer]) -> list[Figure]:
+    """Categories, answer types (table 4), and all tasks."""
+    kinds = [_kind(answer) for answer in answers]
+    types = [
+        Figure(kind, "answer type", tuple(n for n, own in enumerate(kinds) if own == kind))
+        for kind in ANSWER_TYPES
+        if kind in kinds
+    ]
+    categories = by(answers, "category", {name: name for name in CATEGORIES})
+    return [*categories, *types, Figure("all", members=tuple(range(len(answers))))]
+
+
+def _kind(answer: Answer) -> str:
+    sentence = parse(answer.question.question)
+    return answer_type(sentence.asked if sentence else answer.question.question, answer.question.ground_truth)
+
+
+SCORE: Final = Score[Settings](
+    read=read,
+    metrics=METRICS,
+    settings=Settings,
+    mark=mark,
+    figures=figures,
+    judge=lambda settings: settings.judge,
+)

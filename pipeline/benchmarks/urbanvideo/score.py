@@ -1,0 +1,65 @@
+"""UrbanVideo-Bench's score: accuracy per task, per category and of all questions (appendix C.1).
+
+The paper leaves unclear replies to GPT-4o and then to a person. Here the letter is looked for by rule, and a reply in
+which none is found is wrong, counted and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.columns import COLUMNS
+from pipeline.core.schema import Model
+from pipeline.metrics.letters import find_letter
+from pipeline.questions.published import read_published
+from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
+
+ACCURACY: Final = "accuracy"
+# Table 1.
+CATEGORIES: Final = {
+    "Recall": ("Trajectory Captioning", "Sequence Recall", "Object Recall", "Scene Recall", "Start/End Position"),
+    "Perception": ("Proximity", "Duration", "Landmark Position", "Goal Detection", "Cognitive Map"),
+    "Reasoning": ("Causal", "Counterfactual", "Association"),
+    "Navigation": ("Progress Evaluation", "High-level Planning", "Action Generation"),
+}
+
+
+class Settings(Model):
+    """Nothing can be chosen."""
+
+
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+    """1 for the right letter, else 0."""
+    read = [_letter(answer) for answer in answers]
+    right = [letter == a.question.ground_truth.strip().upper() for (letter, _), a in zip(read, answers, strict=True)]
+    return Marks({ACCURACY: np.array(right, dtype=np.float64)}, [unread for _, unread in read])
+
+
+def _letter(answer: Answer) -> tuple[str | None, str | None]:
+    if is_too_long(answer.reply):
+        return None, TOO_LONG
+    options = answer.question.options or ()
+    # 19 released items state no options in their text; A to G are what the paper looks for.
+    return find_letter(answer.reply or "", len(options) or 7, [option.split(". ", 1)[-1] for option in options])
+
+
+def figures(answers: Sequence[Answer]) -> list[Figure]:
+    """Tasks and categories in the order of table 1, others after them, and all questions."""
+    named = {task: task for tasks in CATEGORIES.values() for task in tasks}
+    types = sorted({a.question.question_type for a in answers} - set(named))
+    tasks = by(answers, "task", named | {name: name for name in types})
+    categories = by(answers, "category", {task: name for name, tasks in CATEGORIES.items() for task in tasks})
+    return [*tasks, *categories, Figure("all", members=tuple(range(len(answers))))]
+
+
+SCORE: Final = Score[Settings](
+    read=partial(read_published, columns=[COLUMNS]),
+    metrics={ACCURACY: Metric("accuracy", 4, is_guessed=True)},
+    settings=Settings,
+    mark=mark,
+    figures=figures,
+)

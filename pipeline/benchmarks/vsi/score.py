@@ -1,0 +1,122 @@
+"""VSI-Bench's score: accuracy of letters, mean relative accuracy (MRA) of numbers, three directions averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from pipeline.benchmarks.vsi.columns import COLUMNS
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Model
+from pipeline.metrics.letters import find_letter
+from pipeline.metrics.mra import mean_relative_accuracy
+from pipeline.metrics.numbers import find_number
+from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
+from pipeline.metrics.units import asked_unit
+from pipeline.questions.published import read_published
+from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
+
+SCORE_OF: Final = "score"
+DIRECTION: Final = "object_rel_direction"
+LEVELS: Final = tuple(f"{DIRECTION}_{level}" for level in ("easy", "medium", "hard"))
+# The eight of the benchmark's overall figure, in the paper's order; directions are one.
+EIGHT: Final = (
+    "object_counting",
+    "object_abs_distance",
+    "object_size_estimation",
+    "room_size_estimation",
+    "object_rel_distance",
+    DIRECTION,
+    "route_planning",
+    "obj_appearance_order",
+)
+ALL: Final = "mean of 8"
+
+
+class Settings(Model):
+    """How replies are read."""
+
+    parse: Literal["released", "lmms_eval", "careful"] = Field(
+        default="released",
+        description="released: the first word, as published scores are made; lmms_eval: as lmms-eval 0.7 does, of "
+        "numbers the first; careful: the letter or number that the reply states, with its unit",
+    )
+
+
+def _released(answer: Answer) -> float:
+    reply, truth = answer.reply or "", answer.question.ground_truth
+    if answer.question.options:
+        return accuracy(reply, truth)
+    return relative_accuracy(number_of_first_word(reply), float(truth))
+
+
+def _lmms_eval(answer: Answer) -> float:
+    reply, truth = answer.reply or "", answer.question.ground_truth
+    return accuracy(reply, truth) if answer.question.options else relative_accuracy(first_number(reply), float(truth))
+
+
+def _careful(answer: Answer) -> tuple[float, str | None]:
+    """The mark, and why the reply holds no answer."""
+    reply, question = answer.reply or "", answer.question
+    if is_too_long(reply):
+        return 0.0, TOO_LONG
+    if question.options:
+        letter, unread = find_letter(reply, len(question.options), [_bare(option) for option in question.options])
+        return float(letter == question.ground_truth.strip().upper()), unread
+    number, unread = find_number(reply, asked_unit(question.question))
+    return mean_relative_accuracy(number, float(question.ground_truth)), unread
+
+
+def _bare(option: str) -> str:
+    """An option without its letter."""
+    return option.split(". ", 1)[-1]
+
+
+_READINGS: Final[Mapping[str, Callable[[Answer], float]]] = {"released": _released, "lmms_eval": _lmms_eval}
+
+
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+    """Marks in [0, 1]; what another way of reading would earn is said in a note."""
+    with_care = [_careful(answer) for answer in answers]
+    readings: dict[str, FloatArray] = {
+        name: np.array([read(answer) for answer in answers]) for name, read in _READINGS.items()
+    }
+    readings["careful"] = np.array([score for score, _ in with_care])
+    chosen = readings.pop(settings.parse)
+    notes = [
+        f"Read as parse={name}: {n} marks differ, by {(other - chosen).mean():+.4f} in the mean of all questions."
+        for name, other in readings.items()
+        if (n := int((other != chosen).sum()))
+    ]
+    return Marks({SCORE_OF: chosen}, [unread for _, unread in with_care], notes=notes)
+
+
+def figures(answers: Sequence[Answer]) -> list[Figure]:
+    """The tasks in the paper's order, levels of direction below their mean, the mean of the eight or of those there are."""
+    types = dict.fromkeys(a.question.question_type for a in answers)
+    own = {f.name: f for f in by(answers, "task", {name: name for name in types})}
+    levels = [name for name in LEVELS if name in own]
+    found: list[Figure] = []
+    for name in EIGHT:
+        if name == DIRECTION and levels:
+            found.append(Figure(DIRECTION, "task", parts=tuple(levels)))
+            found += [Figure(level, "task", own[level].members, inset=True) for level in levels]
+        elif name in own:
+            found.append(own[name])
+    there = tuple(figure.name for figure in found if not figure.inset)
+    others = [own[name] for name in sorted(set(own) - set(EIGHT) - set(LEVELS))]
+    whole = [Figure(ALL if len(there) == len(EIGHT) else f"mean of {len(there)} of 8", parts=there)] if there else []
+    return [*found, *others, *whole]
+
+
+SCORE: Final = Score[Settings](
+    read=partial(read_published, columns=[COLUMNS]),
+    metrics={SCORE_OF: Metric("accuracy, MRA", 4, is_guessed=True)},
+    settings=Settings,
+    mark=mark,
+    figures=figures,
+)

@@ -1,0 +1,141 @@
+"""All of a score: questions and result files in, figures and what was unusual out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.core.schema import Model
+from pipeline.questions.scored import Answer, Ask, Marks, Score
+from pipeline.scoring.answered import COUNTED, LEFT_OUT, answered
+from pipeline.scoring.figures import LEVEL, SAMPLES, Row, rows_of
+from pipeline.scoring.predictions import read_predictions
+from pipeline.scoring.priors import best_priors, per_question
+
+# What is unusual about result files, and what becomes of it.
+MEANING: Final[Mapping[str, str]] = {
+    **COUNTED,
+    **LEFT_OUT,
+    "not_judged": "the judge gave no mark: in no mean of QAA; score again, what was judged is kept",
+    "other_start": "the first step is not the task's start pose: not measured; begin steps with it",
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What came of scoring.
+
+    Attributes:
+        form: of the result files.
+        answers: in the order of the questions.
+        marks: of them.
+        rows: every figure in every metric that was measured.
+        found: what is unusual -> the ids that it holds for, or the reasons of unread replies.
+    """
+
+    form: str
+    answers: Sequence[Answer]
+    marks: Marks
+    rows: Sequence[Row]
+    found: Mapping[str, Sequence[str]]
+
+    @property
+    def left_out(self) -> bool:
+        """Whether something of the result files could not be used."""
+        return bool(set(self.found) & {*LEFT_OUT, *self.marks.left_out})
+
+    def figures(self) -> list[dict[str, Any]]:
+        """One row per figure and metric."""
+        return [
+            {
+                "metric": row.metric,
+                "section": row.figure.section,
+                "name": row.figure.name,
+                "n": row.n,
+                "value": row.value,
+                "low": row.low,
+                "high": row.high,
+                "standard_deviation": row.deviation,
+                "best_prior": row.prior,
+                "above_prior": row.above,
+            }
+            for row in self.rows
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """All of it but the single questions, for JSON."""
+        return {
+            "read_as": self.form,
+            "questions": len(self.answers),
+            "answered": sum(a.reply is not None for a in self.answers),
+            "found": {name: list(ids) for name, ids in sorted(self.found.items())},
+            "unread": dict(sorted(Counter(filter(None, self.unread())).items())),
+            "notes": list(self.marks.notes),
+            "interval": {"level": LEVEL, "samples": SAMPLES, "drawn": "scenes"},
+            "figures": self.figures(),
+        }
+
+    def unread(self) -> list[str | None]:
+        """Why there is no answer in a reply, of those that say something."""
+        return [None if a.reply is None else why for a, why in zip(self.answers, self.marks.unread, strict=True)]
+
+    def table(self) -> pa.Table:
+        """One row per question."""
+        return pa.table(
+            {
+                "id": pa.array([str(a.question.id) for a in self.answers], pa.string()),
+                "scene": pa.array([a.question.scene_name for a in self.answers], pa.string()),
+                "question_type": pa.array([a.question.question_type for a in self.answers], pa.string()),
+                "ground_truth": pa.array([a.question.ground_truth for a in self.answers], pa.string()),
+                "reply": pa.array([a.reply for a in self.answers], pa.string()),
+                "unread": pa.array(self.unread(), pa.string()),
+                **{
+                    name: pa.array(values, pa.float64(), from_pandas=True) for name, values in self.marks.values.items()
+                },
+                "judged": pa.array([self.marks.replies.get(str(a.question.id)) for a in self.answers], pa.string()),
+            }
+        )
+
+
+def scored(
+    score: Score[Any],
+    questions: Path,
+    predictions: Sequence[Path],
+    settings: Model,
+    ask: Ask | None = None,
+    blind: Path | None = None,
+    debiased: bool = False,
+) -> Scored:
+    """The score of result files.
+
+    Args:
+        score: of the benchmark.
+        questions: their file.
+        predictions: files of one form.
+        settings: of type ``score.settings``.
+        ask: the judge, if there is one.
+        blind: the blind table of the release, if it has one.
+        debiased: whether the questions are those of the split `debiased`.
+
+    Raises ConfigError for what cannot be read and for what does not belong together.
+    """
+    said = read_predictions(predictions)
+    asked = score.read(questions)
+    joined = answered(asked, said, questions)
+    marks = score.mark(joined.answers, settings, ask)
+    figures = score.figures(joined.answers)
+    scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
+    priors = per_question(best_priors(blind, debiased), asked) if blind else None
+    rows = [
+        row
+        for name, metric in score.metrics.items()
+        if not np.isnan(marks.values[name]).all()
+        for row in rows_of(figures, name, marks.values[name], scenes, priors if metric.is_guessed else None)
+    ]
+    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out})
