@@ -58,7 +58,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 SCORE: Final = Score[Settings](
     read=partial(read_published, columns=[COLUMNS]),
-    metrics={ACCURACY: Metric("accuracy", 4, is_guessed=True)},
+    metrics={ACCURACY: Metric("accuracy", is_guessed=True)},
     settings=Settings,
     mark=mark,
     figures=figures,

@@ -96,7 +96,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
-    """The tasks in the paper's order, levels of direction below their mean, the mean of the eight or of those there are."""
+    """Tasks in the order of the paper, levels of direction below their mean, and the mean of the eight or those there are."""
     types = dict.fromkeys(a.question.question_type for a in answers)
     own = {f.name: f for f in by(answers, "task", {name: name for name in types})}
     levels = [name for name in LEVELS if name in own]
@@ -115,7 +115,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 SCORE: Final = Score[Settings](
     read=partial(read_published, columns=[COLUMNS]),
-    metrics={SCORE_OF: Metric("accuracy, MRA", 4, is_guessed=True)},
+    metrics={SCORE_OF: Metric("accuracy, MRA", is_guessed=True)},
     settings=Settings,
     mark=mark,
     figures=figures,
