@@ -69,10 +69,10 @@ def score(
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
         write_atomically(out, _json(told) if out.suffix == ".json" else _csv(found))
-        console.print(f"Score: {out}", soft_wrap=True, highlight=False)
+        console.print(f"Score: {out}", soft_wrap=True)
     if write_rows:
         write_rows(found.table())
-        console.print(f"Every question: {rows}", soft_wrap=True, highlight=False)
+        console.print(f"Every question: {rows}", soft_wrap=True)
     print_json(told)
     return not found.left_out
 
@@ -110,7 +110,7 @@ def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) 
     if model.provider != "replay":  # which is a recording
         with ReplyCache(kept) as cache:
             n = record(cache, model.provider, model.model, out.with_suffix(RECORDING))
-        console.print(f"{n} replies of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True, highlight=False)
+        console.print(f"{n} replies of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True)
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -35,9 +35,9 @@ def show_score(found: Scored, metrics: Mapping[str, Metric], has_blind: bool) ->
             )
     _show_unusual(found)
     for note in found.marks.notes:
-        console.print(note, highlight=False, markup=False)
+        console.print(note)
     if not has_blind and any(metric.is_guessed for metric in measured.values()):
-        console.print("No blind table (without_video.json of a release), so no figure above guessing.", highlight=False)
+        console.print("No blind table (without_video.json of a release), so no figure above guessing.")
 
 
 def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:

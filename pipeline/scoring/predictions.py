@@ -5,17 +5,20 @@ The form is told by the columns, never by the name; a call reads files of one fo
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import read_file
 
 PLAIN, TRAJECTORIES, LMMS_EVAL, VLMEVALKIT = FORMS = (
     "table of id and answer",
@@ -25,7 +28,6 @@ PLAIN, TRAJECTORIES, LMMS_EVAL, VLMEVALKIT = FORMS = (
 )
 IDS: Final = ("id", "question_id", "Question_id")  # as the benchmarks name it
 REPLIES: Final = ("prediction", "answer")  # what has both, has the truth in the second
-_SUFFIXES: Final = (".csv", ".tsv", ".xlsx", ".jsonl", ".json", ".parquet")
 _GOOD: Final = "columns id and answer, or a result file of lmms-eval (…_samples_….jsonl) or VLMEvalKit"
 Row = Mapping[str, Any]
 
@@ -81,45 +83,46 @@ def read_predictions(paths: Sequence[Path]) -> Predictions:
 
 
 def _rows(path: Path) -> list[Any]:
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise ConfigError(f"{path}: results are read as {', '.join(_READERS)}; give a file that ends so")
     try:
-        return _READERS[path.suffix.lower()](path)
-    except KeyError:
-        raise ConfigError(f"{path}: results are read as {', '.join(_SUFFIXES)}; give a file that ends so") from None
-    except (OSError, ValueError, RecursionError, pa.ArrowException, pd.errors.ParserError) as error:
+        return read(read_file(path))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadZipFile, pa.ArrowException) as error:
         told = " ".join(str(error).split())
         raise ConfigError(f"{path}: cannot be read as {path.suffix.lower()}: {told}") from error
 
 
-def _table(path: Path, **how: Any) -> list[Any]:
+def _table(raw: bytes, **how: Any) -> list[Any]:
     """All cells as text, so that "NA" and "007" stay what they are; empty ones None."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", **how)
+    table = pd.read_csv(io.BytesIO(raw), dtype=str, keep_default_na=False, encoding="utf-8-sig", **how)
     return [{k: v or None for k, v in row.items()} for row in table.to_dict("records")]
 
 
-def _xlsx(path: Path) -> list[Any]:
-    table = pd.read_excel(path, dtype=object, keep_default_na=False, engine="openpyxl")
+def _xlsx(raw: bytes) -> list[Any]:
+    table = pd.read_excel(io.BytesIO(raw), dtype=object, keep_default_na=False, engine="openpyxl")
     return [{str(k): None if v == "" else v for k, v in row.items()} for row in table.to_dict("records")]
 
 
-def _json(path: Path) -> list[Any]:
-    found = json.loads(path.read_text(encoding="utf-8"))
+def _json(raw: bytes) -> list[Any]:
+    found = json.loads(raw)
     if not isinstance(found, list):
-        hint = "; of lmms-eval give the samples, not the results (--log_samples)" if "results" in found else ""
-        raise ConfigError(f"{path}: holds {type(found).__name__}, not a list of answers{hint}")
+        hint = "; of lmms-eval give the samples (--log_samples)" if "results" in found else ""
+        raise TypeError(f"it holds {type(found).__name__}, not a list of answers{hint}")
     return found
 
 
-def _jsonl(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+def _jsonl(raw: bytes) -> list[Any]:
+    return [json.loads(line) for line in raw.split(b"\n") if line.strip()]
 
 
-_READERS: Final[dict[str, Callable[[Path], list[Any]]]] = {
+_READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
     ".csv": _table,
-    ".tsv": lambda path: _table(path, sep="\t"),
+    ".tsv": lambda raw: _table(raw, sep="\t"),
     ".xlsx": _xlsx,
     ".json": _json,
     ".jsonl": _jsonl,
-    ".parquet": lambda path: pq.read_table(path).to_pylist(),
+    ".parquet": lambda raw: pq.read_table(io.BytesIO(raw)).to_pylist(),
 }
 
 

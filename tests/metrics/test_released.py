@@ -3,7 +3,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from pipeline.metrics import released
+from tests.oracles import lmms_vsibench as lmms
 from tests.oracles.released_scores import accuracy, first_word, relative_accuracy
 
 # reply: what the released scorer takes for the answer, good or bad
@@ -22,11 +26,16 @@ FIRST_WORDS = {
     "2.5 meters": "2.5",
     "about 2.5 meters": "about",
 }
+WORDS = st.sampled_from(
+    [*lmms._NUMBER_WORDS, "and", "a", "chairs", "-", "3", "2.50", "-7", ".", "room", "Three", "1,5"]
+)
+REPLIES = st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=12)
 
 
 @pytest.mark.parametrize(("reply", "word"), FIRST_WORDS.items())
 def test_the_first_word_is_the_answer(reply: str, word: str) -> None:
     assert first_word(reply) == word
+    assert released.first_word(reply) == word
 
 
 @pytest.mark.parametrize(
@@ -34,6 +43,7 @@ def test_the_first_word_is_the_answer(reply: str, word: str) -> None:
 )
 def test_accuracy_heeds_no_case(reply: str, score: float) -> None:
     assert accuracy(reply, "B") == score
+    assert released.accuracy(reply, "B") == score
 
 
 @pytest.mark.parametrize(
@@ -52,3 +62,30 @@ def test_accuracy_heeds_no_case(reply: str, score: float) -> None:
 )
 def test_numbers_are_graded_by_their_first_word(reply: str, score: float) -> None:
     assert relative_accuracy(reply, Decimal(2)) == score
+    assert released.relative_accuracy(released.number_of_first_word(reply), 2.0) == score
+
+
+def test_the_released_arithmetic_is_that_of_doubles() -> None:
+    """4 for 5 is off by a fifth; 1 - 0.8 is a little less in doubles, so that the released code counts one less."""
+    assert released.relative_accuracy(4.0, 5.0) == lmms.mean_relative_accuracy(4.0, 5.0, 0.5, 0.95, 0.05) == 0.6
+    assert relative_accuracy("4", 5) == 0.7
+    assert released.relative_accuracy(0.0, 0.0) == 1.0, "where the released code fails"
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.01, 1e6))
+def test_relative_accuracy_is_that_of_lmms_eval(guess: float, truth: float) -> None:
+    assert released.relative_accuracy(guess, truth) == lmms.mean_relative_accuracy(guess, truth, 0.5, 0.95, 0.05)
+
+
+@given(REPLIES)
+@example("one apple, room 2")
+@example("hundred and one")
+@example("two thousand hundred")
+@example("three. and four")
+def test_the_first_number_is_that_of_lmms_eval(reply: str) -> None:
+    assert released.first_number(reply) == lmms.extract_number(reply)
+
+
+@given(st.text(max_size=12), st.sampled_from("ABCD"))
+def test_letters_are_marked_as_by_lmms_eval(reply: str, truth: str) -> None:
+    assert released.accuracy(reply, truth) == lmms.exact_match(lmms.fuzzy_matching(reply), truth)

@@ -96,7 +96,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
-    """Tasks in the order of the paper, levels of direction below their mean, and the mean of the eight or those there are."""
+    """The tasks in order, the levels of direction below their mean, and the mean of the eight or of those there are."""
     types = dict.fromkeys(a.question.question_type for a in answers)
     own = {f.name: f for f in by(answers, "task", {name: name for name in types})}
     levels = [name for name in LEVELS if name in own]

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.cityeqa.judge import request
+from pipeline.benchmarks.cityeqa.score import SCORE, Settings
+from pipeline.core.errors import ConfigError
+from pipeline.questions.scored import Answer
+from pipeline.scoring.score import Scored, scored
+from tests.benchmarks.cityeqa.made import task
+from tests.conftest import REAL_DATA
+from tests.scoring.made import file_of, said
+
+START = [0, 100, 9, 0, 0, 180]  # of `task`; its target lies at [30, 40, 5]
+
+
+def score(tmp_path: Path, rows: list[dict[str, Any]], lines: list[dict[str, Any]], **settings: Any) -> Scored:
+    files = file_of(tmp_path / "q.json", rows), file_of(tmp_path / "p.jsonl", lines)
+    return scored(SCORE, files[0], [files[1]], Settings.model_validate(settings))
+
+
+def values(found: Scored, name: str = "all") -> dict[str, float | None]:
+    return {row.metric: row.value for row in found.rows if row.figure.name == name}
+
+
+def test_an_agent_that_goes_straight_to_the_target(tmp_path: Path) -> None:
+    """From (0, 100) to (30, 60) is 50 m; there it stands 20 m before the target, 4 m above it."""
+    steps = [START, [0, 100, 9, 0, 0, 150], [15, 80, 9, 0, 0, 150], [30, 60, 9, 0, 0, 150]]
+    lines = [{"id": 1, "steps": steps, "answer": "8"}]
+    found = score(tmp_path, [task(1, path_m=40.0)], lines, within_m=20.5)
+    assert values(found) == {
+        "match": 1.0,
+        "ne_euclid3d": pytest.approx(math.hypot(20, 4)),
+        "ne_euclid2d": pytest.approx(20.0),
+        "ne_l1": pytest.approx(20.0),
+        "mts": 3.0,
+        "success": 1.0,
+        "spl": pytest.approx(40 / 50),
+    }
+    assert values(score(tmp_path, [task(1, path_m=40.0)], lines, within_m=20.3))["spl"] == 0.0
+    assert values(score(tmp_path, [task(1, path_m=60.0)], lines, within_m=20.5))["spl"] == 1.0, "shorter than shortest"
+
+
+def test_the_metric_on_the_ground_and_the_released_one(tmp_path: Path) -> None:
+    found = score(tmp_path, [task(1)], [{"id": 1, "steps": [START], "answer": ""}])
+    assert values(found)["ne_euclid2d"] == pytest.approx(math.hypot(30, 60))
+    assert values(found)["ne_l1"] == pytest.approx(90)
+    assert values(found)["mts"] == 0
+    assert "spl" not in values(found)
+    assert any("SPL is unsupported: the questions have no path_m" in note for note in found.marks.notes)
+
+
+def test_only_what_moved_is_measured(tmp_path: Path) -> None:
+    rows = [task(1), task(2, hop="north"), task(3, hop="east")]
+    lines = [
+        {"id": 1, "steps": [START, [30, 40, 5, 0, 0, 0]], "answer": "nine"},
+        {"id": 2, "answer": "Eight."},
+        {"id": 3, "steps": [START], "answer": "8"},  # which begins as task 1 does
+    ]
+    found = score(tmp_path, rows, lines)
+    assert values(found) == {
+        "match": pytest.approx(2 / 3),
+        "ne_euclid3d": 0.0,
+        "ne_euclid2d": 0.0,
+        "ne_l1": 0.0,
+        "mts": 1.0,
+        "success": 1.0,
+    }
+    assert found.found == {"other_start": ["3"]}
+    assert found.left_out
+
+
+def test_answers_alone_are_matched_and_never_called_qaa(tmp_path: Path) -> None:
+    rows = [task(1), task(2, "north", "Is it open? (yes or no)", answer="yes", category="World Knowledge")]
+    found = score(tmp_path, rows, [{"id": 1, "answer": "8"}, {"id": 2, "answer": "Yes, it is."}])
+    assert values(found) == {"match": 0.5}
+    assert values(found, "Counting") == {"match": 1.0}
+    assert values(found, "yes/no") == {"match": 0.0}
+    assert "QAA needs a judge" in found.marks.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "right"),
+    [
+        ("a sedan.", "A sedan", True),
+        ('{"answer": "Green"}', "green", True),
+        ("<answer>8</answer>", "8", True),
+        ("<think>9?</think> eight", "8", True),
+        ("green and red", "green", False),
+        ("8 cars", "8", False),
+        ("x" * 600_000, "8", False),
+    ],
+)
+def test_matches(reply: str, answer: str, right: bool, tmp_path: Path) -> None:
+    found = score(tmp_path, [task(1, answer=answer)], [{"id": 1, "answer": reply}])
+    assert values(found) == {"match": float(right)}
+
+
+@pytest.mark.real_data
+def test_gold_answers_of_the_released_file(tmp_path: Path) -> None:
+    file = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"
+    rows = json.loads(file.read_text())
+    found = scored(SCORE, file, [said(tmp_path / "p.jsonl", {r["question_id"]: r["answer"] for r in rows})], Settings())
+    assert {row.value for row in found.rows} == {1.0}
+    assert {row.figure.section for row in found.rows} == {"category", "answer type", ""}
+    (whole,) = [row for row in found.rows if not row.figure.section]
+    assert (whole.n, whole.deviation) == (200, 0.0)
+
+
+@pytest.mark.real_data
+def test_constant_answers_earn_their_share_and_agents_that_stay_their_distance(tmp_path: Path) -> None:
+    file = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"
+    rows = json.loads(file.read_text())
+    lines = [{"id": r["question_id"], "steps": [r["initial_pose"]], "answer": "yes"} for r in rows]
+    found = scored(SCORE, file, [file_of(tmp_path / "p.jsonl", lines)], Settings())
+    assert values(found)["match"] == sum(r["answer"].lower() == "yes" for r in rows) / 200
+    away = [math.dist(r["initial_pose"][:3], r["target_pose"][:3]) for r in rows]
+    mean = sum(away) / 200
+    assert values(found)["ne_euclid3d"] == pytest.approx(mean, abs=1e-9)
+    spread = math.sqrt(sum((d - mean) ** 2 for d in away) / 199)
+    (row,) = [row for row in found.rows if row.metric == "ne_euclid3d" and not row.figure.section]
+    assert row.deviation == pytest.approx(spread, abs=1e-9)
+
+
+def test_bad_questions_are_refused_with_the_way_to_list_them(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"row 2: angle_out_of_range: yaw .* is 450. scan2qa audit cityeqa"):
+        score(tmp_path, [task(1), task(2, initial_pose=[0, 0, 0, 0, 0, 450])], [{"id": 1, "answer": "8"}])
+
+
+def test_the_judge_is_asked_as_in_the_paper(tmp_path: Path) -> None:
+    (question,) = SCORE.read(file_of(tmp_path / "q.json", [task(1)]))
+    text = request(Answer(question, "8 or {{ 9 }}")).messages[0].text
+    assert text.startswith(
+        "You are an AI assistant who will help me to evaluate the response given the question and the"
+    )
+    assert text.endswith(
+        "Your Turn:\nQuestion: There is a building to the south of you. To the east of the building, there is a "
+        "parking lot. Please tell me How many cars in the parking lot?\nAnswer: 8\nResponse: 8 or {{ 9 }}"
+    )

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.urbanvideo.score import CATEGORIES, SCORE, Settings
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.scoring.score import Scored, scored
+from tests.scoring.made import file_of, said
+
+
+def question(number: int, task: str, truth: str, video: str = "v1.mp4") -> dict[str, Any]:
+    """A row as released."""
+    options = "\n".join(f"{letter}. option {letter.lower()}" for letter in "ABCDE")
+    text = f"Question: Which? Choices:\n{options}"
+    return {"Question_id": number, "video_id": video, "question_category": task, "question": text, "answer": truth}
+
+
+def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any]) -> Scored:
+    return scored(SCORE, file_of(tmp_path / "q.json", rows), [said(tmp_path / "p.jsonl", replies)], Settings())
+
+
+def test_the_categories_are_those_of_the_tasks() -> None:
+    assert [task for tasks in CATEGORIES.values() for task in tasks] == list(URBAN_TASKS)
+
+
+def test_figures_by_hand(tmp_path: Path) -> None:
+    rows = [question(n, "Causal", "A") for n in (1, 2, 3, 4)]
+    rows += [question(5, "Association", "B"), question(6, "Proximity", "E", "v2.mp4")]
+    found = score(tmp_path, rows, {1: "A", 2: "Answer: A", 3: "B", 5: "Perhaps", 6: "option e"})
+    values = {row.figure.name: (row.n, row.value) for row in found.rows}
+    assert values == {
+        "Proximity": (1, 1.0),
+        "Causal": (4, 0.5),
+        "Association": (1, 0.0),
+        "Perception": (1, 1.0),
+        "Reasoning": (5, pytest.approx(0.4)),
+        "all": (6, pytest.approx(0.5)),  # of all questions, as in the paper, and not the mean of tasks
+    }
+    assert found.found == {"unanswered": ["4"]}
+    assert found.unread() == [None, None, None, None, "no_letter", None]
+
+
+def test_gold_answers_score_1(tmp_path: Path) -> None:
+    rows = [question(n, task, "ABCDE"[n % 5], f"v{n % 4}") for n, task in enumerate(list(URBAN_TASKS) * 3, start=1)]
+    found = score(tmp_path, rows, {row["Question_id"]: row["answer"] for row in rows})
+    assert {row.value for row in found.rows} == {1.0}
+    assert len(found.rows) == 16 + 4 + 1

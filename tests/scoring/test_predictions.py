@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.questions.published import Published
+from pipeline.scoring.answered import answered
+from pipeline.scoring.predictions import LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
+from tests.scoring.made import file_of, said
+
+REPLY = 'NA, "so" to say\n007'
+BIG_ID = 9_007_199_254_740_991  # 53 bits
+
+
+def pairs(*paths: Path) -> list[tuple[str | None, Any]]:
+    return [(row.id, row.reply) for row in read_predictions(paths).rows]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "xlsx", "jsonl", "json", "parquet"])
+def test_plain_tables(suffix: str, tmp_path: Path) -> None:
+    """Nothing becomes a number or a missing value on its way."""
+    path, rows = tmp_path / f"p.{suffix}", [{"id": BIG_ID, "answer": REPLY}, {"id": 7, "answer": "2.50"}]
+    frame = pd.DataFrame(rows)
+    {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        "xlsx": lambda: frame.to_excel(path, index=False),
+        "jsonl": lambda: file_of(path, rows),
+        "json": lambda: file_of(path, rows),
+        "parquet": lambda: pq.write_table(pa.Table.from_pylist(rows), path),
+    }[suffix]()
+    assert read_predictions([path]).form == PLAIN
+    assert pairs(path) == [(str(BIG_ID), REPLY), ("7", "2.50")]
+
+
+@pytest.mark.parametrize("name", ["question_id", "Question_id"])
+def test_ids_as_the_benchmarks_name_them(name: str, tmp_path: Path) -> None:
+    assert pairs(file_of(tmp_path / "p.jsonl", [{name: "a1", "answer": "B"}])) == [("a1", "B")]
+
+
+def sample(**other: Any) -> dict[str, Any]:
+    """A line of lmms-eval 0.7.3: the question's own row is left out, its place is kept."""
+    return {"doc_id": 1, "target": "B", "filtered_resps": "The B", "doc_hash": "x", "input": "Which?"} | other
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "place", "reply"),
+    [
+        (sample(), None, 1, "The B"),
+        (sample(vsibench_overall={"id": 41, "prediction": "The B"}), "41", None, "The B"),
+        (sample(doc={"Question_id": 5}, filtered_resps=["B"]), "5", None, "B"),  # older versions
+        (sample(filtered_resps=[["B"]]), None, 1, "B"),
+        ({"doc_id": 0, "target": "B", "resps": ["B"]}, None, 0, "B"),
+        (sample(filtered_resps=["B", "C"]), None, 1, ["B", "C"]),
+    ],
+)
+def test_samples_of_lmms_eval(
+    line: dict[str, Any], id_: str | None, place: int | None, reply: Any, tmp_path: Path
+) -> None:
+    found = read_predictions([file_of(tmp_path / "20261122_samples_vsibench.jsonl", [line])])
+    (row,) = found.rows
+    assert (found.form, row.id, row.place, row.reply) == (LMMS_EVAL, id_, place, reply)
+
+
+def question(number: int, truth: str = "B") -> Published:
+    return Published(number, "made", "room1", "route_planning", "?", ("A. x", "B. y"), truth)
+
+
+def test_a_place_counts_only_with_the_truth_that_stands_there(tmp_path: Path) -> None:
+    """lmms-eval tells rows: of another file, or another split, they are other questions."""
+    asked = [question(10, "A"), question(20)]
+    found = read_predictions([file_of(tmp_path / "s.jsonl", [sample()])])
+    assert [a.reply for a in answered(asked, found, Path("q")).answers] == [None, "The B"]
+    with pytest.raises(ConfigError, match="its truth is 'B', and that of row 1 in q is 'A'"):
+        answered(asked[::-1], found, Path("q"))
+    with pytest.raises(ConfigError, match="there is no row 1 in q"):
+        answered(asked[:1], found, Path("q"))
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "xlsx"])
+def test_results_of_vlmevalkit(suffix: str, tmp_path: Path) -> None:
+    """Its `answer` is the truth."""
+    frame = pd.DataFrame([{"index": 3, "question": "?", "A": "x", "answer": "A", "prediction": "B"}])
+    path = tmp_path / f"model_VSI.{suffix}"
+    frame.to_excel(path, index=False) if suffix == "xlsx" else frame.to_csv(path, sep="\t", index=False)
+    assert read_predictions([path]).form == VLMEVALKIT
+    assert pairs(path) == [("3", "B")]
+
+
+def test_an_id_of_its_own_goes_before_the_index(tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("index\tid\tprediction\n0\t77\tB\n")
+    assert pairs(tmp_path / "m.tsv") == [("77", "B")]
+
+
+def test_forms_are_not_mixed(tmp_path: Path) -> None:
+    plain, harness = said(tmp_path / "p.jsonl", {1: "B"}), file_of(tmp_path / "s.jsonl", [sample()])
+    with pytest.raises(ConfigError, match=r"p.jsonl, row 1 is of table of id and answer, .*s.jsonl, row 1 of lmms-"):
+        read_predictions([plain, harness])
+    with pytest.raises(ConfigError, match="row 2 of lmms-eval's samples"):
+        read_predictions([file_of(tmp_path / "m.jsonl", [{"id": 1, "answer": "B"}, sample()])])
+    rows = [{"id": 1, "steps": [[0] * 6], "answer": "B"}, {"id": 2, "answer": "B"}]
+    assert read_predictions([file_of(tmp_path / "t.jsonl", rows)]).form == TRAJECTORIES
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("p.txt", "id,answer", "results are read as .csv, .tsv, .xlsx"),
+        ("p.csv", "", "cannot be read as .csv: No columns"),
+        ("p.csv", "id,answer\n", "holds no answers"),
+        ("p.csv", "a,b\n1,2\n", "row 1: its columns are a, b; give columns id and answer"),
+        ("p.csv", "id,answer\n,B\n", "row 1: id is None; give the question's id"),
+        ("p.jsonl", "{", "cannot be read as .jsonl"),
+        ("p.jsonl", "7", "row 1: it is '7'; give columns id"),
+        ("p.jsonl", '{"id": true, "answer": "B"}', "id is True"),
+        ("p.json", '{"results": {}}', "of lmms-eval give the samples"),
+        ("p.json", "[" * 100_000, "cannot be read as .json"),
+        ("p.xlsx", "no", "cannot be read as .xlsx"),
+        ("p.parquet", "no", "cannot be read as .parquet"),
+        ("p.jsonl", json.dumps(sample(doc_id="x")), "doc_id is 'x'"),
+    ],
+)
+def test_what_is_no_result_file(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=message) as refused:
+        read_predictions([tmp_path / name])
+    assert name in str(refused.value)
+
+
+def test_what_does_not_fit_is_counted_by_name(tmp_path: Path) -> None:
+    asked = [question(n) for n in range(1, 8)]
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "answer": "B"},
+        {"id": 1, "answer": "B"},
+        {"id": 2, "answer": ["B"]},
+        {"id": 3, "answer": None},
+        {"id": 4, "answer": " "},
+        {"id": 5, "answer": 4.0},
+        {"id": 6, "answer": True},
+        {"id": 99, "answer": "B"},
+    ]
+    found = answered(asked, read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert [a.reply for a in found.answers] == ["B", None, None, None, "4", None, None]
+    assert found.found == {
+        "said_twice": ["1"],
+        "not_a_text": ["2", "6"],
+        "unanswered": ["3", "4", "7"],
+        "unknown_id": ["99"],
+    }
+
+
+def test_two_replies_to_one_question_are_refused(tmp_path: Path) -> None:
+    rows = [{"id": 1, "answer": "B"}, {"id": 1, "answer": "C"}]
+    with pytest.raises(ConfigError, match=r"row 2: question 1 has another reply in .*row 1; delete one"):
+        answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+
+
+def test_replies_to_other_questions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none of the ids \(77, …\) is in q"):
+        answered([question(1)], read_predictions([said(tmp_path / "p.jsonl", {77: "B"})]), Path("q"))
+
+
+@pytest.mark.parametrize(
+    "steps", ["here", [], [[1, 2, 3]], [[1, 2, 3, 4, 5, "6"]], [[1, 2, 3, 4, 5, float("nan")]], [[1, 2, 3, 4, 5, True]]]
+)
+def test_trajectories_that_are_none(steps: Any, tmp_path: Path) -> None:
+    rows = [{"id": 1, "steps": steps, "answer": "B"}]
+    found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert found.found == {"bad_steps": ["1"]}
+    assert (found.answers[0].reply, found.answers[0].steps) == ("B", None)
