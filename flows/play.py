@@ -76,7 +76,8 @@ def play(
         city = _city_of_build(task, build)
     walk = Walk(FreeSpace(city), task.initial)
     renderer = Renderer(city)
-    console.print(f"\n[bold]{escape(task.question)}[/bold]\n{HELP}", highlight=False)
+    console.print(f"\n{task.question}", style="bold", markup=False, highlight=False, soft_wrap=True)
+    console.print(HELP, markup=False, highlight=False, soft_wrap=True)
     _show(renderer.shoot(np.array(walk.pose)), walk, picture)
     for words in _typed():
         command, _, rest = words.partition(" ")
@@ -88,7 +89,7 @@ def play(
             _end(task, walk, rest.strip(), trajectory)
             return
         if command not in KEYS or rest:
-            console.print(f"{escape(words)!r} is no command. {HELP}", highlight=False)
+            console.print(f"{words!r} is no command. {HELP}", markup=False, highlight=False, soft_wrap=True)
             continue
         hindered = walk.act(KEYS[command])
         if hindered:
@@ -162,7 +163,7 @@ def _show(shot: Shot, walk: Walk, picture: Path | None) -> None:
     )
     if shot.signs:
         read = ", ".join(f'"{sign.words}" {_side(sign.column, shot.color.shape[1])}' for sign in shot.signs)
-        console.print(f"To be read: {escape(read)}", highlight=False)
+        console.print(f"To be read: {read}", markup=False, highlight=False, soft_wrap=True)
     if picture is not None:
         from io import BytesIO
 

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
+from pipeline.core.schema import Name
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME
 
 M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 80  # characters of a wrong value in a message
 _FAULTS_SHOWN: Final = 5
+
+
+def _below(name: str) -> str:
+    parts = PurePosixPath(name.replace("\\", "/"))
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts or ":" in parts.parts[0] or "\0" in name:
+        raise ValueError("a file lies below the folder of the settings or the root, without '..'")
+    return name
+
+
+def _safe(name: str) -> str:
+    if not SAFE_NAME.fullmatch(name):
+        raise ValueError(f"a name holds {SAFE}: it becomes part of ids")
+    return name
+
+
+File = Annotated[str, AfterValidator(_below)]
+SafeName = Annotated[Name, AfterValidator(_safe)]
 
 
 def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:

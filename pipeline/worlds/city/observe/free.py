@@ -18,6 +18,7 @@ from pipeline.worlds.city.solids import Solids
 
 CELL_M: Final = 1.0
 BODY_M: Final = 0.5  # radius of the agent's body, where none is asked for
+_TOUCH_M: Final = 1e-6  # so that what touches exactly is in the way on all sides alike
 _QUARTER: Final = 16  # edges of a rounded corner: off by less than a millimetre
 
 
@@ -90,7 +91,7 @@ class FreeSpace:
             return Slab(z_m, np.zeros((rows, columns), dtype=bool), corner)
         solids = self._solids
         there = (z_m > solids.base_m - self.body_m) & (z_m < solids.top_m + self.body_m)
-        grown = shapely.buffer(solids.polygons[there], self.body_m, quad_segs=_QUARTER)
+        grown = shapely.buffer(solids.polygons[there], self.body_m + _TOUCH_M, quad_segs=_QUARTER)
         free = covered([self._bounds], corner, CELL_M, (rows, columns))
         free &= ~covered(grown, corner, CELL_M, (rows, columns))
         return Slab(z_m, free, corner)

@@ -195,7 +195,7 @@ def _origin(
     corners = np.array([outline.mean(0) for f in features for outline in f.outlines])
     middle = np.median(corners, axis=0)
     off = np.hypot(*offsets_m(corners, middle).T)
-    across = 2 * float(np.quantile(off, 0.9))
+    across = 2 * float(np.quantile(off, 0.9, method="lower"))
     if across > CITY_MAX_M:
         message = f"nine tenths of the map lie within {across / 1000:.0f} km, over {CITY_MAX_M / 1000:g}"
         raise files.fault(path, "not_a_city", message, "cut out a city; a grid of metres is laid over all of it")

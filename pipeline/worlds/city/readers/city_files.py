@@ -9,7 +9,7 @@ from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model, Name, Origin
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.settings import read_model
+from pipeline.reading.settings import File, SafeName, read_model
 
 CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"
@@ -18,7 +18,6 @@ PHOTOS_FILE: Final = "photos.json"
 MAP_SUFFIXES: Final = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".geojson", ".json")
 DEFAULT_DATASET: Final = "city"
 _HEAD: Final = 4096  # bytes, in which a CityJSON file says what it is
-_DATASET: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 Latitude = Annotated[FiniteFloat, Field(ge=-90, le=90)]
 Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
@@ -27,10 +26,10 @@ Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 class CitySettings(Model):
     """What the folder of a city may say in ``city.yaml``; all of it may be missing."""
 
-    dataset: Annotated[str, Field(pattern=_DATASET)] = Field(
+    dataset: SafeName = Field(
         default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"
     )
-    map: str | None = Field(default=None, description="name of the map file; else the only one in the folder")
+    map: File | None = Field(default=None, description="name of the map file; else the only one in the folder")
     origin: Origin | None = Field(default=None, description="of poses; needed with tasks.json, photos.json")
     bounds: tuple[Longitude, Latitude, Longitude, Latitude] | None = Field(
         default=None, description="west, south, east, north of what the map covers"

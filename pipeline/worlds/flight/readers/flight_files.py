@@ -20,16 +20,15 @@ Files lie in the flight's folder, or, shared by several flights, in the root.
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from pipeline.core.schema import Name, Origin
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.maps.feature import usable_name
-from pipeline.reading.settings import read_model
+from pipeline.reading.settings import File, SafeName, read_model
 
 FLIGHT_FILE: Final = "flight.yaml"
 DEFAULT_DATASET: Final = "flights"
@@ -41,27 +40,13 @@ def _words(value: object) -> object:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def _below(name: str) -> str:
-    parts = PurePosixPath(name.replace("\\", "/"))
-    if parts.is_absolute() or ".." in parts.parts or not parts.parts or ":" in parts.parts[0] or "\0" in name:
-        raise ValueError("a file lies below the flight's folder or the root, without '..'")
-    return name
-
-
 def _speakable(text: str) -> str:
     if not usable_name(text):
         raise ValueError("the text has control characters")
     return text
 
 
-def _safe(name: str) -> str:
-    if not SAFE_NAME.fullmatch(name):
-        raise ValueError(f"a name holds {SAFE}: it becomes part of ids")
-    return name
-
-
 Words = Annotated[Name, BeforeValidator(_words), AfterValidator(_speakable)]
-File = Annotated[str, AfterValidator(_below)]
 
 
 class _Section(BaseModel):
@@ -85,7 +70,7 @@ class CameraSettings(_Section):
 class FlightSettings(_Section):
     """A whole ``flight.yaml``."""
 
-    dataset: Annotated[Name, AfterValidator(_safe)] = Field(default=DEFAULT_DATASET, description="first part of the id")
+    dataset: SafeName = Field(default=DEFAULT_DATASET, description="first part of the id")
     video: File | None = Field(default=None, description="path of the video")
     log: File | None = Field(default=None, description="path of the flight log")
     log_format: str | None = Field(default=None, description="name of a format of flight logs")

@@ -1,0 +1,114 @@
+"""`scan2qa play`: a task made by hand, played from a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.builds import Cli, command_line
+from tests.worlds.city.cities import block, spot, write
+
+pytestmark = pytest.mark.slow
+
+TASK = {
+    "question_id": 5,
+    "question": "There is a building to the north of you. To the south of the building, there is a car. Please tell me "
+    "What is the colour of the car?",
+    "answer": "blue",
+    "category": "Attribute Recognition",
+    "observation_pose": [45, 20, 5, 0, 0, 0],
+    "target_pose": [45, 30, 0, 0, 0, 0],
+    "initial_pose": [45, 5, 5, 0, 0, 90],
+    "city": "here",
+    "oracle_steps": 5,
+    "path_m": 15.0,
+}
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[str, ...]:
+    root = write(
+        tmp_path / "cities",
+        block(40, 40, 10, 8, id="b", height_m=6, colour="#961919"),
+        objects=[
+            spot("car", 45, 30, id="c", colour="blue"),
+            spot("signboard", 45, 39.8, facing_deg=180, sign="BAKERY"),
+        ],
+    )
+    (tmp_path / "tasks.json").write_text(json.dumps([TASK]))
+    return ("--questions", str(tmp_path / "tasks.json"), "--root", f"city={root}")
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+def test_a_task_is_played(
+    scan2qa: Cli, given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "ways.jsonl", tmp_path / "seen.png"
+    out.write_text('{"id": 4, "steps": [], "answer": "kept"}\n{"id": 5, "steps": [], "answer": "earlier"}\n')
+    typed(monkeypatch, "l", "l", "l", "f", "", "jump", "f", "f", "f", "a  light blue ")
+    run = scan2qa("play", "cityeqa", "5", *given, "--trajectory", out, "--picture", seen)
+    assert run.code == 0
+    assert "What is the colour of the car?" in run.out
+    assert "'jump' is no command" in run.out
+    assert '"BAKERY" ahead' in run.out
+    assert "something is in the way after" in run.out  # the house
+    kept, own = map(json.loads, out.read_text().splitlines())
+    assert kept["answer"] == "kept"
+    assert own["id"] == 5
+    assert own["answer"] == "light blue"
+    assert own["steps"][0] == TASK["initial_pose"]
+    assert [step[:2] + step[5:] for step in own["steps"][1:]] == [
+        [45, 5, 60],
+        [45, 5, 30],
+        [45, 5, 0],
+        [45, 15, 0],
+        [45, 25, 0],
+        [45, 35, 0],
+    ]
+    assert "truth" in run.out
+    assert "blue" in run.out
+    assert Image.open(seen).size == (640, 480)
+
+
+@pytest.mark.parametrize(("lines", "said"), [(["f", "q"], "Stopped without an answer"), (["f"], "input ended")])
+def test_nothing_is_written_without_an_answer(
+    scan2qa: Cli,
+    given: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: list[str],
+    said: str,
+) -> None:
+    typed(monkeypatch, *lines)
+    run = scan2qa("play", "cityeqa", "5", *given, "--trajectory", tmp_path / "ways.jsonl")
+    assert said in run.out
+    assert not (tmp_path / "ways.jsonl").exists()
+
+
+def test_wrong_calls(scan2qa: Cli, given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, "a blue")
+    run = scan2qa("play", tmp_path, "5")
+    assert (run.code, "no release: build first" in run.err) == (2, True)
+    run = scan2qa("play", "cityeqa", "5", *given[:2])
+    assert (run.code, "go together" in run.err) == (2, True)
+    run = scan2qa("play", "cityeqa", "6", *given)
+    assert (run.code, "no task 6" in run.err) == (2, True)
+    (tmp_path / "tasks.json").write_text(json.dumps([TASK | {"city": "elsewhere"}]))
+    run = scan2qa("play", "cityeqa", "5", *given)
+    assert (run.code, "is set in 'elsewhere'" in run.err) == (2, True)
+    (tmp_path / "tasks.json").write_text(json.dumps([TASK]))
+    (tmp_path / "text").write_text("words\n")
+    run = scan2qa("play", "cityeqa", "5", *given, "--trajectory", tmp_path / "text")
+    assert (run.code, "no file of trajectories" in run.err) == (2, True)

@@ -1,0 +1,123 @@
+"""What poses show: areas of projected boxes by an independent projection, hidden things, borders, doubtful heights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+
+from pipeline.core.arrays import FloatArray
+from pipeline.geometry.bearings import picture_xy
+from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.observe.sight import HEIGHT, WIDTH, Sight
+from tests.worlds.city.cities import city, house, point
+
+
+def pose(x: float, y: float, z: float, yaw: float, pitch: float = 0.0, roll: float = 0.0) -> FloatArray:
+    return np.array([[x, y, z, roll, pitch, yaw]])
+
+
+def projected_px(here: City, thing: int, at: FloatArray) -> float:
+    """Area of a box in the picture, in pixels, by the projection of flights."""
+    one = here.things[thing]
+    corners = np.array([[*xy, z] for xy in one.outline or () for z in (0.0, one.height_m or 0.0)])
+    xy = picture_xy(at[:, :3], at[:, 5], at[:, 4], corners, 90.0, WIDTH / HEIGHT)
+    pixels = (xy * [1, -1] + 1) / 2 * [WIDTH, HEIGHT]
+    frame = shapely.box(0, 0, WIDTH, HEIGHT)
+    return float(shapely.MultiPoint(pixels).convex_hull.intersection(frame).area)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [pose(45, 10, 5, 0), pose(20, 15, 9, 20, -10), pose(90, 80, 30, 230, -25), pose(45, 95, 2, 180, 5)],
+    ids=["from the south", "from the south-west, a little down", "from above", "from the north"],
+)
+def test_pixels_are_those_of_the_projected_box(at: FloatArray) -> None:
+    here = city(house("h", 40, 40, 10, 8, 6.0))
+    sight = Sight(here)
+    expected = projected_px(here, 0, at)
+    assert expected > 1000
+    exact = sight.shown(at, np.array([0]))
+    assert exact.pixels[0] == pytest.approx(expected, rel=0.01)
+    assert exact.possible[0] == exact.pixels[0]
+    assert not exact.touches_border[0]
+    assert sight.seen(at, step=1).pixels[0, 0] == exact.pixels[0]
+    assert sight.seen(at).pixels[0, 0] == pytest.approx(expected, rel=0.15)
+    thinned = sight.shown(at, np.array([0]), most=500)
+    assert thinned.pixels[0] == pytest.approx(expected, rel=0.1)
+
+
+def test_a_picture_that_rolls_turns_with_its_camera() -> None:
+    """Seen with the head on the right shoulder, the east lies above."""
+    here = city(house("east", 60, 45, 5, 10, 20.0))
+    sight = Sight(here)
+    upright = sight.shown(pose(20, 50, 10, 90), np.array([0])).pixels[0]
+    for roll in (90.0, 180.0, -90.0):
+        assert sight.shown(pose(20, 50, 10, 90, roll=roll), np.array([0])).pixels[0] == pytest.approx(upright, rel=0.02)
+    # To its left when it looks south; with the left shoulder up it is above, so that pitching up keeps it in view.
+    assert sight.shown(pose(55, 90, 10, 180, roll=90), np.array([0])).pixels[0] > 0
+
+
+def test_what_stands_before_hides_what_is_behind() -> None:
+    here = city(house("far", 40, 60, 10, 8, 6.0), house("near", 30, 40, 30, 4, 12.0), point("c", "car", 45, 30))
+    sight = Sight(here)
+    views = sight.seen(pose(45, 10, 2, 0), step=1)
+    assert views.pixels[0, 0] == views.possible[0, 0] == 0
+    assert views.pixels[0, 1] > 10_000
+    # A car of 1.8 x 1.5 m seen from behind at 17.8 m: 32 x 27 pixels; its roof adds little.
+    assert views.pixels[0, 2] == pytest.approx(1.8 * 1.5 * (320 / 17.8) ** 2, rel=0.25)
+    assert sight.seen(pose(45, 10, 2, 180), step=1).pixels.sum() == 0
+    assert sight.seen(pose(45, 10, 2, 0), things=np.array([2])).pixels.shape == (1, 1)
+
+
+def test_what_reaches_beyond_the_picture_touches_its_border() -> None:
+    here = city(house("h", 40, 40, 10, 8, 6.0))
+    sight = Sight(here)
+    whole, cut, beside = pose(45, 10, 5, 0), pose(45, 10, 5, 45), pose(45, 39, 5, 0)
+    shown = sight.shown(np.concatenate([whole, cut, beside]), np.zeros(3, dtype=np.intp))
+    assert shown.touches_border.tolist() == [False, True, True]
+    assert (shown.pixels > 0).all()
+    assert sight.seen(cut).touches_border.tolist() == [[True]]
+    away = sight.shown(pose(45, 10, 5, 180), np.zeros(1, dtype=np.intp))
+    assert not away.touches_border[0]
+    assert away.pixels[0] == 0
+
+
+def test_a_house_of_unknown_height_hides_all_and_shows_its_foot() -> None:
+    here = city(house("tower", 40, 70, 10, 8, 40.0), house("unknown", 40, 40, 10, 4, None), house("low", 70, 40, 5, 5))
+    sight = Sight(here)
+    at = pose(45, 10, 5, 0)
+    pixels, possible, _ = sight.shown(np.concatenate([at, at]), np.array([0, 1]))
+    assert pixels[0] == 0  # the house before it may be higher still
+    assert possible[0] > 5000  # or not
+    # Of the house 2.5 m of storey are sure: 10 m wide at 30 m, and its roof from above.
+    assert pixels[1] == pytest.approx(10 * 2.5 * (320 / 30) ** 2, rel=0.3)
+    assert possible[1] > 5 * pixels[1]
+
+
+def test_storeys_bound_what_is_sure() -> None:
+    here = city(house("h", 40, 40, 10, 4, None, levels=2.0))
+    shown = Sight(here).shown(pose(45, 10, 5, 0), np.array([0]))
+    assert shown.pixels[0] < shown.possible[0]
+    assert shown.possible[0] / shown.pixels[0] == pytest.approx(15 / 5, rel=0.1)  # 2 x 2.5 m to 3 x 5 m
+
+
+@pytest.mark.slow
+def test_many_pairs_at_once_are_as_one_by_one() -> None:
+    things = [house(f"h{i}", 10 + 12 * i, 40 + 5 * (i % 3), 8, 8, 4.0 + i) for i in range(6)]
+    sight = Sight(city(*things))
+    rng = np.random.default_rng(3)
+    places, heights = rng.uniform(0, 100, (40, 2)), rng.uniform(2, 30, 40)
+    poses = np.column_stack([places, heights, np.zeros(40), rng.uniform(-30, 10, 40), rng.uniform(0, 360, 40)])
+    chosen = rng.integers(0, 6, 40)
+    together = sight.shown(poses, chosen, most=None)
+    views = sight.seen(poses, step=1)
+    assert np.array_equal(together.pixels, views.pixels[np.arange(40), chosen])
+    assert (together.pixels > 0).sum() > 5
+    assert np.array_equal(together.touches_border, views.touches_border[np.arange(40), chosen])
+
+
+def test_of_nothing_nothing_is_seen() -> None:
+    views = Sight(city()).seen(pose(45, 10, 5, 0))
+    assert views.pixels.shape == (1, 0)
+    assert Sight(city(point("s", "shop", 50, 50))).shown(pose(45, 10, 5, 0), np.array([0])).possible.tolist() == [0]

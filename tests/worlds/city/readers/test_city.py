@@ -1,0 +1,327 @@
+"""The reader of cities: what it makes of sound maps, and what of broken ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.worlds.city.facts import CityScene, Thing
+from pipeline.worlds.city.readers.city import Cities
+from pipeline.worlds.city.solids import Solids
+from tests.conftest import REAL_DATA
+from tests.worlds.city.cities import SETTINGS, block, feature, lon_lat, read, spot, write
+
+
+def things(scene: CityScene) -> dict[str, Thing]:
+    return {thing.id: thing for thing in scene.facts.things}
+
+
+def found(scene: CityScene) -> dict[str, str]:
+    return {finding.name: finding.message for finding in scene.findings}
+
+
+def test_a_city_by_hand(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        block(10, 20, 12, 8, id="b1", height_m=9.5, levels=3, colour="#b22222", name="Town\nHall", roof_shape="dome"),
+        objects=[
+            spot("car", 30, 40, id="c1", colour="blue", facing_deg=450),
+            spot("bakery", 16, 18, id="s1", name="Crumb", sign="CRUMB"),
+            spot("spaceship", 50, 50, id="u1"),
+        ],
+        settings=SETTINGS + "complete: [car]\nslabs_m: [4]\n",
+    )
+    scene = read(root)
+    assert scene.id == "city/here"
+    assert scene.facts.complete == ("car",)
+    assert scene.facts.slabs_m == (4.0,)
+    found = things(scene)
+    assert sorted(found) == ["b1", "c1", "s1"]
+    house, car, shop = found["b1"], found["c1"], found["s1"]
+    assert (house.kind, house.noun, house.name, house.colour) == ("building", "building", "Town Hall", "red")
+    assert (house.height_m, house.top_m, house.levels, house.roof_shape) == (9.5, 9.5, 3.0, "domed")
+    assert house.outline == ((10.0, 20.0), (22.0, 20.0), (22.0, 28.0), (10.0, 28.0))
+    assert house.told_by["colour"] == "colour=#b22222"
+    assert (car.kind, car.colour, car.center, car.facing_deg) == ("car", "blue", (30.0, 40.0), 90.0)
+    # The shop's point lies 2 m south of the house: it fronts its south wall, where it is put.
+    assert (shop.kind, shop.noun, shop.sign, shop.on, shop.facing_deg) == ("shop", "bakery", "CRUMB", "b1", 180.0)
+    assert shop.center == (16.0, 19.85)
+
+
+def test_what_is_within_a_house_fronts_its_nearest_free_wall(tmp_path: Path) -> None:
+    """Two houses in a row: the wall between them is none that anybody sees."""
+    root = write(
+        tmp_path,
+        block(10, 20, 10, 10, id="a", height_m=9),
+        block(20, 20, 10, 10, id="b", height_m=9),
+        spot("pharmacy", 19, 23, id="near the party wall"),
+        spot("pharmacy", 11.5, 25, id="west"),
+        block(40, 40, 30, 30, id="hall", height_m=9),
+        spot("cafe", 55, 55, id="deep within"),
+        spot("cafe", 90, 90, id="in the open"),
+    )
+    found = things(read(root))
+    assert [found[i].facing_deg for i in ("near the party wall", "west", "deep within", "in the open")] == [
+        180.0,
+        270.0,
+        None,
+        None,
+    ]
+    assert [found[i].on for i in ("near the party wall", "west", "deep within", "in the open")] == [
+        "a",
+        "a",
+        "hall",
+        None,
+    ]
+
+
+def test_ids_that_a_map_lacks_are_of_what_and_where_a_thing_is(tmp_path: Path) -> None:
+    first = read(write(tmp_path / "a", spot("car", 1, 2), spot("car", 5, 2), block(10, 20, 5, 5)))
+    other = read(write(tmp_path / "b", block(10, 20, 5, 5), spot("car", 5, 2), spot("bench", 9, 9), spot("car", 1, 2)))
+    assert set(things(first)) < set(things(other))
+
+
+def test_a_root_holds_folders_and_map_files(tmp_path: Path) -> None:
+    root = write(tmp_path, block(10, 20, 5, 5))
+    (root / "there.geojson").write_bytes((root / "here" / "map.geojson").read_bytes())
+    (root / "notes.json").write_text("{}")
+    (root / ".hidden.geojson").write_text("{}")
+    (root / "empty").mkdir()
+    listing = Cities().scenes(root)
+    assert [ref.id for ref in listing.scenes] == ["city/here", "city/there"]
+    assert listing.broken == ()
+    assert things(read(root, "there"))
+    stamp = listing.scenes[0].stamp
+    (root / "here" / "objects.geojson").write_text("x")
+    assert Cities().scenes(root).scenes[0].stamp != stamp
+
+
+def test_roots_without_a_city_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such folder"):
+        Cities().scenes(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="no city here"):
+        Cities().scenes(tmp_path)
+
+
+def test_names_that_cannot_be_ids_and_cities_given_twice(tmp_path: Path) -> None:
+    root = write(tmp_path, block(10, 20, 5, 5))
+    for name in ("here.geojson", "a city.geojson"):
+        (root / name).write_bytes((root / "here" / "map.geojson").read_bytes())
+    listing = Cities().scenes(root)
+    assert listing.scenes == ()
+    assert sorted(error.finding for error in listing.broken) == ["duplicate_scene", "unsafe_scene_name"]
+
+
+def test_two_maps_of_one_city(tmp_path: Path) -> None:
+    root = write(tmp_path, block(10, 20, 5, 5))
+    (root / "here" / "other.geojson").write_bytes((root / "here" / "map.geojson").read_bytes())
+    with pytest.raises(RawDataError, match=r"map.geojson, other.geojson.*name one as map in city.yaml") as caught:
+        read(root)
+    assert caught.value.finding == "several_maps"
+    (root / "here" / "city.yaml").write_text(SETTINGS + "map: other.geojson\n")
+    assert read(root).source.files == ("here/city.yaml", "here/other.geojson")
+
+
+@pytest.mark.parametrize(
+    ("settings", "finding", "said"),
+    [
+        ("complete: car", "bad_setting", "complete"),
+        ("bound: [1, 2, 3, 4]", "bad_setting", "unknown key bound"),
+        ("origin: {lat_deg: 99, lon_deg: 0, alt_m: 0}", "bad_setting", "lat_deg"),
+        ("slabs_m: [-5]", "bad_setting", "slabs_m"),
+        ("dataset: a/b", "bad_setting", "dataset"),
+        ("a: 1\na: 2", "bad_yaml", "given more than once"),
+        ("- 1", "bad_yaml", "not a mapping"),
+        ("map: elsewhere.osm", "missing_file", "elsewhere.osm"),
+        ("map: ../elsewhere.osm", "bad_setting", "map"),
+    ],
+)
+def test_settings_that_are_wrong(tmp_path: Path, settings: str, finding: str, said: str) -> None:
+    root = write(tmp_path, block(10, 20, 5, 5), settings=settings)
+    with pytest.raises(RawDataError, match=said) as caught:
+        read(root)
+    assert caught.value.finding == finding
+
+
+def test_footprints_that_overlap_and_buildings_given_twice(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        block(10, 10, 20, 20, id="large", height_m=9),
+        block(25, 15, 10, 10, id="into it", height_m=9),
+        block(10, 10, 20, 20.1, id="again", height_m=9),
+        block(29.9, 40, 10, 10, id="beside", height_m=9),
+        block(20, 40, 10, 10, id="sharing a wall", height_m=9),
+    )
+    scene = read(root)
+    kept = things(scene)
+    assert sorted(kept) == ["again", "beside", "into it", "sharing a wall"]
+    assert kept["into it"].doubt == "its footprint overlaps again"
+    assert [kept[i].doubt for i in ("again", "beside", "sharing a wall")] == [None] * 3
+    assert "into it (in again)" in found(scene)["overlapping_footprints"]
+    assert "large (as again)" in found(scene)["doubled_footprint"]
+    assert len(Solids(scene.facts).prisms) == 4  # what is in doubt stands in the way
+
+
+def test_outlines_that_cross_themselves_and_heights_that_are_not_known(tmp_path: Path) -> None:
+    bow = lon_lat((50, 50), (60, 60), (60, 50), (50, 60), (50, 50))
+    root = write(
+        tmp_path,
+        block(10, 10, 5, 5, id="bare"),
+        feature({"type": "Polygon", "coordinates": [bow]}, {"kind": "building", "id": "bow"}),
+    )
+    scene = read(root)
+    assert sorted(things(scene)) == ["bare"]
+    assert "unusable_outline" in found(scene)
+    assert "1 of 1 buildings have no height: bare" in found(scene)["heights_unknown"]
+
+
+@pytest.mark.parametrize(
+    ("height", "levels", "known"),
+    [(30.0, 10, 30.0), (98.4, 10, None), (10.0, 10, None), (15.0, 10, 15.0), (80.0, 10, 80.0), (80.1, 10, None)],
+)
+def test_heights_in_feet_or_storeys_are_not_believed(
+    tmp_path: Path, height: float, levels: int, known: float | None
+) -> None:
+    scene = read(write(tmp_path, block(10, 10, 5, 5, id="b", height_m=height, levels=levels)))
+    assert things(scene)["b"].top_m == known
+    assert ("implausible_height" in found(scene)) is (known is None)
+
+
+def test_a_car_in_centimetres(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, block(10, 10, 5, 5), objects=[spot("car", 30, 30, id="c", height_m=150)]))
+    assert things(scene)["c"].height_m is None
+    assert "not in centimetres" in next(f.remedy for f in scene.findings if f.name == "implausible_height")
+
+
+def test_what_lies_far_off(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        *(block(10 + 10 * i, 10, 5, 5, id=f"b{i}") for i in range(5)),
+        feature({"type": "Point", "coordinates": [0.0, 0.0]}, {"kind": "tree", "id": "null island"}),
+        objects=[spot("car", 30, 30, id="here"), spot("car", 30, 900, id="beyond")],
+    )
+    scene = read(root)
+    assert {"here", "b0"} <= set(things(scene))
+    assert not {"beyond", "null island"} & set(things(scene))
+    assert "beyond" in found(scene)["off_the_map"]
+    assert "null island" in found(scene)["far_from_the_map"]
+
+
+def test_a_map_in_metres_is_no_map_in_degrees(tmp_path: Path) -> None:
+    ring = [[0, 0], [200, 0], [200, 200], [0, 200], [0, 0]]
+    root = write(tmp_path, feature({"type": "Polygon", "coordinates": [ring]}, {"kind": "building"}))
+    with pytest.raises(RawDataError, match="longitude") as caught:
+        read(root)
+    assert caught.value.finding == "not_wgs84"
+
+
+@pytest.mark.parametrize("features", [[], [spot("spaceship", 1, 1)]], ids=["nothing", "nothing with a noun"])
+def test_a_map_of_nothing(tmp_path: Path, features: list[Any]) -> None:
+    with pytest.raises(RawDataError) as caught:
+        read(write(tmp_path, *features))
+    assert caught.value.finding == "empty_map"
+
+
+def test_ids_of_two_things(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        block(10, 10, 5, 5, id="b"),
+        objects=[
+            spot("car", 1, 1, id="c"),
+            spot("car", 2, 2, id="c"),
+            spot("bench", 3, 3, id="d"),
+            spot("bench", 3, 3, id="d"),
+        ],
+    )
+    scene = read(root)
+    assert sorted(things(scene)) == ["b", "d"]
+    assert "1 of 5 things have an id that another thing has too" in found(scene)["duplicate_id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("Müller &\n Söhne", "Müller & Söhne"),
+        ("<b>Bold</b>", None),
+        ('Say "cheese"', None),
+        ("x" * 90, None),
+        ("[red]Alert[/red]", None),
+        ("Bella Napoli 2", "Bella Napoli 2"),
+        ("日本料理", "日本料理"),
+    ],
+)
+def test_names_with_markup_or_line_breaks(tmp_path: Path, name: str, taken: str | None) -> None:
+    scene = read(write(tmp_path, block(10, 10, 5, 5, id="b", name=name)))
+    assert things(scene)["b"].name == taken
+    assert ("unspeakable_name" in found(scene)) is (taken is None)
+
+
+def test_colours_that_have_no_word_for_sure(tmp_path: Path) -> None:
+    colours = {"#c81e1e": "red", "#285ab4": "blue", "#b9965a": None, "nonsense": None, "#f5f5f0": "white"}
+    root = write(
+        tmp_path, block(90, 90, 5, 5), objects=[spot("car", 5 * i, 1, id=c, colour=c) for i, c in enumerate(colours)]
+    )
+    found = things(read(root))
+    assert {c: found[c].colour for c in colours} == colours
+
+
+@pytest.mark.slow
+def test_ten_thousand_objects(tmp_path: Path) -> None:
+    """In one file: a second; ten times as many take ten."""
+    east, north = (8.0 + np.arange(10_000) % 400 * 1e-6, 50.0 + np.arange(10_000) // 400 * 1e-6)
+    cars = [
+        {
+            "type": "Feature",
+            "properties": {"kind": "car", "colour": "red"},
+            "geometry": {"type": "Point", "coordinates": at},
+        }
+        for at in np.column_stack([east, north]).tolist()
+    ]
+    scene = read(write(tmp_path, block(10, 10, 5, 5), objects=cars))
+    assert len(scene.facts.things) == 10_001
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_real_extracts() -> None:
+    """Counts as osmium alone gives them, less what is given twice."""
+    root = REAL_DATA / "city"
+    listing = Cities().scenes(root)
+    assert [ref.id for ref in listing.scenes] == [
+        "city/berlin-siegessaeule",
+        "city/countries",
+        "city/delft",
+        "city/monaco",
+        "city/test",
+    ]
+    with pytest.raises(RawDataError, match="nine tenths of the map") as caught:
+        read(root, "countries")
+    assert caught.value.finding == "not_a_city"
+    monaco = read(root, "monaco")
+    kinds = [thing.kind for thing in monaco.facts.things]
+    assert {k: kinds.count(k) for k in ("building", "crossing", "tree", "bench", "parking", "fountain")} == {
+        "building": 966,
+        "crossing": 223,
+        "tree": 208,
+        "bench": 3,
+        "parking": 29,
+        "fountain": 7,
+    }
+    assert monaco.facts.complete == ()
+    assert sum(thing.facing_deg is not None for thing in monaco.facts.things if thing.kind == "shop") > 40
+    berlin = read(root, "berlin-siegessaeule")
+    assert np.ptp(np.array(berlin.facts.bounds), axis=0) == pytest.approx([346.2, 301.5], abs=0.5)  # as its header says
+    delft = read(root, "delft")
+    assert len(delft.facts.things) == 160
+    assert all(thing.top_m is not None for thing in delft.facts.things)
+
+
+def test_the_facts_survive_json(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, block(10, 20, 12, 8, id="b1", height_m=9.5), objects=[spot("car", 30, 40)]))
+    assert CityScene.model_validate_json(scene.model_dump_json()) == scene
+    json.loads(scene.model_dump_json())
