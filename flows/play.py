@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
 from flows.build import roots_of
@@ -76,8 +75,8 @@ def play(
         city = _city_of_build(task, build)
     walk = Walk(FreeSpace(city), task.initial)
     renderer = Renderer(city)
-    console.print(f"\n{task.question}", style="bold", markup=False, highlight=False, soft_wrap=True)
-    console.print(HELP, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"\n{task.question}", style="bold", soft_wrap=True)
+    console.print(HELP, soft_wrap=True)
     _show(renderer.shoot(np.array(walk.pose)), walk, picture)
     for words in _typed():
         command, _, rest = words.partition(" ")
@@ -89,11 +88,11 @@ def play(
             _end(task, walk, rest.strip(), trajectory)
             return
         if command not in KEYS or rest:
-            console.print(f"{words!r} is no command. {HELP}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"{words!r} is no command. {HELP}", soft_wrap=True)
             continue
         hindered = walk.act(KEYS[command])
         if hindered:
-            console.print(f"{KEYS[command]}: {hindered}", highlight=False)
+            console.print(f"{KEYS[command]}: {hindered}")
         else:
             _show(renderer.shoot(np.array(walk.pose)), walk, picture)
     console.print("The input ended before an answer; nothing was written.")
@@ -159,11 +158,10 @@ def _show(shot: Shot, walk: Walk, picture: Path | None) -> None:
     toward = _COMPASS[round(yaw / 45.0) % 8]
     console.print(
         f"step {len(walk.steps) - 1}: {x:.0f} m east, {y:.0f} m north, {z:g} m up, facing {toward} ({yaw:g}°){tilt}",
-        highlight=False,
     )
     if shot.signs:
         read = ", ".join(f'"{sign.words}" {_side(sign.column, shot.color.shape[1])}' for sign in shot.signs)
-        console.print(f"To be read: {read}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"To be read: {read}", soft_wrap=True)
     if picture is not None:
         from io import BytesIO
 
@@ -209,6 +207,6 @@ def _end(task: Task, walk: Walk, answer: str, path: Path) -> None:
         if task.rest.get(key) is not None:
             facts.append((name, f"{task.rest[key]:.0f}{' m' if key == 'path_m' else ''}"))
     for name, value in facts:
-        table.add_row(name, escape(str(value)))
+        table.add_row(name, str(value))
     console.print(table)
-    console.print(f"Written to {path}; scan2qa score reads it.", soft_wrap=True, highlight=False)
+    console.print(f"Written to {path}; scan2qa score reads it.", soft_wrap=True)

@@ -79,7 +79,8 @@ def test_a_task_is_played(
     ]
     assert "truth" in run.out
     assert "blue" in run.out
-    assert Image.open(seen).size == (640, 480)
+    with Image.open(seen) as image:
+        assert image.size == (640, 480)
 
 
 @pytest.mark.parametrize(("lines", "said"), [(["f", "q"], "Stopped without an answer"), (["f"], "input ended")])
