@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark
-from pipeline.benchmarks.cityeqa.audit import AUDIT as CITYEQA_AUDIT
-from pipeline.benchmarks.cityeqa.score import SCORE as CITYEQA_SCORE
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.questions.scored import Score
@@ -14,9 +13,10 @@ from pipeline.questions.scored import Score
 _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     VSI,
     URBANVIDEO,
+    CITYEQA,
 )
 BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}
 # Whose published questions can be examined, by name.
-AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit} | {"cityeqa": CITYEQA_AUDIT}
+AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit}
 # Whose replies can be scored, by name.
-SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score} | {"cityeqa": CITYEQA_SCORE}
+SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score}

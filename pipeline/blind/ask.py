@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.blind.config import NO_OPTIONS, AskConfig
-from pipeline.blind.items import LETTERS, Item, make_item
+from pipeline.blind.items import COLUMNS, LETTERS, Item, item_of
 from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.core.errors import ConfigError, Scan2qaError
@@ -127,9 +127,9 @@ def _wordings(
     questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig
 ) -> tuple[list[dict[str, Any]], dict[str, list[list[Wording]]]]:
     """The questions as rows, and how each is put to each model."""
-    rows = questions.select(["id", "scene", "task", "text", "options", "ground_truth", "choices", "choice"]).to_pylist()
-    plain = [_item(row, row["options"], row["ground_truth"]) for row in rows]
-    offered = [_item(row, row["options"] or row["choices"], row["choice"] or row["ground_truth"]) for row in rows]
+    rows = questions.select(COLUMNS).to_pylist()
+    plain = [item_of(row) for row in rows]
+    offered = [item_of(row, among_choices=True) for row in rows]
     by_luck = number_chances(plain, config.number_threshold)
     asked = {
         model.name: [
@@ -139,10 +139,6 @@ def _wordings(
         for model in models
     }
     return rows, asked
-
-
-def _item(row: Mapping[str, Any], options: Sequence[str] | None, truth: str) -> Item:
-    return make_item(row["id"], row["task"], row["scene"], row["text"], options, truth)
 
 
 async def _ask_all(

@@ -16,6 +16,9 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 
 LETTERS: Final = "ABCDEFGHIJ"
+COLUMNS: Final = [
+    "id", "task", "scene", "group", "text", "options", "ground_truth", "choices", "choice", "from_s", "until_s"
+]  # fmt: skip
 MAX_NAME_WORDS: Final = 6  # a longer field is free text (the steps of a route), not the name of something
 _LETTERED: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
@@ -99,14 +102,21 @@ def make_item(
 
 
 def items_of(questions: pa.Table) -> list[Item]:
-    """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene."""
-    columns = ["id", "task", "scene", "text", "options", "ground_truth", "from_s", "until_s"]
-    return [item_of(row) for row in questions.select(columns).to_pylist()]
+    """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene or by their own groups."""
+    return [item_of(row) for row in questions.select(COLUMNS).to_pylist()]
 
 
-def item_of(row: Mapping[str, Any]) -> Item:
-    """The item of a row of such a table."""
-    item = make_item(row["id"], row["task"], row["scene"], row["text"], row["options"], row["ground_truth"])
+def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> Item:
+    """The item of a row in the columns `COLUMNS`.
+
+    Words of one's own are guessed among the choices: what questions of the kind are answered with, at worst for us.
+    With ``among_choices`` numbers are too.
+    """
+    group = row["scene"] if row["group"] is None else f"{row['scene']}#{row['group']}"
+    options, truth = row["options"], row["ground_truth"]
+    if not options and row["choices"] and (among_choices or _number(truth.strip()) is None):
+        options, truth = row["choices"], row["choice"]
+    item = make_item(row["id"], row["task"], group, row["text"], options, truth)
     seconds = None if row["until_s"] is None else row["until_s"] - (row["from_s"] or 0.0)
     return replace(item, seconds=seconds)
 

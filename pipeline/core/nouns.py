@@ -6,6 +6,8 @@ from typing import Final
 
 # Nouns in -s that are singular, beside those in -ss, -us and -is.
 SINGULAR_IN_S: Final = frozenset({"gas", "canvas", "lens", "atlas", "christmas"})
+VOWELS: Final = frozenset("aeiou")
+SPOKEN_AS_CONSONANT: Final = ("uni", "use", "eu", "one")
 PLURAL_WITHOUT_S: Final = frozenset({"clothes", "people", "men", "women", "children", "feet", "mice", "shelves"})
 
 
@@ -31,10 +33,16 @@ class Noun(str):
         return "are" if self.is_plural else "is"
 
     @property
+    def a(self) -> str:
+        """The article that goes before it, by its letters."""
+        word = self.lower()
+        return "an" if word[:1] in VOWELS and not word.startswith(SPOKEN_AS_CONSONANT) else "a"
+
+    @property
     def s(self) -> str:
         """What makes it a plural where one or more are meant."""
         return "" if self.is_plural else "(s)"
 
 
 # What each word that depends on a name may be, as a regular expression.
-DEPENDENT: Final = {"be": "(?:is|are)", "s": r"(?:\(s\)|(?<!\(s\)))"}
+DEPENDENT: Final = {"a": "an?", "be": "(?:is|are)", "s": r"(?:\(s\)|(?<!\(s\)))"}

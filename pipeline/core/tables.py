@@ -25,9 +25,10 @@ CANDIDATES: Final = pa.schema(
         pa.field("task", pa.string()),
         pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
         pa.field("operands", pa.list_(pa.string())),
+        pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
         pa.field("answer", pa.string()),
         pa.field("wrong", pa.list_(pa.string())),  # wrong options; null: they follow from the operands
-        pa.field("wording", pa.string()),  # the text where a model wrote it; null: the template's
+        pa.field("wording", pa.string()),  # the text where it is not the template's alone; null: it is
         pa.field("from_s", pa.float64()),  # second of the video at which the question begins; null: with it
         pa.field("until_s", pa.float64()),  # second of the video at which the question ends; null: it is of all of it
         pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
@@ -49,6 +50,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("template", pa.string()),
         pa.field("template_version", pa.int32()),
         pa.field("operands", pa.list_(pa.string())),
+        pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
         pa.field("text", pa.string()),
         pa.field("options", pa.list_(pa.string())),
         pa.field("ground_truth", pa.string()),

@@ -87,6 +87,7 @@ class ArrayTask(Generic[A]):
     template: str
     form: Form = Choice()
     kin: str | None = None
+    parts: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
 

@@ -30,6 +30,8 @@ class Case:
             about the whole video.
         from_s: second of the video at which its part for the question begins; None: with the video.
         draw: what a draw among candidates goes by.
+        wording: its text, where that is put together from more than the task's own template.
+        group: what it is about, where other questions about that may give its answer away.
     """
 
     def __init__(
@@ -38,12 +40,16 @@ class Case:
         until_s: float | None = None,
         from_s: float | None = None,
         draw: tuple[str, ...] | None = None,
+        wording: str | None = None,
+        group: str | None = None,
     ) -> None:
         self.operands, self.until_s, self.from_s = operands, until_s, from_s
         self.draw = operands if draw is None else draw
+        self.wording, self.group = wording, group
         self.answer: str | None = None
         self.wrong: list[str] = []
         self.evidence: list[dict[str, Any]] = []
+        self.flags: list[str] = []
         self.refusal: Rejection | None = None
 
     def fact(self, name: str, subject: str, value: float, unit: str) -> None:
@@ -54,11 +60,14 @@ class Case:
         self, reason: str, value: float, relation: Relation, limit: float, unit: str, subject: str = RULE
     ) -> None:
         """A rule: ``reason`` refuses the candidate unless ``value relation limit``; a NaN does not pass."""
-        measure = rule(reason, value, relation, limit, unit, subject)
+        self.measured(rule(reason, value, relation, limit, unit, subject))
+
+    def measured(self, measure: Measure) -> None:
+        """A number or a rule that was measured before."""
         if measure.holds:
             self._note(measure)
         else:
-            self.refuse(reason, value, limit, unit)
+            self.refuse(measure.name, measure.value, measure.limit, measure.unit)
 
     def refuse(
         self, reason: str, measured: float | None = None, limit: float | None = None, unit: str | None = None
@@ -67,12 +76,12 @@ class Case:
         if self.refusal is None:
             self.refusal = because(reason, measured, limit, unit)
 
-    def ask(self, answer: str, wrong: Iterable[str]) -> Self:
-        """The right option and the wrong ones; equal texts are offered once."""
+    def ask(self, answer: str, wrong: Iterable[str], least: int = WRONG_MIN) -> Self:
+        """The right option and the wrong ones, of which there must be ``least``; equal texts are offered once."""
         self.answer = answer
         self.wrong = [option for option in dict.fromkeys(wrong) if option != answer]
-        if len(self.wrong) < WRONG_MIN:
-            self.refuse("too_few_options", len(self.wrong), WRONG_MIN, "wrong options")
+        if len(self.wrong) < least:
+            self.refuse("too_few_options", len(self.wrong), least, "wrong options")
         return self
 
     def _note(self, measure: Measure) -> None:
@@ -96,6 +105,7 @@ class CaseTask(Generic[V]):
     template: str
     form: Form = Choice()
     kin: str | None = None
+    parts: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
 
     def obstacle(self, view: V) -> Rejection | None:
@@ -142,7 +152,13 @@ class CaseTask(Generic[V]):
             row = {"id": number, "scene": view.scene.id, "task": self.name, "operands": list(case.operands)}
             row["from_s"], row["until_s"] = case.from_s, case.until_s
             refusal = case.refusal or self._unreadable(case)
-            answered = {"answer": case.answer, "wrong": case.wrong, "evidence": case.evidence, "flags": flags}
+            answered: dict[str, Any] = {
+                "answer": case.answer,
+                "wrong": case.wrong,
+                "wording": case.wording,
+                "group": case.group,
+            }
+            answered |= {"evidence": case.evidence, "flags": [*(flags or ()), *case.flags] or flags}
             rows.append(row | (refusal.model_dump() if refusal else answered))
         return rows
 
@@ -163,6 +179,8 @@ class CaseTask(Generic[V]):
 
     def _unreadable(self, case: Case) -> Rejection | None:
         """A name that would make the question read in two ways, such as one that contains the words around it."""
+        if case.wording is not None:
+            return None
         try:
             load_template(self.template).render(self.fields(case.operands, None))
         except TemplateError:

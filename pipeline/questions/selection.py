@@ -15,7 +15,7 @@ from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.spreading import SHARED_MAX, Offered, spread
-from pipeline.questions.task import Number, Task
+from pipeline.questions.task import Choice, Number, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,13 +163,15 @@ def _question(
     template = load_template(task.template)
     operands = tuple(row["operands"])
     ordered = order_options(row["id"], row["answer"], offered, position)
-    letter, numeric = LETTERS[position], isinstance(task.form, Number)
+    letter, offers = LETTERS[position], isinstance(task.form, Choice)
     text = row["wording"]  # its operands need not be the template's
     if text is None:
-        text = template.render(task.fields(operands, None if numeric else ordered), mended=not as_released)
+        text = template.render(task.fields(operands, ordered if offers else None), mended=not as_released)
     common = {
         k: row[k]
-        for k in ("id", "scene", "task", "answer", "from_s", "until_s", "visible_in", "evidence", "proof", "flags")
+        for k in (
+            "id", "scene", "task", "group", "answer", "from_s", "until_s", "visible_in", "evidence", "proof", "flags"
+        )  # fmt: skip
     }
     return common | {
         "task_version": task.version,
@@ -177,8 +179,8 @@ def _question(
         "template_version": template.version,
         "operands": operands,
         "text": text,
-        "options": None if numeric else lettered(ordered),
-        "ground_truth": row["answer"] if numeric else letter,
-        "choices": lettered(ordered) if numeric else None,
-        "choice": letter if numeric else None,
+        "options": lettered(ordered) if offers else None,
+        "ground_truth": letter if offers else row["answer"],
+        "choices": None if offers else lettered(ordered),
+        "choice": None if offers else letter,
     }

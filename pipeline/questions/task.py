@@ -54,7 +54,21 @@ class Number:
     slopes: tuple[int, int] = (0, 0)
 
 
-Form = Choice | Number
+@dataclass(frozen=True)
+class FreeText:
+    """Answers are words of one's own, and no options are shown.
+
+    A candidate still brings what else is usually answered to its kind of question (yes and no, the colours, names of
+    other shops): who guesses, guesses among those, so a panel and the priors choose from them (``choices``).
+
+    Attributes:
+        most: at most so many of them, the truth among them.
+    """
+
+    most: int = 10
+
+
+Form = Choice | Number | FreeText
 
 
 class Task(Protocol[V_contra]):
@@ -76,6 +90,11 @@ class Task(Protocol[V_contra]):
     @property
     def template(self) -> str:
         """Path of its wording below ``templates/``, without suffix."""
+        ...
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Paths of further templates that its texts are put together from."""
         ...
 
     @property

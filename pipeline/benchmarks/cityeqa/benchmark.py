@@ -1,0 +1,28 @@
+"""CityEQA."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.cityeqa.audit import AUDIT
+from pipeline.benchmarks.cityeqa.card import CARD
+from pipeline.benchmarks.cityeqa.columns import COLUMNS
+from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
+from pipeline.benchmarks.cityeqa.score import SCORE
+from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.worlds.city.world import CITY
+
+CITYEQA: Final = Benchmark[CityView, CityRules](
+    name="cityeqa",
+    title="CityEQA",
+    worlds=(CITY,),
+    tasks=tuple(CITY_TASKS.values()),
+    profiles=PROFILES,
+    view=CityView,
+    columns=COLUMNS,
+    card=CARD,
+    audit=AUDIT,
+    score=SCORE,
+)

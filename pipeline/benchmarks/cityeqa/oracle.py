@@ -1,0 +1,141 @@
+"""An agent with perfect perception that follows a task's chain: its way proves that the task can be solved.
+
+It goes the shortest way to the side of each landmark where the text says to go on (CityEQA's Navigator), from the last
+one to where the answer is seen, in moves of 10 m, and turns in steps of 30 degrees. From the last landmark on it looks
+in four directions at every stop (the Explorer); the first stop at which the target is seen is where it was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Chain, Start
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.worlds.city.observe.free import CELL_M
+
+MOVE_M: Final = 10.0  # of a step (CityEQA, appendix A.3)
+BESIDE_M: Final = 12.0  # from a landmark's footprint: so near it is gone to
+_TOWARDS: Final = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]])  # north, east, south, west
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What an agent did.
+
+    Attributes:
+        stops: (k, 3) where it stood, from the start to where the answer is seen.
+        steps: moves and turns together.
+        length_m: of its way.
+        found_after: moves and turns until the target was seen.
+    """
+
+    stops: FloatArray
+    steps: int
+    length_m: float
+    found_after: int
+
+
+class Oracle:
+    """Solves the tasks of a city. Places beside landmarks are looked up once."""
+
+    def __init__(self, view: CityView) -> None:
+        self.view = view
+        self._beside: dict[tuple[int, int, float], FloatArray | None] = {}
+
+    def solve(self, start: Start, chain: Chain, pose: FloatArray, pixels_min: int) -> Solved | None:
+        """What the agent does from a start with its yaw set; None where a landmark or the target cannot be reached.
+
+        Args:
+            start: where it begins.
+            chain: what it follows.
+            pose: where the answer is seen.
+            pixels_min: of the target, for it to be found.
+        """
+        view, z = self.view, float(pose[2])
+        via = []
+        for landmark, leg in zip(chain.landmarks, chain.way.legs[1:], strict=False):
+            place = self.beside(landmark, leg.direction, z)
+            if place is None:
+                return None
+            via.append(place)
+        # Each leg is looked up from the end that other tasks share.
+        points = [start.pose[:3], *via, pose[:3]]
+        legs, lengths = [], []
+        for a, b in pairwise(points):
+            way = view.ways[z].path(b, a)
+            if way is None:
+                return None
+            legs.append(way[::-1])
+            lengths.append(float(np.hypot(*np.diff(way[:, :2], axis=0).T).sum()))
+        stops = [start.pose[:3]]
+        last = 0
+        for number, way in enumerate(legs):
+            if number == len(legs) - 1:
+                last = len(stops) - 1
+            stops += list(_every(way, MOVE_M))
+        stood = np.array(stops)
+        after = _steps(stood, float(start.pose[5]), float(pose[5]))
+        found = self._found(stood[last:-1], chain.landmarks[-1], pixels_min)
+        seen = int(after[-1]) if found is None else int(after[last + found])
+        return Solved(stood, int(after[-1]), sum(lengths), seen)
+
+    def beside(self, landmark: int, direction: int, z: float) -> FloatArray | None:
+        """The free place (3,) in a direction of a landmark that is nearest to the middle of that side; None: none."""
+        key = (landmark, direction, z)
+        if key not in self._beside:
+            self._beside[key] = self._look_up(landmark, direction, z)
+        return self._beside[key]
+
+    def _look_up(self, landmark: int, direction: int, z: float) -> FloatArray | None:
+        view = self.view
+        shape = view.query.shapes[landmark]
+        west, south, east, north = shape.bounds
+        middle = np.array([(west + east) / 2, (south + north) / 2])
+        half = np.array([(east - west) / 2, (north - south) / 2])
+        edge = middle + _TOWARDS[direction] * half
+        slab = view.free.slab(z)
+        reach = np.arange(-BESIDE_M, BESIDE_M + CELL_M, CELL_M)
+        out, across = np.meshgrid(np.arange(CELL_M, 2 * BESIDE_M, CELL_M), reach, indexing="ij")
+        side = _TOWARDS[(direction + 1) % 4]
+        points = edge + out.reshape(-1, 1) * _TOWARDS[direction] + across.reshape(-1, 1) * side
+        points = points[slab.is_free(points)]
+        if not len(points):
+            return None
+        cells = np.unique(slab.cells(points), axis=0)
+        middles = slab.middles(cells)
+        away = np.hypot(*(middles[:, :2] - edge).T)
+        return np.asarray(middles[int(np.lexsort((cells[:, 1], cells[:, 0], away))[0])])
+
+    def _found(self, stops: FloatArray, target: int, pixels_min: int) -> int | None:
+        """The first of some stops from which the target is seen."""
+        things: IntArray = np.full(4, target, dtype=np.intp)
+        for number, stop in enumerate(stops):
+            looks = np.zeros((4, 6))
+            looks[:, :3], looks[:, 5] = stop, np.arange(4) * 90.0
+            if (self.view.sight.shown(looks, things).pixels >= pixels_min).any():
+                return number
+        return None
+
+
+def _every(way: FloatArray, step_m: float) -> FloatArray:
+    """Stops (m, 3) along a way (k, 3), so far apart along it; without its first place, with its last."""
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(way[:, :2], axis=0).T))])
+    if along[-1] <= 0:
+        return np.empty((0, 3))
+    at = np.append(np.arange(step_m, along[-1] - 1e-6, step_m), along[-1])
+    return np.stack([np.interp(at, along, way[:, k]) for k in range(3)], axis=1)
+
+
+def _steps(stops: FloatArray, yaw_deg: float, last_deg: float) -> IntArray:
+    """Moves and turns (k,) until each stop is reached; with the last, until the agent looks where the answer is."""
+    moves = np.diff(stops[:, :2], axis=0)
+    heading = np.concatenate([[yaw_deg], np.degrees(np.arctan2(moves[:, 0], moves[:, 1])), [last_deg]])
+    turns = np.round(np.abs((np.diff(heading) + 180) % 360 - 180) / TURN_DEG).astype(np.intp)
+    after = np.concatenate([[0], np.cumsum(1 + turns[:-1])])
+    after[-1] += turns[-1]
+    return after

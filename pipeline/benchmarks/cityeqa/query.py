@@ -1,0 +1,200 @@
+"""Runs the wording of tasks as queries against the map: which things it may lead to, and which it surely does.
+
+Every landmark that fits counts, not the nearest: "a building to the north of you" is each building there within reach.
+Tasks are answered together, as sparse matrices (tasks x things); memory and time grow with their number alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
+from pipeline.benchmarks.cityeqa.relations import Relations, footprints
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS
+from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.worlds.city.facts import BUILDING, City
+
+OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
+BATCH: Final = 2_000  # tasks at a time
+
+
+class Leg(NamedTuple):
+    """One hop of a task as a query: where to look, and for what."""
+
+    direction: int
+    phrase: Phrase
+
+
+class Way(NamedTuple):
+    """A task as a query: where it begins, and its hops; the last leads to the target."""
+
+    x_m: float
+    y_m: float
+    legs: tuple[Leg, ...]
+
+
+class Limits(NamedTuple):
+    """What relations mean.
+
+    Attributes:
+        margin_deg: see `relations.Pairs.holds`.
+        first_m: how far what lies in a direction of the agent may be.
+        next_m: how far what lies in a direction of a landmark may be.
+    """
+
+    margin_deg: float
+    first_m: float
+    next_m: float
+
+
+class Found(NamedTuple):
+    """What n wordings lead to: matrices (n, T) of things that surely fit, and of those that may."""
+
+    sure: Any
+    maybe: Any
+
+
+class Query:
+    """A city, ready to be asked where wordings lead.
+
+    Args:
+        city: its facts.
+        limits: what relations mean.
+    """
+
+    def __init__(self, city: City, limits: Limits) -> None:
+        self.city, self.limits = city, limits
+        self.shapes = footprints(city)
+        self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
+        self.relations = Relations(self.shapes, np.flatnonzero(self.is_building), limits.next_m)
+        self._fitting: dict[Phrase, tuple[BoolArray, BoolArray]] = {}
+
+    def fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
+        """Whether each thing (T,) surely fits a phrase, and whether it may: its colour or its noun may be untold."""
+        if phrase not in self._fitting:
+            self._fitting[phrase] = self._fits(phrase)
+        return self._fitting[phrase]
+
+    def near(self, i: int, reach_m: float) -> IntArray:
+        """Indices of the things within a reach of a thing, itself included, ascending."""
+        return np.sort(self.relations.tree.query(self.shapes[i], predicate="dwithin", distance=reach_m))
+
+    def lead(self, ways: Sequence[Way]) -> Found:
+        """Where wordings lead."""
+        parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
+        return Found(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
+
+    def steps(self, direction: int) -> tuple[Any, Any]:
+        """Matrices (T, T): what lies surely, and what lies possibly, in a direction of each landmark."""
+        return self._steps[direction]
+
+    def into(self, thing: int) -> list[list[int]]:
+        """Per direction the landmarks of which a thing surely lies there."""
+        found = []
+        for d in range(len(DIRECTIONS)):
+            columns = self._columns[d]
+            found.append(columns.indices[columns.indptr[thing] : columns.indptr[thing + 1]].tolist())
+        return found
+
+    @cached_property
+    def _columns(self) -> list[Any]:
+        return [self._steps[d][0].tocsc() for d in range(len(DIRECTIONS))]
+
+    @cached_property
+    def _steps(self) -> list[tuple[Any, Any]]:
+        pairs, n = self.relations.pairs, len(self.city.things)
+        found = []
+        for direction in range(len(DIRECTIONS)):
+            hits = pairs.holds(direction, self.limits.margin_deg, self.limits.next_m)
+            found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
+        return found
+
+    def _lead(self, ways: Sequence[Way]) -> Found:
+        things = len(self.city.things)
+        starts = np.array([way[:2] for way in ways], dtype=np.float64).reshape(-1, 2)
+        pairs = self.relations.of_points(starts, self.limits.first_m)
+        direction = np.array([way.legs[0].direction for way in ways], dtype=np.intp)
+        sure, maybe = (np.zeros(len(pairs.one), dtype=bool) for _ in range(2))
+        for d in range(len(DIRECTIONS)):
+            own = direction[pairs.one] == d
+            holds = pairs.holds(d, self.limits.margin_deg, self.limits.first_m)
+            sure |= own & holds[0]
+            maybe |= own & holds[1]
+        now = [_matrix(pairs.one[hit], pairs.other[hit], (len(ways), things)) for hit in (sure, maybe)]
+        for hop in range(max((len(way.legs) for way in ways), default=0)):
+            here = [way.legs[hop] if hop < len(way.legs) else None for way in ways]
+            if hop:
+                now = [self._step(matrix, here, which) for which, matrix in enumerate(now)]
+            now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
+        return Found(*now)
+
+    def _step(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
+        """What lies in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""
+        direction = np.array([-1 if leg is None else leg.direction for leg in here])
+        out = _rows(now, direction == -1)
+        for d in range(len(DIRECTIONS)):
+            if (direction == d).any():
+                from_here = _rows(now, direction == d)
+                out = out + (from_here @ self._steps[d][which])
+        return out
+
+    def _keep(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
+        """Only what fits each task's phrase."""
+        phrases = sorted({leg.phrase for leg in here if leg is not None}, key=str)
+        number = {p: i for i, p in enumerate(phrases)}
+        fits = np.array([self.fits(p)[which] for p in phrases], dtype=bool).reshape(-1, len(self.city.things))
+        of = np.array([-1 if leg is None else number[leg.phrase] for leg in here], dtype=np.intp)
+        found = now.tocoo()
+        row, column = found.coords
+        stays = (of[row] < 0) | fits[of[row], column] if phrases else np.ones(len(row), dtype=bool)
+        return _matrix(row[stays], column[stays], now.shape)
+
+    def _fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
+        things = self.city.things
+        sure = np.array([t.doubt is None and phrase.noun in (t.kind, t.noun) for t in things], dtype=bool)
+        # A thing that is only known by its kind may be anything of that kind.
+        kinds = {t.kind for t in things if t.noun == phrase.noun} | {phrase.noun}
+        maybe = np.array(
+            [phrase.noun in (t.kind, t.noun) or (t.noun == t.kind and t.kind in kinds) for t in things], bool
+        )
+        if phrase.colour is not None:
+            sure &= np.array([t.colour == phrase.colour for t in things], dtype=bool)
+            maybe &= np.array([t.colour in (None, phrase.colour) for t in things], dtype=bool)
+        if phrase.sign is not None:
+            worn = self.signs
+            sure &= np.array([worn.get(t.id) == {phrase.sign} for t in things], dtype=bool)
+            maybe &= np.array([not worn.get(t.id) or phrase.sign in worn[t.id] for t in things], dtype=bool)
+        if phrase.name is not None:
+            sure &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
+            maybe &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
+        return sure, maybe & (sure | maybe)
+
+    @cached_property
+    def signs(self) -> dict[str, set[str]]:
+        """Colours of the signboards that hang over shops, by the shops' ids: of the same building, and so near."""
+        boards = [t for t in self.city.things if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS]
+        found: dict[str, set[str]] = {}
+        for shop in (t for t in self.city.things if t.kind == SHOP and t.on is not None):
+            for board in boards:
+                if board.on == shop.on and math.dist(board.center, shop.center) <= OVER_M:
+                    found.setdefault(shop.id, set()).add(str(board.colour))
+        return found
+
+
+def _matrix(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
+    """A boolean matrix that is true at some places."""
+    return csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
+
+
+def _rows(matrix: Any, keep: BoolArray) -> Any:
+    """The matrix with all other rows empty."""
+    found = matrix.tocoo()
+    row, column = found.coords
+    return _matrix(row[keep[row]], column[keep[row]], matrix.shape)

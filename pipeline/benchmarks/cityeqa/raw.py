@@ -1,0 +1,122 @@
+"""Raw tasks: a question about a thing of the city and its answer, before there is a place to start from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pipeline.benchmarks.cityeqa.answers import OPEN
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.core.identity import digest
+from pipeline.core.templates import load_template
+from pipeline.questions.rules import Measure
+
+YES_NO: Final = ("yes", "no")
+OPEN_BLOCK: Final = 4  # open questions of a sort that come with a block of each other
+NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Raw:
+    """One question about one thing.
+
+    Attributes:
+        kind: what is asked; questions of one kind have the same answers.
+        target: index of the thing that has to be found.
+        operands: what the question is about beside its kind, the target's id first.
+        phrases: what the target may be called, the best first; none of them says the answer.
+        part: template of the question, whose field ``target`` is the target as it was called.
+        z_min_m: lowest height from which its answer is seen.
+        fields: its other fields.
+        answer_type: see `answers.ANSWER_TYPES`.
+        others: what else is answered to questions of the kind.
+        shown: indices of the things that a pose must show whole for the answer to be seen there.
+        pixels_min: of each of them.
+        about: indices of things that the question names: none of them leads to the target.
+        checks: rules, in the order in which they are reported, and the numbers that prove the answer.
+        even: what one who guesses would go by; questions are as even over their answers as these allow.
+        flags: remarks.
+    """
+
+    kind: str
+    target: int
+    operands: tuple[str, ...]
+    phrases: tuple[Phrase, ...]
+    part: str
+    answer: str
+    others: tuple[str, ...]
+    answer_type: str
+    shown: tuple[int, ...]
+    pixels_min: int
+    z_min_m: float = 0.0
+    fields: Mapping[str, str] = field(default_factory=dict)
+    about: tuple[int, ...] = ()
+    checks: tuple[Measure, ...] = ()
+    even: str = ""
+    flags: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What the question is, whatever it is asked from."""
+        return (self.kind, *self.operands)
+
+    @property
+    def broken(self) -> Measure | None:
+        """The first rule that it breaks."""
+        return next((check for check in self.checks if not check.holds), None)
+
+    def question(self, called: Phrase) -> str:
+        """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways."""
+        return load_template(f"cityeqa/parts/{self.part}").render({"target": called.definite, **self.fields})
+
+
+def in_turns(raws: Iterable[Raw], scene: str) -> list[Raw]:
+    """Raw tasks in an order of which any beginning is varied and even: sorts of questions take turns, answers too.
+
+    A block has one question of each answer to what `Raw.even` says, about the things that were asked about least; open
+    questions, which have an answer each, are blocks of their own.
+    """
+    ranked = sorted(raws, key=lambda raw: digest("raw", scene, *raw.key))
+    groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
+    for raw in ranked:
+        answer = str(raw.key) if raw.answer_type == OPEN else raw.answer
+        groups.setdefault((raw.kind, raw.even), {}).setdefault(answer, []).append(raw)
+    blocks: list[tuple[int, bytes, list[Raw]]] = []
+    used: Counter[str] = Counter()
+    for (kind, even), by_answer in sorted(groups.items()):
+        if next(iter(by_answer.values()))[0].answer_type == OPEN:
+            for n, one in enumerate(raw for own in by_answer.values() for raw in own):
+                blocks.append((n // OPEN_BLOCK, digest("block", scene, *one.key), [one]))
+            continue
+        turn = 0
+        while any(by_answer.values()):
+            block = []
+            for answer in sorted(by_answer):
+                if by_answer[answer]:
+                    own = by_answer[answer]
+                    one = own.pop(min(range(len(own)), key=lambda k: (used[own[k].operands[0]], k)))
+                    used[one.operands[0]] += 1
+                    block.append(one)
+            blocks.append((turn, digest("block", scene, kind, even), block))
+            turn += 1
+    return [raw for _, _, block in sorted(blocks, key=lambda b: b[:2]) for raw in block]
+
+
+def evened(raws: Sequence[Raw]) -> set[tuple[str, ...]]:
+    """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
+
+    Of two answers each stays as often as the other, of more none over twice as often as the median. Counted within
+    what `Raw.even` says. Of the answers of open kinds, which things have but once, all stay.
+    """
+    groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
+    for raw in raws:
+        if raw.answer_type != OPEN:
+            groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
+    kept = {raw.key for raw in raws if raw.answer_type == OPEN}
+    for by_answer in groups.values():
+        sizes = sorted(len(own) for own in by_answer.values())
+        most = 0 if len(sizes) < 2 else sizes[0] if len(sizes) == 2 else 2 * sizes[len(sizes) // 2]
+        kept |= {raw.key for own in by_answer.values() for raw in own[:most]}
+    return kept

@@ -1,0 +1,48 @@
+"""Limits of the city tasks. CityEQA gives the 200 m and the four starts; where no source is named, ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CityRules(BaseModel):
+    """When a task is asked. Any of them can be set in a build's configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Relations
+    margin_deg: float = Field(default=10.0, gt=0, lt=45, description="between a bearing and the diagonals")
+    first_reach_m: float = Field(default=120.0, gt=0, description="from the start to the first landmark's footprint")
+    next_reach_m: float = Field(default=60.0, gt=0, description="from a landmark's footprint to the next thing's")
+    # Starts
+    start_min_m: float = Field(default=30.0, ge=0, description="from the start to the target")
+    start_max_m: float = Field(default=200.0, gt=0, description="the same at most (CityEQA, section 2.2)")
+    starts_min: int = Field(default=4, ge=1, description="of a question: with fewer it is not asked (section 2.2)")
+    starts_max: int = Field(default=6, ge=1, description="of a question: more are not asked")
+    sides_min: int = Field(default=3, ge=1, le=8, description="eighths of the compass that the starts of one lie in")
+    hidden_at_start: bool = Field(default=True, description="whether no look from the start may show the target")
+    body_m: float = Field(default=0.5, gt=0, description="radius of the agent: it keeps so far from all that is solid")
+    path_max_m: float = Field(
+        default=300.0, gt=0, description="shortest way from the start to where the answer is seen"
+    )
+    # What a pose shows
+    look_m: tuple[float, ...] = Field(
+        default=(6.0, 9.0, 13.0, 18.0, 25.0), description="from the target, where it is observed"
+    )
+    pixels_min: int = Field(default=400, ge=1, description="of 640 x 480, of each thing that an answer rests on")
+    read_pixels_min: int = Field(default=1500, ge=1, description="of a sign that is read")
+    # Facts
+    near_m: tuple[int, ...] = Field(default=(10, 15, 20), description="'within so many metres of'")
+    near_margin_m: float = Field(default=1.5, gt=0, description="between what is counted and that distance")
+    count_max: int = Field(default=8, ge=1, description="of things that are counted")
+    side_gap_max_m: float = Field(default=25.0, gt=0, description="to what is left or right of something")
+    nearer_ratio_min: float = Field(default=1.4, gt=1, description="of two things, how much farther the other is")
+    bearing_gap_m: tuple[float, float] = Field(default=(5.0, 60.0), description="to what lies in a direction")
+    tried_per_category: int = Field(
+        default=30, ge=1, description="raw questions, in turns over what is asked and answered"
+    )
+
+
+PROFILES: Final[dict[str, CityRules]] = {"strict": CityRules()}

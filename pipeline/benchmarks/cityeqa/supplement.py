@@ -1,0 +1,214 @@
+"""Task supplementation (CityEQA, section 2.2): where a raw task begins, and over which landmarks its text leads.
+
+Starts are drawn in eighths of the compass and thirds of the distance about the target, so that they are spread. For
+each of them some chains of landmarks are put into words; the words are run as a query, and a chain stays only where
+nothing but the target may fit them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.query import Leg, Way
+from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, Hop, Told, render
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.errors import TemplateError
+from pipeline.core.identity import rng_for
+from pipeline.questions.rules import Measure, rule
+
+SIDES: Final = 8  # eighths of the compass
+RINGS: Final = 3  # thirds of the distance
+TURN_DEG: Final = 30.0  # of the agent; starts look in such steps
+TRIES: Final = 6  # chains that are tried for a start
+HOPS: Final = (1, 2, 2, 3)  # of a chain, as often as they come first
+_NAMED_MAX: Final = 5  # other answers to a query that a rejection names
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a task may begin.
+
+    Attributes:
+        pose: (6,); its yaw is set with the chain.
+        side: eighth of the compass, seen from the target.
+        away_m: from the target.
+        path_m: shortest way to where the answer is seen.
+    """
+
+    pose: FloatArray
+    side: int
+    away_m: float
+    path_m: float
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How the text leads from a start to the target.
+
+    Attributes:
+        landmarks: indices of the things that it leads over, the target last.
+    """
+
+    way: Way
+    landmarks: tuple[int, ...]
+    text: str
+
+    @property
+    def hops(self) -> int:
+        """Landmarks, and the target."""
+        return len(self.landmarks)
+
+
+def starts(view: CityView, raw: Raw, pose: FloatArray) -> tuple[list[Start], Measure | None]:
+    """Free places that lie right, from which the target cannot be seen and can be reached; else what they all break.
+
+    Args:
+        view: the city.
+        raw: the task.
+        pose: where its answer is seen.
+    """
+    rules = view.rules
+    drawn = _drawn(view, raw, float(pose[2]))
+    kept = view.free.free(drawn[:, :3])
+    if not kept.any():
+        return [], rule("starts_free", 0, ">=", rules.starts_min, "starts")
+    drawn = drawn[kept]
+    length = view.ways[float(pose[2])].lengths(pose[:3], drawn[:, :3])
+    drawn, length = drawn[np.isfinite(length)], length[np.isfinite(length)]
+    if not len(drawn):
+        return [], rule("starts_with_a_path", 0, ">=", rules.starts_min, "starts")
+    if rules.hidden_at_start:
+        hidden = ~_in_view(view, drawn, raw.target)
+        drawn, length = drawn[hidden], length[hidden]
+        if not len(drawn):
+            return [], rule("starts_without_a_view", 0, ">=", rules.starts_min, "starts")
+    offset = drawn[:, :2] - view.centers[raw.target]
+    away = np.hypot(*offset.T)
+    side = np.floor(np.degrees(np.arctan2(*offset.T)) % 360 / (360 / SIDES)).astype(int) % SIDES
+    found = [Start(p, int(s), float(a), float(m)) for p, s, a, m in zip(drawn, side, away, length, strict=True)]
+    return found, None
+
+
+def _drawn(view: CityView, raw: Raw, z: float) -> FloatArray:
+    """Poses (n, 6) about the target, one in each eighth of the compass and third of the distance, in decimetres."""
+    rules, rng = view.rules, rng_for(view.scene.id, *raw.key, "starts")
+    edges = np.linspace(rules.start_min_m, rules.start_max_m, RINGS + 1)
+    side, ring = np.divmod(np.arange(SIDES * RINGS), RINGS)
+    bearing = np.radians((side + rng.random(len(side))) * 360 / SIDES)
+    away = edges[ring] + (edges[ring + 1] - edges[ring]) * rng.random(len(side))
+    # 5 cm within the limits, since places are rounded
+    away = np.clip(away, rules.start_min_m + 0.1, rules.start_max_m - 0.1)
+    xy = view.centers[raw.target] + away[:, None] * np.stack([np.sin(bearing), np.cos(bearing)], axis=1)
+    poses = np.zeros((len(side), 6))
+    poses[:, :2], poses[:, 2] = np.round(xy, 1) + 0.0, z
+    return poses
+
+
+def _in_view(view: CityView, poses: FloatArray, target: int) -> BoolArray:
+    """Whether the target may be seen from places (n, 6) in any direction: four looks."""
+    looks = np.repeat(poses, 4, axis=0)
+    looks[:, 5] = np.tile(np.arange(4) * 90.0, len(poses))
+    shown = view.sight.shown(looks, np.full(len(looks), target, dtype=np.intp))
+    return np.asarray((shown.possible > 0).reshape(-1, 4).any(1))
+
+
+def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]]:
+    """For each start a few chains that surely lead to the target, in the order in which they are to be tried."""
+    places = np.array([start.pose[:2] for start in found]).reshape(-1, 2)
+    pairs = view.query.relations.of_points(places, view.rules.first_reach_m)
+    first: list[dict[int, list[int]]] = [{} for _ in found]  # per start: thing -> directions
+    for d in range(len(DIRECTIONS)):
+        sure, _ = pairs.holds(d, view.rules.margin_deg, view.rules.first_reach_m)
+        for one, other in zip(pairs.one[sure].tolist(), pairs.other[sure].tolist(), strict=True):
+            first[one].setdefault(other, []).append(d)
+    last = _before(view, raw.target)
+    banned = {raw.target, *raw.about, *raw.shown}
+    out = []
+    for start, seen in zip(found, first, strict=True):
+        rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "chain")
+        routes = _routes(view, raw.target, seen, last, banned)
+        tried: dict[str, Chain] = {}
+        for _ in range(2 * TRIES):
+            hops = [n for n in rng.permutation(HOPS).tolist() if routes[n]]
+            if not hops or len(tried) == TRIES:
+                break
+            route = routes[hops[0]][int(rng.integers(len(routes[hops[0]])))]
+            chain = _worded(view, raw, start, route, rng)
+            if chain is not None:
+                tried.setdefault(chain.text, chain)
+        out.append(list(tried.values()))
+    return out
+
+
+class Route(NamedTuple):
+    """Landmarks, the target last, and the direction in which each lies of the one before."""
+
+    landmarks: tuple[int, ...]
+    directions: tuple[int, ...]
+
+
+def _before(view: CityView, target: int) -> dict[int, list[int]]:
+    """The landmarks of which a thing surely lies in a direction: thing -> directions."""
+    found: dict[int, list[int]] = {}
+    for d, steps in enumerate(view.query.into(target)):
+        for one in steps:
+            found.setdefault(one, []).append(d)
+    return found
+
+
+def _routes(
+    view: CityView, target: int, seen: dict[int, list[int]], last: dict[int, list[int]], banned: set[int]
+) -> dict[int, list[Route]]:
+    """Every chain of landmarks by its hops: from what lies about the start to the target."""
+    near = [i for i in seen if view.query.is_building[i] and i not in banned]
+    found: dict[int, list[Route]] = {1: [Route((target,), (d,)) for d in seen.get(target, ())]}
+    found[2] = [Route((i, target), (d, e)) for i in near for d in seen[i] for e in last.get(i, ())]
+    found[3] = []
+    for middle, ends in last.items():
+        if middle not in banned:
+            for d, steps in enumerate(view.query.into(middle)):
+                for one in steps:
+                    if one in seen and one not in banned:
+                        found[3] += [Route((one, middle, target), (s, d, e)) for s in seen[one] for e in ends]
+    return found
+
+
+def _worded(view: CityView, raw: Raw, start: Start, route: Route, rng: np.random.Generator) -> Chain | None:
+    """A route in words that are drawn for it; None where two of its landmarks would be called the same."""
+    names = [view.landmark_phrases(i) for i in route.landmarks[:-1]]
+    called = [options[int(rng.integers(len(options)))] for options in (*names, raw.phrases)]
+    if len(set(called)) < len(called):
+        return None
+    legs = tuple(Leg(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
+    way = Way(float(start.pose[0]), float(start.pose[1]), legs)
+    text = _text(way, raw)
+    return None if text is None else Chain(way, route.landmarks, text)
+
+
+def _text(way: Way, raw: Raw) -> str | None:
+    """The wording; None where it would read in two ways."""
+    try:
+        hops = tuple(Hop(DIRECTIONS[leg.direction], str(leg.phrase)) for leg in way.legs)
+        return render(Told(hops, raw.question(way.legs[-1].phrase)))
+    except TemplateError:
+        return None
+
+
+def yaw_of(view: CityView, raw: Raw, start: Start, way: Way) -> float:
+    """The start's yaw, drawn; never towards the first hop, which would give it away (all 1,412 released tasks do)."""
+    rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "yaw")
+    yaws = np.arange(0.0, 360.0, TURN_DEG)
+    return float(rng.choice(yaws[yaws != 90.0 * way.legs[0].direction]))
+
+
+def others(view: CityView, found: Sequence[int]) -> str:
+    """The names of things, for a rejection."""
+    ids = [view.things[i].id for i in found]
+    more = f" and {len(ids) - _NAMED_MAX} more" if len(ids) > _NAMED_MAX else ""
+    return ", ".join(ids[:_NAMED_MAX]) + more

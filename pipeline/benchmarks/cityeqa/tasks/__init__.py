@@ -1,0 +1,1 @@
+"""The six categories of CityEQA."""

@@ -1,0 +1,78 @@
+"""Which things lie in a place or around something, surely; for counting and for whether there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.facts import BUILDING
+
+PLACES: Final = ("parking", "park", "playground", "sports field")  # that things are in
+CENTRES: Final = ("fountain", "statue", "kiosk", "bus stop", "post box", "phone box", "shop", "tower")  # and around
+COUNTED: Final = (
+    "bench", "bus", "car", "crossing", "fountain", "phone box", "post box", "statue", "street lamp",
+    "traffic light", "tree", "truck", "waste bin",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The things of a kind in a place or around something.
+
+    Attributes:
+        at: index of the place.
+        kind: of the things.
+        near_m: how far around; None: in the place.
+        things: indices of those surely there.
+        checks: whether the map is complete for the kind, and whether it is sure of every thing that it is there or not.
+    """
+
+    at: int
+    kind: str
+    near_m: int | None
+    things: tuple[int, ...]
+    checks: tuple[Measure, ...]
+
+
+def gathered(view: CityView) -> Iterator[Gathered]:
+    """Every place with every kind that its city counts."""
+    kinds = [kind for kind in COUNTED if any(t.kind == kind for t in view.things)]
+    for i, place in enumerate(view.things):
+        if place.doubt is not None or place.kind == BUILDING:
+            continue
+        if place.kind in PLACES and place.outline is not None:
+            yield from (_in(view, i, kind) for kind in kinds if kind != place.kind)
+        elif place.kind in CENTRES:
+            yield from (_near(view, i, kind, m) for kind in kinds if kind != place.kind for m in view.rules.near_m)
+
+
+def complete(view: CityView, kind: str) -> Measure:
+    """Whether the map has all things of a kind, as its source declares."""
+    return rule("map_incomplete", float(kind in view.city.complete), ">=", 1, f"declared complete for {kind}")
+
+
+def _in(view: CityView, i: int, kind: str) -> Gathered:
+    others = view.of_kind(kind)
+    shape = view.query.shapes[i]
+    points = shapely.points(view.centers[others])
+    inside = shapely.covers(shape, points)
+    edge = shapely.distance(shape.exterior, points)
+    margin = view.rules.near_margin_m
+    doubtful = edge < margin
+    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
+    return Gathered(i, kind, None, tuple(others[inside & ~doubtful].tolist()), checks)
+
+
+def _near(view: CityView, i: int, kind: str, metres: int) -> Gathered:
+    others = view.of_kind(kind)
+    away = view.distance_m(i, others) if len(others) else np.empty(0)
+    margin = view.rules.near_margin_m
+    doubtful = np.abs(away - metres) < margin
+    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
+    return Gathered(i, kind, metres, tuple(others[(away <= metres) & ~doubtful].tolist()), checks)

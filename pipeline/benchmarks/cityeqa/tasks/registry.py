@@ -1,0 +1,23 @@
+"""The categories of CityEQA, in the paper's order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.benchmarks.cityeqa.tasks.attribute_recognition import AttributeRecognition
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.tasks.counting import Counting
+from pipeline.benchmarks.cityeqa.tasks.existence import Existence
+from pipeline.benchmarks.cityeqa.tasks.object_recognition import ObjectRecognition
+from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
+from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
+
+_ALL: Final[tuple[EqaTask, ...]] = (
+    ObjectRecognition(),
+    AttributeRecognition(),
+    Counting(),
+    Existence(),
+    SpatialReasoning(),
+    WorldKnowledge(),
+)
+CITY_TASKS: Final[dict[str, EqaTask]] = {task.name: task for task in _ALL}

@@ -1,0 +1,213 @@
+"""Spatial Reasoning: what is beside a thing, which of two things is nearer to it, and where one lies of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
+from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS
+from pipeline.core.identity import rng_for
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.facts import BUILDING
+
+SIDES: Final = ("left", "right")
+ACROSS_DEG: Final = 35.0  # what is beside something lies within so much of the line along its front
+SAME_FRONT_DEG: Final = 20.0  # and faces the same way within so much
+PAIRS: Final = 12  # pairs of things that are compared from one, the nearest
+NAMED: Final = frozenset(
+    {
+        SHOP,
+        BUILDING,
+        "fountain",
+        "statue",
+        "kiosk",
+        "bus stop",
+        "post box",
+        "phone box",
+        "parking",
+        "park",
+        "playground",
+    }
+)
+
+
+class SpatialReasoning(EqaTask):
+    """Sides as seen from the front of what faces somewhere; directions and distances between footprints."""
+
+    name = "Spatial Reasoning"
+    parts = parts("ask_side_colour", "ask_side_name", "ask_bearing", "ask_nearer")
+
+    def raws(self, view: CityView) -> Iterator[Raw]:
+        """All of these, for things that have one name in their surroundings."""
+        for kind in (SIGNBOARD, SHOP):
+            yield from self._beside(view, kind)
+        lone = {i: phrase for i in range(len(view.things)) if (phrase := _lone(view, i)) is not None}
+        for i in lone:
+            near = [j for j in view.around(i, view.rules.bearing_gap_m[1]).tolist() if j in lone]
+            for j in near:
+                yield _bearing(view, i, j, lone[j])
+            yield from _nearer(view, i, near, lone)
+
+    def _beside(self, view: CityView, kind: str) -> Iterator[Raw]:
+        own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
+        colours = colours_of(view, own)
+        names = [text for i in own if (text := view.read(i))]
+        for i in own:
+            for side in SIDES:
+                yield from _side(view, i, side, own, colours, names)
+
+
+def _side(
+    view: CityView, i: int, side: str, own: list[int], colours: tuple[str, ...], names: list[str]
+) -> Iterator[Raw]:
+    """What the next thing of the kind to a side is like; nothing where there is none."""
+    thing = view.things[i]
+    others = np.array([j for j in own if j != i], dtype=np.intp)
+    if not len(others):
+        return
+    offset = view.centers[others] - view.centers[i]
+    # Who looks at a front has its left where the front has its right.
+    toward = (thing.facing_deg or 0.0) + (90.0 if side == "left" else -90.0)
+    bearing = np.degrees(np.arctan2(offset[:, 0], offset[:, 1]))
+    off = np.abs((bearing - toward + 180) % 360 - 180)
+    faces = np.array([view.things[j].facing_deg for j in others.tolist()], dtype=np.float64)
+    turned = np.abs((faces - (thing.facing_deg or 0.0) + 180) % 360 - 180)
+    away = np.hypot(*offset.T)
+    there = (off < 90) & (turned < 90) & (away <= 2 * view.rules.side_gap_max_m)
+    if not there.any():
+        return
+    near = np.flatnonzero(there)
+    order = near[np.argsort(away[near], kind="stable")]
+    nearest = int(order[0])
+    second = float(away[order[1]]) if len(order) > 1 else np.inf
+    j = int(others[nearest])
+    other = view.things[j]
+    checks = (
+        rule("not_beside", float(off[nearest]), "<=", ACROSS_DEG, "deg"),
+        rule("other_front", float(turned[nearest]), "<=", SAME_FRONT_DEG, "deg"),
+        rule("too_far_aside", float(away[nearest]), "<=", view.rules.side_gap_max_m, "m"),
+        rule(
+            "two_beside",
+            min(second / max(float(away[nearest]), 1e-9), 99.0),
+            ">=",
+            view.rules.nearer_ratio_min,
+            "ratio",
+        ),
+    )
+    text = view.read(j)
+    named = Raw(
+        kind=f"{thing.kind} beside",
+        target=i,
+        operands=(thing.id, side, other.id),
+        phrases=view.phrases(i),
+        part="ask_side_name",
+        fields={"thing": other.kind, "side": side},
+        answer=text or "",
+        others=others_of(view, j, names, 3, "beside"),
+        answer_type=OPEN,
+        shown=(i, j),
+        pixels_min=view.rules.read_pixels_min,
+        about=(j,),
+        checks=(*checks, rule("no_name_to_read", float(text is not None), ">=", 1, "names")),
+        even=side,
+        flags=() if other.sign else ("name_as_sign",),
+    )
+    yield named
+    if thing.kind == SIGNBOARD:
+        yield replace(
+            named,
+            kind="colour beside",
+            part="ask_side_colour",
+            answer=other.colour or "",
+            others=colours,
+            answer_type=CLOSED,
+            pixels_min=view.rules.pixels_min,
+            checks=(*checks, rule("colour_unknown", float(other.colour is not None), ">=", 1, "colours")),
+        )
+
+
+def _lone(view: CityView, i: int) -> Phrase | None:
+    """What a thing is called where nothing else about may be called so."""
+    thing = view.things[i]
+    if thing.doubt is not None or thing.kind not in NAMED or i not in view.solid_things:
+        return None
+    if thing.noun == thing.kind == BUILDING:
+        return None  # everybody has one
+    reach = 2 * view.rules.bearing_gap_m[1]
+    return next((p for p in reversed(view.phrases(i)) if view.is_lone(i, p, reach)), None)
+
+
+def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:
+    pairs = view.query.relations.between(i, j)
+    off = [float(pairs.off_axis_deg(d)[0]) for d in range(len(DIRECTIONS))]
+    best = int(np.argmin(off))
+    low, high = view.rules.bearing_gap_m
+    return Raw(
+        kind="direction",
+        target=i,
+        operands=(view.things[i].id, view.things[j].id),
+        phrases=view.phrases(i),
+        part="ask_bearing",
+        fields={"other": called.definite},
+        answer=DIRECTIONS[best],
+        others=DIRECTIONS,
+        answer_type=CLOSED,
+        shown=(i, j),
+        pixels_min=view.rules.pixels_min,
+        about=(j,),
+        checks=(
+            rule("near_a_diagonal", off[best], "<=", 45.0 - view.rules.margin_deg, "deg"),
+            rule("too_near", float(pairs.distance_m[0]), ">=", low, "m"),
+            rule("too_far", float(pairs.distance_m[0]), "<=", high, "m"),
+        ),
+    )
+
+
+def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[Raw]:
+    """Which of two is nearer; in the order that is drawn, so that neither place in the question is."""
+    if len(near) < 2:
+        return
+    others = np.array(near, dtype=np.intp)
+    away = view.distance_m(i, others)
+    first = np.argsort(away, kind="stable")
+    chosen = list(combinations(first[: PAIRS // 2].tolist(), 2))[:PAIRS]
+    for a, b in chosen:
+        one, other = int(others[a]), int(others[b])
+        if lone[one] == lone[other]:
+            continue
+        ids = (view.things[one].id, view.things[other].id)
+        said = [lone[one].definite, lone[other].definite]
+        swap = bool(rng_for(view.scene.id, view.things[i].id, *sorted(ids), "order").integers(2))
+        fields = dict(zip(("one", "other"), reversed(said) if swap else said, strict=True))
+        yield Raw(
+            kind="nearer",
+            target=i,
+            operands=(view.things[i].id, *sorted(ids)),
+            phrases=view.phrases(i),
+            part="ask_nearer",
+            fields=fields,
+            answer=said[0],
+            others=tuple(said),
+            answer_type=CLOSED,
+            shown=(i, one, other),
+            pixels_min=view.rules.pixels_min // 2,
+            about=(one, other),
+            checks=(
+                rule("touches", float(away[a]), ">=", 1.0, "m"),
+                rule("as_near", float(away[b] / max(away[a], 1e-9)), ">=", view.rules.nearer_ratio_min, "ratio"),
+                Measure("distance", float(away[a]), "m", subject=ids[0]),
+                Measure("distance", float(away[b]), "m", subject=ids[1]),
+            ),
+            even="place",
+        )

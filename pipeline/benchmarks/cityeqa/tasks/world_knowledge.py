@@ -1,0 +1,99 @@
+"""World Knowledge: what one can do in a shop. What is seen there tells its sort, and everybody knows what that is for.
+
+Other questions of this category, such as whether a shop is open, a model writes (stage `author`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pipeline.benchmarks.cityeqa.answers import YES_NO as YES_OR_NO
+from pipeline.benchmarks.cityeqa.kinds import SHOP
+from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
+from pipeline.benchmarks.cityeqa.tasks.answers import parts
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.questions.rules import rule
+
+# What one can do in shops of some sorts, and in which others perhaps, of which it is not asked; surely in no other.
+USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "buy bread": (
+        ("bakery",),
+        ("supermarket", "convenience store", "pastry shop", "deli", "café"),
+    ),
+    "buy medicine": (
+        ("pharmacy",),
+        ("supermarket", "drugstore", "hospital", "clinic"),
+    ),
+    "withdraw money": (
+        ("bank",),
+        ("post office", "exchange office", "supermarket", "casino"),
+    ),
+    "have one's hair cut": (
+        ("hairdresser's",),
+        ("beauty salon",),
+    ),
+    "spend the night": (
+        ("hotel", "hostel", "guest house"),
+        ("hospital", "clinic"),
+    ),
+    "buy a bunch of flowers": (
+        ("flower shop",),
+        ("supermarket", "garden centre", "garden shop"),
+    ),
+    "borrow books": (
+        ("library",),
+        ("bookshop", "school", "university", "community centre"),
+    ),
+    "buy a pair of shoes": (
+        ("shoes shop",),
+        ("sports shop", "clothes shop", "department store", "boutique", "mall"),
+    ),
+    "order a meal": (
+        ("restaurant", "fast-food restaurant"),
+        (
+            "café", "bar", "pub", "hotel", "casino", "bakery", "deli", "supermarket", "cinema", "nightclub", "mall",
+            "department store", "museum", "theatre", "butcher's", "seafood shop", "guest house", "hostel",
+        ),
+    ),
+    "have one's car filled up": (
+        ("petrol station",),
+        ("car repair shop", "car rental office"),
+    ),
+    "post a parcel": (
+        ("post office",),
+        ("newsagent's", "convenience store", "kiosk", "supermarket"),
+    ),
+}  # fmt: skip
+
+
+class WorldKnowledge(EqaTask):
+    """Each use is asked as often of a shop that has it as of one that has not."""
+
+    name = "World Knowledge"
+    parts = parts("ask_use")
+
+    def raws(self, view: CityView) -> Iterator[Raw]:
+        """Every shop of a known sort with every use that it surely has or has not."""
+        for i in view.of_kind(SHOP).tolist():
+            thing, text = view.things[i], view.read(i)
+            for use, (has, may) in USES.items():
+                if thing.noun == SHOP or thing.noun in may:
+                    continue
+                yield Raw(
+                    kind="use",
+                    target=i,
+                    operands=(thing.id, use),
+                    phrases=view.phrases(i, hide=("noun", "name")),
+                    part="ask_use",
+                    fields={"use": use},
+                    answer=YES_NO[0] if thing.noun in has else YES_NO[1],
+                    others=YES_NO,
+                    answer_type=YES_OR_NO,
+                    shown=(i,),
+                    pixels_min=view.rules.read_pixels_min,
+                    even=use,
+                    checks=(rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),),
+                    flags=() if thing.sign else ("name_as_sign",),
+                )

@@ -1,0 +1,136 @@
+"""A city as the tasks of CityEQA see it: its things by what they are called, what poses show, where agents can go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
+from pipeline.benchmarks.cityeqa.query import Limits, Query
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.worlds.city.facts import BUILDING, City, CityScene, Thing
+from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.observe.paths import Paths
+from pipeline.worlds.city.observe.sight import Sight
+from pipeline.worlds.city.solids import Solids
+
+LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
+
+
+class CityView:
+    """One city.
+
+    Args:
+        scene: of the world "city".
+        rules: the limits.
+    """
+
+    def __init__(self, scene: CityScene, rules: CityRules) -> None:
+        self.scene, self.rules = scene, rules
+        self.city: City = scene.facts
+        self.things: tuple[Thing, ...] = self.city.things
+        self._landmarks: dict[int, tuple[Phrase, ...]] = {}
+        self.index = {thing.id: i for i, thing in enumerate(self.things)}
+
+    @cached_property
+    def query(self) -> Query:
+        """The map, to be asked where wordings lead."""
+        rules = self.rules
+        return Query(self.city, Limits(rules.margin_deg, rules.first_reach_m, rules.next_reach_m))
+
+    @cached_property
+    def solids(self) -> Solids:
+        """What stands in the way."""
+        return Solids(self.city)
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What poses show."""
+        return Sight(self.city, self.solids)
+
+    @cached_property
+    def free(self) -> FreeSpace:
+        """Where the agent can be."""
+        return FreeSpace(self.city, self.rules.body_m, self.solids)
+
+    @cached_property
+    def ways(self) -> dict[float, Paths]:
+        """Shortest ways at each height at which agents move."""
+        return {z: Paths(self.free.slab(z), self.rules.path_max_m) for z in self.city.slabs_m}
+
+    @cached_property
+    def centers(self) -> FloatArray:
+        """(T, 2)."""
+        return np.array([thing.center for thing in self.things], dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def solid_things(self) -> frozenset[int]:
+        """Indices of the things that can be seen at all."""
+        return frozenset(self.solids.thing[self.solids.sure].tolist())
+
+    def of_kind(self, kind: str) -> IntArray:
+        """Indices of the things of a kind of which nothing is in doubt."""
+        return np.array([i for i, t in enumerate(self.things) if t.kind == kind and t.doubt is None], dtype=np.intp)
+
+    def read(self, i: int) -> str | None:
+        """What can be read on a thing: its sign; of a shop its name too, which shops show."""
+        thing = self.things[i]
+        text = thing.sign or (thing.name if thing.kind == SHOP else None)
+        return text if text is not None and sum(c.isalpha() for c in text) >= LETTERS_MIN else None
+
+    def distance_m(self, one: int, others: IntArray) -> FloatArray:
+        """Distances (n,) between footprints."""
+        shapes = self.query.shapes
+        return np.asarray(shapely.distance(shapes[one], shapes[others]))
+
+    def around(self, i: int, reach_m: float) -> IntArray:
+        """Indices of the other things within a reach of a thing, ascending."""
+        near = self.query.near(i, reach_m)
+        return near[near != i]
+
+    def is_lone(self, i: int, phrase: Phrase, reach_m: float) -> bool:
+        """Whether nothing else within a reach may be called so too."""
+        others = self.around(i, reach_m)
+        return not self.query.fits(phrase)[1][others].any()
+
+    def phrases(self, i: int, hide: Collection[str] = ()) -> tuple[Phrase, ...]:
+        """What a thing may be called, the plainest last, without what is to be hidden.
+
+        Args:
+            i: its index.
+            hide: any of "noun", "colour", "sign", "name".
+        """
+        thing = self.things[i]
+        noun = thing.kind if "noun" in hide else thing.noun
+        found = []
+        name = self.read(i)
+        signs = self.query.signs.get(thing.id, set())
+        if name is not None and "name" not in hide and thing.kind != SIGNBOARD:
+            found.append(Phrase(noun, name=name))
+        if len(signs) == 1 and "sign" not in hide:
+            found.append(Phrase(noun, sign=next(iter(signs))))
+        if thing.colour in COLOURS and "colour" not in hide:
+            found.append(Phrase(noun, colour=thing.colour))
+        found.append(Phrase(noun))
+        return tuple(p for p in found if p.is_sayable)
+
+    def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
+        """What a building may be called as a landmark: by its noun and colour, and as a building."""
+        if i not in self._landmarks:
+            self._landmarks[i] = self._landmark(i)
+        return self._landmarks[i]
+
+    def _landmark(self, i: int) -> tuple[Phrase, ...]:
+        thing = self.things[i]
+        found = {Phrase(BUILDING), Phrase(thing.noun)}
+        if thing.colour in COLOURS:
+            found |= {Phrase(BUILDING, colour=thing.colour), Phrase(thing.noun, colour=thing.colour)}
+        if thing.sign is not None and self.read(i):
+            found.add(Phrase(thing.noun, name=thing.sign))
+        return tuple(sorted((p for p in found if p.is_sayable), key=str))
