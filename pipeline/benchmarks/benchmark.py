@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -83,7 +83,7 @@ class Author(Protocol[V_contra]):
         ...
 
 
-def no_pictures(asked: pa.Table) -> dict[str, bytes]:
+def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
     """The pictures of a benchmark that has none of its own."""
     return {}
 
@@ -131,7 +131,7 @@ class Benchmark(Generic[V, R]):
         columns: its public table.
         card: what it says of itself.
         video: what its videos look like.
-        pictures: file below the release -> bytes, for questions that have pictures.
+        pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
@@ -150,7 +150,7 @@ class Benchmark(Generic[V, R]):
     columns: Columns
     card: Card
     video: VideoForm = field(default_factory=VideoForm)
-    pictures: Callable[[pa.Table], dict[str, bytes]] = no_pictures
+    pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     author: Author[V] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None

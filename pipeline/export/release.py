@@ -83,6 +83,7 @@ def write_release(
     blind: Blind,
     reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
+    whole: Callable[[], Iterable[AnyScene]],
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
 
@@ -95,6 +96,7 @@ def write_release(
         blind: what stages `blind`, `filter` and `prune` found.
         reviewed: what stage `review` found.
         benchmark: whose columns, card and pictures it has.
+        whole: the scenes with their bulky facts too, one after the other.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
@@ -104,7 +106,7 @@ def write_release(
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        files |= benchmark.pictures(sorted_out.kept)
+        files |= benchmark.pictures(sorted_out.kept, whole)
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()

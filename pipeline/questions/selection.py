@@ -170,8 +170,18 @@ def _question(
     common = {
         k: row[k]
         for k in (
-            "id", "scene", "task", "group", "answer", "from_s", "until_s", "visible_in", "evidence", "proof", "flags"
-        )  # fmt: skip
+            "id",
+            "scene",
+            "task",
+            "group",
+            "answer",
+            "from_s",
+            "until_s",
+            "visible_in",
+            "evidence",
+            "proof",
+            "flags",
+        )
     }
     return common | {
         "task_version": task.version,

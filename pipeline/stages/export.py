@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ from pipeline.engine.stage import Stage
 from pipeline.export.history import RELEASE, RELEASES, publish
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
 from pipeline.review.reviewed import Reviewed
-from pipeline.worlds.registry import SCENE, WORLDS
+from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
 if TYPE_CHECKING:
     from pipeline.blind.without_video import WithoutVideo
@@ -45,8 +46,12 @@ def run(given: Given) -> bytes:
     said = given.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
+    def whole() -> Iterator[AnyScene]:
+        return map(read_scene, given.all_bytes("observe"))
+
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        return write_release(folder, given.tables("select"), scenes, dict(given.settings), blind, reviewed, benchmark)
+        selected, own = given.tables("select"), dict(given.settings)
+        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole)
 
     return publish(given.folder, write, given.config.keep)
 
@@ -55,7 +60,7 @@ def _without_bulk(raw: bytes) -> AnyScene:
     """A scene without its world's bulky facts: second by second, a thousand flights would be gigabytes."""
     fields = json.loads(raw)
     for name in WORLDS[fields["facts"]["world"]].bulky:
-        fields["facts"][name] = None
+        fields["facts"].pop(name, None)
     return SCENE.validate_python(fields)
 
 

@@ -209,6 +209,7 @@ def test_golden_question() -> None:
         "template": "vsi.object_rel_direction_medium",
         "template_version": 1,
         "operands": ["door 123", "sofa", "tv"],
+        "group": None,
         "options": ["A. back", "B. right", "C. left"],
         "ground_truth": "C",
         "answer": "left",

@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.card import CARD
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
+from pipeline.benchmarks.cityeqa.pictures import task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -23,6 +24,7 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     view=CityView,
     columns=COLUMNS,
     card=CARD,
+    pictures=task_pictures,
     audit=AUDIT,
     score=SCORE,
 )

@@ -37,7 +37,8 @@ SCHEMA: Final = pa.schema(
         pa.field("oracle_steps", pa.int32()),
         pa.field("path_m", pa.float64()),
         pa.field("landmarks", pa.list_(pa.string())),
-        pa.field("oracle_path", pa.list_(pa.list_(pa.float64()))),
+        pa.field("oracle_x", pa.list_(pa.float64())),
+        pa.field("oracle_y", pa.list_(pa.float64())),
     ]
 )
 
@@ -65,7 +66,8 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "oracle_steps": steps,
         "path_m": facts["path", "shortest"],
         "landmarks": row["operands"][-1].split(" > ")[:-1],
-        "oracle_path": way_of(row["evidence"] or ()),
+        "oracle_x": [x for x, _ in way_of(row["evidence"] or ())],
+        "oracle_y": [y for _, y in way_of(row["evidence"] or ())],
     }
 
 

@@ -1,4 +1,4 @@
-"""Pictures of tasks: the map about them with start, landmarks, target, where the answer is seen and the oracle's way."""
+"""Pictures of tasks: the map with start, landmarks, target, where the answer is seen and the oracle's way."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import pyarrow as pa
 from PIL import Image, ImageDraw, ImageFont
@@ -22,7 +23,7 @@ _GRID: Final = (211, 215, 207)
 _INK: Final = (46, 52, 54)
 
 
-def map_pictures(asked: pa.Table) -> dict[str, bytes]:
+def map_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
     """Name within the release -> PNG, for the Cognitive Map questions among the asked ones."""
     rows = asked.select(["id", "task", "options"]).to_pylist()
     return {f"maps/{row['id']}.png": _picture(row["options"]) for row in rows if row["task"] == TASK}

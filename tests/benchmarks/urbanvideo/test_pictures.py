@@ -17,7 +17,7 @@ GREEN, RED, BLUE, YELLOW = (78, 154, 6), (204, 0, 0), (52, 101, 164), (237, 212,
 
 
 def test_every_mark_is_drawn_in_its_cell() -> None:
-    (name, raw), *others = map_pictures(pa.Table.from_pylist(ROWS)).items()
+    (name, raw), *others = map_pictures(pa.Table.from_pylist(ROWS), list).items()
     assert (name, others) == ("maps/7.png", [])
     picture = Image.open(io.BytesIO(raw)).convert("RGB")
     # Two maps of three cells of 32 pixels, with margins of 24, below a title of 28.
@@ -36,4 +36,4 @@ def test_every_mark_is_drawn_in_its_cell() -> None:
 
 def test_the_same_question_gives_the_same_bytes() -> None:
     table = pa.Table.from_pylist(ROWS)
-    assert map_pictures(table) == map_pictures(table)
+    assert map_pictures(table, list) == map_pictures(table, list)
