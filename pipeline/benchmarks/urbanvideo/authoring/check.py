@@ -63,7 +63,7 @@ QUESTION_WORDS: Final = (4, 150)  # a given route is part of the question
 OPTION_WORDS: Final = 40
 STANDS_OUT: Final = (1.5, 3)  # a right option longer than this factor and number of words more gives itself away
 _LETTER: Final = re.compile(
-    r"(?:(?:option|choice|answer) )?\(?[A-J]\)?[.:)]?|\(?[A-J][.):]\s.*", re.IGNORECASE | re.DOTALL
+    r"(?:(?:option|choice|answer) )?\(?[A-J]\)?[.:)]?|\(?(?:[A-J]|\d)[.):]\s.*", re.IGNORECASE | re.DOTALL
 )
 _LETTERED: Final = re.compile(r"(?:^|\s)\(?A[.):]\s.*\s\(?B[.):]\s", re.DOTALL)
 # Before a general word these say which one is meant: nobody has seen that.
@@ -79,6 +79,14 @@ _DOES: Final = re.compile(
 _WHERE: Final = re.compile(
     r"\b(?:after|before|while|when|during(?! (?:the|this) flight)|beside|next to|near|behind|under|below|above|between|"
     r"on|in (?!(?:the|this) (?:video|flight|picture|image)\b))\b"
+)
+# Asked of the flight as a whole, without a word of seeing.
+_OF_FLIGHT: Final = re.compile(r"\b(?:of|in|on|during|from) (?:this|the) (?:flight|video|film|footage|tour)\b")
+# What stays, or is lost, was there.
+_KEPT_IN_VIEW: Final = re.compile(
+    r"\b(?P<what>[^,?;:]*?) (?:have |has |had )?"
+    r"(?:stay(?:s|ed)?|remain(?:s|ed)?|vanish(?:es|ed)?|disappear(?:s|ed)?|left)"
+    r"(?: in| from| out of)? (?:the )?(?:picture|view|sight|frame|video)\b"
 )
 _EDGE: Final = (
     r"(?=$|[,.]| (?:that|which|with|on|in|at|and|to|from|over|by|near|beside|ahead|behind|as|is|straight|directly|"
@@ -188,6 +196,9 @@ def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "
         never = sum(not_made([m], known.movements) for m in asked)
         yield rule("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
     if supposes:
+        kept = {n for match in _KEPT_IN_VIEW.finditer(plain(item.question)) for n in described(match["what"], facts)}
+        if facts.views is not None:
+            yield rule("hallucination_never_in_view", sum(not facts.views.get(n) for n in kept), "<=", 0, "landmarks")
         yield from claims(premises, facts, known)
         return
     if known.movements:
@@ -253,7 +264,7 @@ def _also_there(item: WrittenItem, facts: Observed) -> int:
     """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
     if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
         return 0
-    where, seen = sides(item.question), is_about_sight(plain(item.question))
+    where, seen = sides(item.question), _asks_of_sight(plain(item.question))
     named = [
         (mark, sides(wrong))
         for wrong in item.wrong
@@ -275,12 +286,17 @@ def _also_there(item: WrittenItem, facts: Observed) -> int:
 def _also_seen(item: WrittenItem, facts: Observed, known: Extract) -> int:
     """Wrong options that name an object of the video, where the question asks what it shows, at no time or place."""
     question = plain(item.question)
-    if not of_form(question, "what") or not is_about_sight(question) or sides(question) or item.time_s is not None:
+    if not of_form(question, "what") or sides(question) or item.time_s is not None:
         return 0
     if (facts.segments and spans(question, facts)) or _WHERE.search(question):
         return 0
     seen = [content(name) for name in known.objects if name not in facts.names]
     return sum(bool(said := content(wrong)) and any(said <= name for name in seen) for wrong in item.wrong)
+
+
+def _asks_of_sight(question: str) -> bool:
+    """Whether a question asks what the video shows, or what belongs to the flight."""
+    return is_about_sight(question) or bool(_OF_FLIGHT.search(question))
 
 
 def leaks(item: WrittenItem) -> Iterator[Measure]:

@@ -74,6 +74,11 @@ _ASKED: Final = re.compile(r"\b(?:what|which)\b")
 _INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|without(?= \w+ing\b)) (?P<what>[^,?;]*)")
 _HAD_NOT: Final = re.compile(r"\b(?:had not|hadn't|had (?:it|the \w+) not|did not|didn't) (?P<what>[^,?;]*)")
 
+_LEFT_OUT: Final = re.compile(
+    r"\b(?:skip(?:s|ped)?|le(?:ft|aves?) out|omit(?:s|ted)?|drop(?:s|ped)?|miss(?:es|ed)?|cancel(?:s|led)?) "
+    r"(?P<what>(?:the|its|that|this) [^,?;:]*)"
+)
+
 
 def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Measure]:
     """What texts say was so, against what was. Nothing is held against what was not observed.
@@ -110,7 +115,8 @@ def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterato
 
 def supposed_instead(question: str) -> list[str]:
     """What a question sets something else against ("instead of ascending", "had it not turned"): that must be so."""
-    return [match["what"] for match in (*_INSTEAD.finditer(plain(question)), *_HAD_NOT.finditer(plain(question)))]
+    text = plain(question)
+    return [match["what"] for pattern in (_INSTEAD, _HAD_NOT, _LEFT_OUT) for match in pattern.finditer(text)]
 
 
 def not_made(said: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:

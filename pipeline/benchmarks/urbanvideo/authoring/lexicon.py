@@ -36,7 +36,7 @@ EMPTY: Final = _words(
     does did will would can could of to in on at by for from with as and or but so then because since while when where
     which who whom whose what why how drone drones uav agent quadcopter aircraft camera's order therefore thus just
     simply merely only really very quite rather clearly directly currently actually hand side
-    itself himself own some any such thing one here also too even still course"""
+    itself himself own some any such thing one here also too even still course something somebody someone anything"""
 )
 NEGATIONS: Final = _words("not never no without cannot nothing none neither nor n't fail lack")
 # Each line is one meaning.
@@ -46,6 +46,7 @@ _SAME: Final = """
     see view observe spot notice watch look sight visible glimpse
     building structure edifice block-of-flats
     tall high towering lofty
+    harbour harbor port
     near nearby close-to adjacent beside alongside next neighbouring neighboring adjoining
     reach arrive attain get
     approach nearing
@@ -67,6 +68,7 @@ _SAME: Final = """
     keep maintain retain hold
     lose lost
     area region zone
+    park garden gardens
     goal target objective destination
     inspect examine survey check
     ground floor earth

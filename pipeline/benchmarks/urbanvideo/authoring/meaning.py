@@ -45,7 +45,10 @@ _PHRASES: Final = (
     (re.compile(r"\b(?:run|runs|ran|running|bump|bumps|bumping|crash|crashes|crashing) into\b"), "collide"),
     (re.compile(r"\b(?:big|ferris|giant|observation) wheel\b"), "ferriswheel"),
     (
-        re.compile(r"\b(?:at|from) (?:a )?(?:closer|shorter|short|nearer|close) (?:distance|range)\b|\bup close\b"),
+        re.compile(
+            r"\b(?:at|from) (?:a )?(?:closer|shorter|short|nearer|close) (?:distance|range)\b|"
+            r"\bup close\b|\bfrom close (?:by|up)\b"
+        ),
         "nearer",
     ),
     (re.compile(r"\b(?:closer|better|nearer) (?:look|view)\b"), "view nearer"),
@@ -53,6 +56,16 @@ _PHRASES: Final = (
     (re.compile(r"\b(?:goes|go|going|went) (?:a)?round\b"), "avoid"),
     (re.compile(r"\b(?:in|stood in|stands in|standing in) the way\b"), "block"),
     (re.compile(r"\b(?:can|could)(?: not|n't)\b|\bunable to\b"), "cannot"),
+    (re.compile(r"\b(?:come|comes|came|coming) to (?=the |its |an? )"), "reach "),
+    (re.compile(r"\bmiss(?:es|ed|ing)? (?=the |its )"), "not reach "),
+    (re.compile(r"\b(?:not (?:so |very )?(?:tall|high)|(?:of|with) (?:little|low|small) height)\b"), "low"),
+    (re.compile(r"\bnot (?:so |very )?(?:big|large)\b"), "small"),
+    (re.compile(r"\b(?:be|become|get|come) lower(?: than before)?\b|\blose (?:its |some )?height\b"), "descend"),
+    (
+        re.compile(r"\bfrom (?:farther|further|higher) (?:above|up)\b|\b(?:from|at) (?:a )?(?:greater|more) height\b"),
+        "higher",
+    ),
+    (re.compile(r"\bnot (?:so |very )?(?:far|distant)\b"), "near"),
     (re.compile(r"\bout of (?:view|sight)\b"), "not view"),
     (re.compile(r"\boff (?:its |the )?course\b|\boff (?:its|the) (?:way|path|route|track)\b"), "away way"),
     (
@@ -65,8 +78,8 @@ _PHRASES: Final = (
     ),
     (
         re.compile(
-            r"\b(?:head|mov|go|fly|fli|travel|proceed|steer|mak|set|sett)(?:e|es|s|ed|ing)? (?:course |out )?"
-            r"(?:for|to|towards?|in the direction of)\b"
+            r"\b(?:head|mov|go|fly|fli|travel|proceed|steer|mak|set|sett)(?:e|es|s|ed|ing)? "
+            r"(?:(?:its |a )?course |out )?(?:for|to|towards?|in the direction of)\b"
         ),
         "reach",
     ),

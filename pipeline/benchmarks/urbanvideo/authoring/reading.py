@@ -16,7 +16,7 @@ from pipeline.benchmarks.urbanvideo.authoring.lexicon import (
     TOPICS,
 )
 from pipeline.benchmarks.urbanvideo.authoring.meaning import content
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import MOVEMENT, SUPPOSING, THINGS
+from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ACTORS, MOVEMENT, SUPPOSING, THINGS
 from pipeline.benchmarks.urbanvideo.authoring.words import plain, singular, tokens, without
 from pipeline.questions.rules import Measure, rule
 
@@ -42,6 +42,9 @@ _WHEN: Final = re.compile(
     r"\b(?:first|last|final(?:ly)?|initial(?:ly)?|goal|turns?|movements?|man(?:oeuvre|euver)s?|legs?)\b|"
     r"\b(?:in|of|over) (?:the|this) (?:whole )?flight\b"
 )
+_REPEATED_MIN: Final = 3  # times that a short option says one word
+_SHORT: Final = 12  # words
+_ORDERED: Final = frozenset(("left", "right", "up", "down", "again"))  # of movements in a row
 _GIBBERISH: Final = re.compile(r"[^aeiouyàâäáéèêëíïîóôöúüû]{6,}|(.)\1\1", re.IGNORECASE)
 
 
@@ -88,6 +91,9 @@ def _nonsense(option: str, answer: str) -> bool:
         return False
     if not words:
         return bool(re.search(r"[^\W\d_]", answer)) or not re.search(r"\w", option)
+    carrying = [word for word in words if word not in FUNCTION_WORDS | ACTORS | _ORDERED]
+    if len(words) <= _SHORT and max(map(carrying.count, carrying), default=0) >= _REPEATED_MIN:
+        return True
     stand_in = all(word in PLACEHOLDERS or len(word) == 1 for word in words)
     voiceless = any(len(word) > 3 and (_GIBBERISH.search(word) or not re.search("[aeiouy]", word)) for word in words)
     return stand_in or "lorem" in words or voiceless

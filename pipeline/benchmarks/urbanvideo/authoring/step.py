@@ -19,8 +19,8 @@ from pipeline.llm.structured import json_text
 
 Ask = Callable[[Request], Reply]
 MALFORMED = "malformed"
-SECOND: Final = "second"
-PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND)}
+SECOND, SECOND_ALL = "second", "second_all"
+PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND, SECOND_ALL)}
 
 
 class RefusedError(Exception):

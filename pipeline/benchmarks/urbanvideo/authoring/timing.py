@@ -34,6 +34,17 @@ _EVENT: Final = re.compile(
     r"\b(?P<link>after|following|before) (?:the|its) (?:(?P<place>first|second|third|last|final) )?"
     r"(?P<what>(?:\w+ )?(?:turn|descent|ascent|climb)(?: to the (?:left|right))?)\b"
 )
+_PASSED: Final = re.compile(
+    r"\b(?P<link>after|before|until|once) (?:it|the drone|the uav|the agent)(?: has| had)? "
+    r"(?:(?:flies|flew|flown|goes|went|gone|moves|moved) (?:past|by|over)|pass(?:es|ed)(?: by| over)?|reach(?:es|ed)|"
+    r"(?:comes?|came|gets?|got) to|arriv(?:es|ed) at)(?P<what>[^,?;]*)"
+)
+_WINDOW: Final = re.compile(
+    rf"\b(?:in|within|during|over|for) the (?P<end>first|last|final|opening|closing) (?P<n>\d+|{'|'.join(NUMBERS)}|"
+    r"few|twenty|thirty) seconds\b"
+)
+_MORE_NUMBERS: Final = {"few": 5, "twenty": 20, "thirty": 30}
+_OF_WHAT: Final = re.compile(r"\b(?:see|sees|saw|seen|shows?|shown|visible|in view) of (?P<what>[^,?;]*)")
 _SECOND: Final = re.compile(r"\b(?:second|third|fourth|last|final)\b")
 _HOW_OFTEN: Final = re.compile(r"\bhow (?:many times|often)\b(?P<what>[^?]*)")
 _NUMBER: Final = re.compile(rf"\b(?P<n>\d+|{'|'.join(NUMBERS)}|once|twice|thrice|never)\b")
@@ -51,7 +62,8 @@ def timing(item: WrittenItem, facts: Observed, known: Extract, asks: Asks) -> It
     """
     question = plain(without(item.question, known.objects))
     if facts.segments:
-        yield rule("invalid_or_ambiguous_not_then", _misplaced(question, facts), "<=", 0, "movements")
+        misplaced = _misplaced(question, facts) + _mispassed(plain(item.question), facts)
+        yield rule("invalid_or_ambiguous_not_then", misplaced, "<=", 0, "movements")
     if known.movements:
         yield rule("invalid_or_ambiguous_not_directly", _later(question, known, facts), "<=", 0, "movements")
     if not facts.segments:
@@ -65,7 +77,9 @@ def timing(item: WrittenItem, facts: Observed, known: Extract, asks: Asks) -> It
         yield rule("hallucination_how_often", abs((int(word) if said is None else said) - done), "<=", 0, "times")
     if asks == "what" and facts.views is not None and is_about_sight(question):
         when = spans(question, facts)
-        away = sum(not is_shown_in(n, when, facts) for n in described(item.answer, facts)) if when else 0
+        told_of = _OF_WHAT.search(plain(item.question))
+        spoken = {*described(item.answer, facts), *(described(told_of["what"], facts) if told_of else ())}
+        away = sum(not is_shown_in(n, when, facts) for n in spoken) if when else 0
         yield rule("hallucination_not_in_view_then", away, "<=", 0, "landmarks")
 
 
@@ -105,6 +119,23 @@ def _misplaced(question: str, facts: Observed) -> int:
     return wrong
 
 
+def _mispassed(question: str, facts: Observed) -> int:
+    """Movements that are said to come before, or after, the drone passes a landmark, and never do."""
+    found = _PASSED.search(question)
+    marks = described(found["what"], facts) if found else []
+    named = movements(question[: found.start()] + "," + question[found.end() :]) if found else []
+    named = [name for name in named if observable(name, facts)]
+    if not found or len(set(marks)) != 1 or len(named) != 1:
+        return 0
+    away_m = facts.distance_m(*set(marks))
+    if not len(away_m):
+        return 0
+    passed_s = float(facts.view.t_s[int(away_m.argmin())])
+    made = [(s.start_s, s.end_s) for s in facts.segments if set(MEANT[named[0]]) & set(s.actions)]
+    follows = found["link"] in {"after", "once"}
+    return int(not any(b >= passed_s - NOW_S if follows else a <= passed_s + NOW_S for a, b in made))
+
+
 def _runs(what: str, facts: Observed) -> list[Span]:
     """When the movement that some words name is made, neighbours as one; empty where they name none or several."""
     meant = _meant(what)
@@ -140,6 +171,11 @@ def _counted(what: str, facts: Observed) -> int | None:
 def spans(question: str, facts: Observed) -> list[Span]:
     """The stretches of the flight that a question asks about, seconds; empty where it names none that is clear."""
     end_s = max(segment.end_s for segment in facts.segments)
+    window = _WINDOW.search(question)
+    if window:
+        word = window["n"]
+        length = _MORE_NUMBERS.get(word) or (NUMBERS.index(word) if word in NUMBERS else int(word))
+        return [(0.0, length) if window["end"] in {"first", "opening"} else (max(0.0, end_s - length), end_s)]
     early, late = bool(EARLY.search(question)), bool(LATE.search(question))
     for pattern in (_DURING, _AFTER, _BEFORE):
         clause = pattern.search(question)

@@ -94,7 +94,8 @@ PHRASES: Final[dict[str, str]] = {
     "fly right": rf"{_GO}(?: sideways)?{_TO} right(?! (?:over|past|through|up|along|by|above|into|behind|next))",
     "fly forward": rf"{_GO}(?: straight)? (?:forwards?|ahead|straight|on)",
     "hover": r"hover(?:s|ed|ing)?|(?:stays?|remains?) (?:put|where it is)|"
-    r"(?:stays?|remains?|holds?) (?:in place|still|stationary|position)",
+    r"(?:stay(?:s|ed)?|remain(?:s|ed)?|holds?|held|keeps?|kept) "
+    r"(?:in place|still|stationary|(?:its )?(?:position|place))",
 }
 MOVEMENT: Final = re.compile("|".join(rf"\b(?P<{n.replace(' ', '_')}>{p})\b" for n, p in PHRASES.items()))
 # What a text's movement may be among observed ones: "flies left" is also said of a turn.

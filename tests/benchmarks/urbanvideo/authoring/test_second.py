@@ -25,6 +25,7 @@ from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running
 
 NONE = CANDIDATES.empty_table()
+ALL_RIGHT = json.dumps({"right": [], "holds": True})  # none beside the one that it is asked about
 STEPS = {
     "experienced drone pilot": json.dumps(PASSAGES),
     "two lists": json.dumps(LISTS),
@@ -76,7 +77,7 @@ def test_frames_are_no_part_of_what_a_reply_depends_on_beside_the_request() -> N
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 def test_pictures_over_the_protocols_and_a_second_model(provider: str, video: Path, tmp_path: Path) -> None:
     """The second model is right with the video alone: the question stays, with both of its answers."""
-    replies = STEPS | {"that you cannot see": "E" * 3, "are from the video": GOOD["answer"]}
+    replies = STEPS | {"that you cannot see": "E" * 3, "Examine this": ALL_RIGHT, "are from the video": GOOD["answer"]}
     with running(replies=replies) as server:
         spec = hosted(server.address, provider, attempts=1, inputs=("text", "image"), frames=3)
         second = spec.model_copy(update={"name": "second"})
@@ -89,10 +90,15 @@ def test_pictures_over_the_protocols_and_a_second_model(provider: str, video: Pa
         bodies = [record["body"] for record in server.records()]
     assert row["reason"] is None
     told = {e["name"]: (e["value"], e["relation"], e["limit"]) for e in row["evidence"] if "second" in e["name"]}
-    assert told == {"second_model_without_video": (0.0, None, None), "second_model_disagrees": (1.0, ">=", 1.0)}
+    assert told == {
+        "second_model_without_video": (0.0, None, None),
+        "second_model_disagrees": (1.0, ">=", 1.0),
+        "second_model_finds_several_right": (0.0, "<=", 0.0),
+        "second_model_doubts_question": (1.0, ">=", 1.0),
+    }
     pictures = [_pictures(body, provider) for body in bodies]
-    # Narrated and composed with pictures, extracted from words; the second model without and with.
-    assert [len(found) for found in pictures] == [3, 0, 3, 0, 3]
+    # Narrated and composed with pictures, extracted from words; the second model without and with, and examining.
+    assert [len(found) for found in pictures] == [3, 0, 3, 0, 3, 3]
     sent = [part.data for part in seen.parts if isinstance(part, Image)]  # type: ignore[union-attr]
     assert pictures[0] == sent
 
@@ -111,8 +117,8 @@ def _pictures(body: dict[str, Any], provider: str) -> list[bytes]:
 @pytest.mark.parametrize(
     ("with_it", "without", "reason", "evidence"),
     [
-        (True, False, None, [0.0, 1.0]),
-        (True, True, None, [1.0, 1.0]),  # what the text tells is for the blind stage
+        (True, False, None, [0.0, 1.0, 0.0, 1.0]),
+        (True, True, None, [1.0, 1.0, 0.0, 1.0]),  # what the text tells is for the blind stage
         (False, True, "second_model_disagrees", [1.0, 0.0]),
         (False, False, "second_model_disagrees", [0.0, 0.0]),
     ],
@@ -123,6 +129,8 @@ def test_kept_only_where_the_second_model_is_right_with_the_video(
     seen = Shown((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
 
     def ask(request: Request) -> Reply:
+        if request.schema:
+            return Reply(ALL_RIGHT)
         is_right = with_it if "are from the video" in request.messages[0].text else without
         return Reply(GOOD["answer"] if is_right else GOOD["wrong"][2])
 
@@ -130,6 +138,30 @@ def test_kept_only_where_the_second_model_is_right_with_the_video(
     (row,) = author(view(), NONE, model, [MadeTask()], None, 1, Second(ask, seen)).to_pylist()
     assert (row["reason"], row["measured"], row["limit"]) == (reason, *((0.0, 1.0) if reason else (None, None)))
     assert [e["value"] for e in row["evidence"] if e["name"].startswith("second")] == evidence
+
+
+@pytest.mark.parametrize(
+    ("right", "holds", "reason"),
+    [
+        ("ABCDE", True, "second_model_finds_several_right"),
+        ("", False, "second_model_doubts_question"),
+        ("", True, None),
+        (None, True, "second_all_malformed"),
+    ],
+)
+def test_the_second_model_says_what_else_is_right_and_whether_the_question_holds(
+    right: str | None, holds: bool, reason: str | None
+) -> None:
+    seen = Shown((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
+
+    def ask(request: Request) -> Reply:
+        examined = "no JSON" if right is None else json.dumps({"right": list(right), "holds": holds})
+        return Reply(examined if request.schema else GOOD["answer"])
+
+    (row,) = author(
+        view(), NONE, Scripted(compose=questions(GOOD)), [MadeTask()], None, 1, Second(ask, seen)
+    ).to_pylist()
+    assert row["reason"] == reason
 
 
 def test_a_second_model_that_sees_nothing_refuses_nothing() -> None:
