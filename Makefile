@@ -84,7 +84,7 @@ schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --extra scans --extra flights --extra models --extra review --extra dask --quiet \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --extra scans --extra flights --extra models --extra review --extra dask --extra s3 --quiet \
 		--custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements.lock
 
 clean: ## remove what builds wrote to outputs/, and caches

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from flows import show, show_money
 from flows.cli import BUILDS, OUTPUTS
@@ -30,12 +31,16 @@ from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.run import Execute, at_once
 from pipeline.export.history import history
 from pipeline.reading.doctor import inspect
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS, configured, world_of
+
+if TYPE_CHECKING:
+    from flows.far import Far
 
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
 
@@ -189,6 +194,7 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     config = load_config(asked.path, settings)
     _refuse_another(folder, kept, config, "build")
     given = roots_of(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
+    need("s3" if config.store else None, "--store")
     done_waiting()
     _say_what_is_kept(asked, kept, config, given)
     wait("Looking for what has changed")
@@ -201,9 +207,28 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     return Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
 
 
-def hands_of(asked: Asked) -> Pool | Cluster:
+def hands_of(asked: Asked, store: str | None) -> Pool | Cluster:
     """Who does the scenes of a build."""
-    return Pool(asked.workers) if asked.runner is None else CLUSTERS[asked.runner](asked.address, asked.workers)
+    return Pool(asked.workers) if asked.runner is None else CLUSTERS[asked.runner](asked.address, asked.workers, store)
+
+
+@contextmanager
+def shared(config: BuildConfig, folder: Path) -> Iterator[Far | None]:
+    """Within the block the folder is what the build's object store holds, and nobody else builds there."""
+    if config.store is None:
+        yield None
+        return
+    from flows.far import kept_far
+
+    with kept_far(config.store, folder) as far:
+        yield far
+
+
+def through(far: Far | None, asked: Asked, execute: Execute) -> Execute:
+    """Runs batches so that what they make is on both sides."""
+    if far is None:
+        return execute
+    return far.sending(execute) if asked.runner is None else far.fetching(execute)
 
 
 def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapping[str, Path]) -> None:
@@ -245,17 +270,19 @@ def roots_of(roots: Sequence[str]) -> dict[str, Path]:
 def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any]) -> bool:
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
     config, folder, prefect = prepared.config, prepared.folder, asked.prefect
-    keys = start(prepared, options.get("name"))
-    if prefect is None:
-        prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
-    with stoppable(), progress_shown() as progress:
-        if prefect:
-            from flows.orchestrate import orchestrate
+    with stoppable(), shared(config, folder) as far:
+        keys = start(prepared, options.get("name"))
+        if prefect is None:
+            prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
+        with progress_shown() as progress:
+            if prefect:
+                from flows.orchestrate import Handed, orchestrate
 
-            outcome = orchestrate(asked, prepared, keys, action, options, progress)
-        else:
-            with hands_of(asked) as workers:
-                outcome = getattr(Builder(config, folder, workers.execute, progress, keys), action)(**options)
+                outcome = orchestrate(asked, Handed(prepared, keys, progress, far), action, options)
+            else:
+                with hands_of(asked, config.store) as workers:
+                    execute, here = through(far, asked, workers.execute), far.sending_here(at_once) if far else at_once
+                    outcome = getattr(Builder(config, folder, execute, progress, keys, here=here), action)(**options)
     print_json(told(config, folder, outcome))
     if voice.verbose:
         show.show_entries(outcome)

@@ -91,6 +91,10 @@ RunnerAddress = Annotated[
         show_default="a cluster of --workers processes on this machine",
     ),
 ]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", metavar="S3://BUCKET/PREFIX", help="Keep the build in an object store too."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run and why, with a forecast; write nothing.")]
 Explain = Annotated[
     bool,
@@ -135,6 +139,7 @@ def build(
     limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    store: StoreUrl = None,
     runner: Runner = None,
     runner_address: RunnerAddress = None,
     quiet: Quiet = False,
@@ -143,7 +148,7 @@ def build(
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
     speak(quiet=quiet, verbose=verbose, as_json=as_json)
-    said = [*settings, *_capped(limit_cost), *(["video=false"] if no_video else [])]
+    said = [*settings, *_capped(limit_cost), *_stored(store), *(["video=false"] if no_video else [])]
     path = configuration(name)
     wait("Looking at what is there")
     from flows.build import Asked, build
@@ -170,6 +175,7 @@ def stage(
     limit_cost: LimitCost = None,
     forget: Forget = False,
     prefect: Prefect = None,
+    store: StoreUrl = None,
     runner: Runner = None,
     runner_address: RunnerAddress = None,
     quiet: Quiet = False,
@@ -178,7 +184,7 @@ def stage(
 ) -> None:
     """Runs one stage again on the last results of the stage before it."""
     speak(quiet=quiet, verbose=verbose, as_json=as_json)
-    said = [*settings, *_capped(limit_cost)]
+    said = [*settings, *_capped(limit_cost), *_stored(store)]
     path = configuration(name)
     wait("Looking at what is there")
     from flows.build import Asked
@@ -256,6 +262,7 @@ def schedule(
     out: Out = None,
     settings: Settings = [],
     limit_cost: LimitCost = None,
+    store: StoreUrl = None,
     runner: Runner = None,
     runner_address: RunnerAddress = None,
 ) -> None:
@@ -264,7 +271,7 @@ def schedule(
     from flows.build import Asked
     from flows.schedule import schedule
 
-    said = [*settings, *_capped(limit_cost)]
+    said = [*settings, *_capped(limit_cost), *_stored(store)]
     schedule(Asked(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)
 
 
@@ -521,6 +528,10 @@ def configuration(name: str) -> Path:
 
 def _capped(limit_cost: float | None) -> list[str]:
     return [] if limit_cost is None else [f"limit_cost={limit_cost}"]
+
+
+def _stored(url: str | None) -> list[str]:
+    return [] if url is None else [f"store={url}"]
 
 
 def _end(complete: bool) -> None:

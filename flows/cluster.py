@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final, Self
 
-from flows.away import work
+from flows.away import work, work_from
 from flows.pool import Hands, deaf
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.extras import need
@@ -32,13 +32,14 @@ class Cluster(ABC):
     Args:
         address: of the cluster; None: one of this machine.
         workers: processes of that.
+        store: URL of the object store through which workers get and give files; None: all machines share the folder.
     """
 
     name: str
     at_once: Final = 256  # batches that wait at a time, each in a thread
 
-    def __init__(self, address: str | None, workers: int) -> None:
-        self.address, self.workers = address, workers
+    def __init__(self, address: str | None, workers: int, store: str | None = None) -> None:
+        self.address, self.workers, self.store = address, workers, store
         self._is_started = False
 
     def hands(self, jobs: int) -> Hands:
@@ -62,9 +63,9 @@ class Cluster(ABC):
             self._close()
 
     def _run(self, jobs: list[Job]) -> Iterator[Done]:
-        mark = (jobs[0].folder / LEASE_FILE).read_text(encoding="utf-8")
+        where = self.store or (jobs[0].folder / LEASE_FILE).read_text(encoding="utf-8")
         pieces = [jobs[first : first + PIECE] for first in range(0, len(jobs), PIECE)]
-        for task in [self._submit(piece, mark) for piece in pieces]:
+        for task in [self._submit(piece, where) for piece in pieces]:
             yield from self._result(task)
 
     @abstractmethod
@@ -74,7 +75,7 @@ class Cluster(ABC):
     def _close(self) -> None: ...
 
     @abstractmethod
-    def _submit(self, jobs: list[Job], mark: str) -> Any: ...
+    def _submit(self, jobs: list[Job], where: str) -> Any: ...
 
     @abstractmethod
     def _result(self, task: Any) -> list[Done]: ...
@@ -107,8 +108,8 @@ class Dask(Cluster):
         if self._own is not None:
             self._own.close()
 
-    def _submit(self, jobs: list[Job], mark: str) -> Any:
-        return self._client.submit(work, jobs, mark, pure=False)
+    def _submit(self, jobs: list[Job], where: str) -> Any:
+        return self._client.submit(work_from if self.store else work, jobs, where, pure=False)
 
     def _result(self, task: Any) -> list[Done]:
         from distributed import KilledWorker
@@ -139,13 +140,13 @@ class Ray(Cluster):
                 f"{message}: run `ray start --head`, and `ray start --address=…` on the others"
             ) from error
         self._ray: Any = ray
-        self._work: Any = ray.remote(work).options(max_retries=3)
+        self._work: Any = ray.remote(work_from if self.store else work).options(max_retries=3)
 
     def _close(self) -> None:
         self._ray.shutdown()
 
-    def _submit(self, jobs: list[Job], mark: str) -> Any:
-        return self._work.remote(jobs, mark)
+    def _submit(self, jobs: list[Job], where: str) -> Any:
+        return self._work.remote(jobs, where)
 
     def _result(self, task: Any) -> list[Done]:
         from ray import exceptions

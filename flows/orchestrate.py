@@ -12,11 +12,12 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 # Before prefect is imported: stay offline, and give the first start of its local server time to migrate.
 os.environ.setdefault("DO_NOT_TRACK", "1")
@@ -35,7 +36,7 @@ from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.artifacts import show_in_prefect
-from flows.build import Asked, Prepared, hands_of, prepare, prepare_stage, start
+from flows.build import Asked, Prepared, hands_of, prepare, prepare_stage, shared, start, through
 from flows.cancel import cancellable
 from flows.cli import CORES, configuration
 from flows.cluster import Cluster
@@ -46,9 +47,12 @@ from pipeline.engine.explain import written
 from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job, run_job
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.run import Execute
+from pipeline.engine.run import Execute, Here
 from pipeline.export.history import history
 from pipeline.stages.builder import Builder
+
+if TYPE_CHECKING:
+    from flows.far import Far
 
 WITH_QUARANTINE: Final = "CompletedWithQuarantine"  # names of states, of type COMPLETED
 UP_TO_DATE: Final = "UpToDate"
@@ -66,6 +70,7 @@ class Handed:
     prepared: Prepared
     keys: Mapping[str, str]
     progress: Progress
+    far: Far | None = None
     outcome: Outcome | None = None
 
 
@@ -133,16 +138,14 @@ def stage_flow(
     return _run(asked, lambda: prepare_stage(asked, stage), "stage", {"name": stage, "scenes": scenes})
 
 
-def orchestrate(
-    asked: Asked, prepared: Prepared, keys: Mapping[str, str], action: str, options: dict[str, Any], progress: Progress
-) -> Outcome:
+def orchestrate(asked: Asked, handed: Handed, action: str, options: dict[str, Any]) -> Outcome:
     """Runs ``build`` or ``stage`` as a flow of this process, for the command line."""
     called: Any = {"build": build_flow, "stage": stage_flow}[action]
     logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).setLevel(logging.INFO)  # to the server, and not to the terminal
         logging.getLogger(name).propagate = False
-    handed = Handed(prepared, keys, progress)
+    prepared = handed.prepared
     token = _handed.set(handed)
     try:
         called(
@@ -171,13 +174,18 @@ def _said(roots: dict[str, str], settings: dict[str, Any]) -> tuple[list[str], l
 def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: dict[str, Any]) -> State[Any]:
     handed, logger = _handed.get(), get_run_logger()
     retries = RETRIES if handed is None else 0  # whoever sits before it does so themselves
-    if handed is None:
-        prepared = prepares()
-        handed = Handed(prepared, start(prepared, options.get("name")), silent)
-    config, folder = handed.prepared.config, handed.prepared.folder
-    kept = history(folder)
-    with cancellable(), hands_of(asked) as workers:
-        execute, here = _submit_to(workers, retries), _as_task(retries)
+    with ExitStack() as stack:
+        if handed is None:
+            prepared = prepares()
+            far = stack.enter_context(shared(prepared.config, prepared.folder))
+            handed = Handed(prepared, start(prepared, options.get("name")), silent, far)
+        config, folder, far = handed.prepared.config, handed.prepared.folder, handed.far
+        kept = history(folder)
+        stack.enter_context(cancellable())
+        workers = hands_of(asked, config.store)
+        stack.enter_context(workers)
+        execute, here = through(far, asked, _submit_to(workers, retries)), _as_task(retries)
+        here = far.sending_here(here) if far else here
         builder = Builder(config, folder, execute, handed.progress, handed.keys, here=here)
         what = options.get("name") or f"{builder.scenes()} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
@@ -209,7 +217,7 @@ def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
     return execute
 
 
-def _as_task(retries: int) -> Callable[[str, Callable[[], Iterable[Done]]], Iterator[Done]]:
+def _as_task(retries: int) -> Here:
     def here(label: str, work: Callable[[], Iterable[Done]]) -> Iterator[Done]:
         dones: Dones = SimpleQueue()
         run = run_here.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))

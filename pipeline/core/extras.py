@@ -16,6 +16,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "review": ("starlette", "uvicorn"),
     "dask": ("distributed",),
     "ray": ("ray",),
+    "s3": ("obstore",),
 }
 
 

@@ -134,7 +134,15 @@ class BuildConfig(Model):
     limit_cost: float | None = Field(default=None, ge=0, description="spent on all models together, over all runs")
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig
+    store: str | None = Field(default=None, description="s3://bucket/prefix: where the build is kept too")
     keep: int = Field(default=5, ge=1, description="releases that stay, the newest included")
+
+    @field_validator("store")
+    @classmethod
+    def _known_store(cls, url: str | None) -> str | None:
+        if url is not None and not (url.startswith("s3://") and url.removeprefix("s3://").strip("/")):
+            raise ValueError("write it as s3://bucket/prefix; a folder that machines share is given with --out")
+        return url.rstrip("/") if url else None
 
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""

@@ -47,7 +47,7 @@ class Lease:
     def check(self) -> None:
         """Raises StoreError where it is not ours any more."""
         if not self.is_ours():
-            told = _holder(_read(self._path))
+            told = holder_told(_read(self._path))
             message = f"{self._path.parent}: taken over by another build{told}, as this one was not heard of"
             raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
 
@@ -65,7 +65,7 @@ def leased(folder: Path) -> Iterator[Lease]:
     path = folder / LEASE_FILE
     with (folder / LOCK_FILE).open("w") as file:
         locks = _lock(file, path)
-        mark = json.dumps(_ourselves(), sort_keys=True)
+        mark = new_mark()
         _take(path, mark, locks)
         lease, ended = Lease(path, mark), threading.Event()
         beating = threading.Thread(target=_beat, args=(lease, ended), daemon=True)
@@ -137,11 +137,11 @@ def _beat(lease: Lease, ended: threading.Event) -> None:
 
 
 def _busy(path: Path) -> StoreError:
-    told = _holder(_read(path))
+    told = holder_told(_read(path))
     return StoreError(f"{path.parent}: another build is running in this folder{told}; wait for it or give --out")
 
 
-def _holder(mark: str | None) -> str:
+def holder_told(mark: str | None) -> str:
     """Who holds a lease, for a message."""
     known = _parsed(mark or "")
     if not known:
@@ -149,19 +149,44 @@ def _holder(mark: str | None) -> str:
     return f" ({known.get('user')} on {known.get('host')}, process {known.get('process')}, since {known.get('since')})"
 
 
-def _ourselves() -> dict[str, Any]:
+def new_mark() -> str:
+    """Who we are, as JSON, and unlike any mark before."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):  # a number without a name, as in containers
         user = str(os.getuid())
-    return {
+    ourselves = {
         "id": uuid4().hex,
         "user": user,
         "host": socket.gethostname(),
         "machine": _machine(),
+        "space": _space(),
         "process": os.getpid(),
         "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+    return json.dumps(ourselves, sort_keys=True)
+
+
+def is_dead(mark: str) -> bool:
+    """Whether the process that a mark names can be seen from here, and is not there any more."""
+    known = _parsed(mark)
+    if (known.get("machine"), known.get("space")) != (_machine(), _space()):
+        return False
+    try:
+        os.kill(int(known["process"]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # somebody else's, and alive
+        return False
+    return False
+
+
+def _space() -> str:
+    """What tells the processes of a container from those of another."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _machine() -> str:

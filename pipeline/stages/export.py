@@ -73,7 +73,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.prices import load_prices, price_of
 
-    left_out = {"roots", "written", "known", "video", "limit_cost", "keep", "fixes"}
+    left_out = {"roots", "written", "known", "video", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     writers = {"model": config.author.model, "second": config.author.second}

@@ -35,10 +35,13 @@ import sys
 from types import SimpleNamespace
 from pipeline.stages.builder import Builder
 
-def orchestrate(asked, prepared, keys, action, options, progress):
-    return getattr(Builder(prepared.config, prepared.folder, progress=progress, keys=keys), action)(**options)
+def handed(prepared, keys, progress, far):
+    return Builder(prepared.config, prepared.folder, progress=progress, keys=keys)
 
-sys.modules["flows.orchestrate"] = SimpleNamespace(orchestrate=orchestrate)
+def orchestrate(asked, builder, action, options):
+    return getattr(builder, action)(**options)
+
+sys.modules["flows.orchestrate"] = SimpleNamespace(Handed=handed, orchestrate=orchestrate)
 from flows.cli import app
 for command in sys.argv[1].splitlines():
     try:

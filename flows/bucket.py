@@ -1,0 +1,174 @@
+"""An object store as a build uses it: objects below one prefix, and a lease that one builder at a time holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import obstore
+from obstore import exceptions
+from obstore.store import from_url
+
+from pipeline.core.errors import StoreError
+from pipeline.engine.lease import BEAT_S, EXPIRES_S, LEASE_FILE, holder_told, is_dead, new_mark
+
+CLOCK: Final = ".clock"  # written to learn what time it is there
+FREE: Final = "free"
+CONNECT_S: Final = 5
+RETRIES: Final = 3
+
+
+class Object(NamedTuple):
+    """An object that is there."""
+
+    tag: str
+    size: int
+
+
+class Bucket:
+    """Objects below a URL such as s3://bucket/prefix; credentials and endpoint come from the environment (AWS_…)."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        with self._told():
+            options: Any = {"connect_timeout": f"{CONNECT_S}s", "allow_http": True}
+            self._store: Any = from_url(url, client_options=options, retry_config={"max_retries": RETRIES})
+
+    def objects(self, prefix: str = "") -> dict[str, Object]:
+        """All objects whose path begins with a folder."""
+        with self._told():
+            found = [one for many in self._store.list(prefix or None) for one in many]
+        return {one["path"]: Object(one["e_tag"] or "", one["size"]) for one in found}
+
+    def get(self, path: str) -> tuple[bytes, str] | None:
+        """The bytes and the tag of an object; None where there is none."""
+        with self._told():
+            try:
+                got = self._store.get(path)
+                return bytes(got.bytes()), got.meta["e_tag"] or ""
+            except FileNotFoundError:
+                return None
+
+    def put(self, path: str, raw: bytes, mode: Any = "overwrite") -> str:
+        """Writes an object and gives its tag. ``mode``: "create", or {"e_tag": …} of what it must replace.
+
+        Raises FileExistsError where that does not hold.
+        """
+        with self._told():
+            try:
+                return str(self._store.put(path, raw, mode=mode)["e_tag"] or "")
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
+                raise FileExistsError(path) from error
+
+    def modified(self, path: str) -> datetime | None:
+        """When an object was written, by the clock of the store."""
+        with self._told():
+            try:
+                written: datetime = self._store.head(path)["last_modified"]
+            except FileNotFoundError:
+                return None
+            return written
+
+    def remove(self, paths: list[str]) -> None:
+        """Removes objects; those that are not there are no fault."""
+        with self._told(), suppress(FileNotFoundError):
+            if paths:
+                obstore.delete(self._store, paths)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turns what the store says into one line for the user."""
+        try:
+            yield
+        except (exceptions.BaseError, FileNotFoundError, PermissionError, ValueError) as error:
+            said = str(error).partition("\n")[0].partition(": <?xml")[0].rstrip()
+            remedy = "check the name, the network, and AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment"
+            raise StoreError(f"{self.url}: {said}: {remedy}") from error
+
+    @contextmanager
+    def leased(self) -> Iterator[BucketLease]:
+        """Holds the lease within the block. Raises StoreError where another build holds it."""
+        lease = BucketLease(self)
+        lease.take()
+        ended = threading.Event()
+        beating = threading.Thread(target=_beat, args=(lease, ended), daemon=True)
+        beating.start()
+        try:
+            yield lease
+        finally:
+            ended.set()
+            beating.join()
+            lease.give_back()
+
+
+class BucketLease:
+    """The lease of a bucket: an object that is replaced only where it is what was read before (conditional put)."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket, self._mark = bucket, new_mark()
+        self._tag: str | None = None  # None: not ours
+        self._beats = 0
+
+    def take(self) -> None:
+        """Raises StoreError where another build holds it, or was faster."""
+        there = self._bucket.get(LEASE_FILE)
+        mode: Any = "create"
+        if there is not None:
+            mark = there[0].decode(errors="replace")
+            if mark != FREE and not is_dead(mark.partition("\n")[0]) and not self._is_expired():
+                raise self._busy(mark)
+            mode = {"e_tag": there[1]}
+        try:
+            self._tag = self._bucket.put(LEASE_FILE, self._now(), mode)
+        except FileExistsError:
+            there = self._bucket.get(LEASE_FILE)
+            raise self._busy(there[0].decode(errors="replace") if there else "") from None
+
+    def beat(self) -> None:
+        """Says that its holder lives."""
+        if self._tag is not None:
+            self._beats += 1
+            with suppress(StoreError):  # the next one may come through
+                self._replace(self._now())
+
+    def check(self) -> None:
+        """Raises StoreError where another build has taken it over."""
+        self.beat()
+        if self._tag is None:
+            there = self._bucket.get(LEASE_FILE)
+            told = holder_told(there[0].decode(errors="replace") if there else "")
+            message = f"{self._bucket.url}: taken over by another build{told}, as this one was not heard of"
+            raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
+
+    def give_back(self) -> None:
+        """Lets the next one in at once."""
+        with suppress(StoreError):  # else it expires
+            if self._tag is not None:
+                self._replace(FREE.encode())
+
+    def _replace(self, raw: bytes) -> None:
+        try:
+            self._tag = self._bucket.put(LEASE_FILE, raw, {"e_tag": self._tag})
+        except FileExistsError:
+            self._tag = None
+
+    def _now(self) -> bytes:
+        """What it holds: who has it, and a number that changes with each beat."""
+        return f"{self._mark}\n{self._beats}".encode()
+
+    def _is_expired(self) -> bool:
+        self._bucket.put(CLOCK, b"")
+        now, beaten = self._bucket.modified(CLOCK), self._bucket.modified(LEASE_FILE)
+        return now is not None and beaten is not None and (now - beaten).total_seconds() > EXPIRES_S
+
+    def _busy(self, mark: str) -> StoreError:
+        told = holder_told(mark.partition("\n")[0])
+        return StoreError(f"{self._bucket.url}: another build works on this store{told}; wait for it")
+
+
+def _beat(lease: BucketLease, ended: threading.Event) -> None:
+    while not ended.wait(BEAT_S):
+        lease.beat()
