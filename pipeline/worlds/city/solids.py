@@ -139,10 +139,11 @@ def _tree(index: int, thing: Thing) -> list[Prism]:
 
 
 def _building(index: int, thing: Thing, ring: FloatArray, unbounded_m: float) -> list[Prism]:
-    """From the ground up, whatever the height of its foot: below a house on a slope is the slope."""
+    """From the ground up, also where its foot lies higher: below a house on a slope is the slope."""
     low, high = height_bounds_m(thing, unbounded_m)
-    sure = Prism(index, ring, 0.0, low)
-    return [sure] if high <= low else [sure, Prism(index, ring, low, high, sure=False)]
+    foot = min(0.0, thing.base_m or 0.0)
+    found = [Prism(index, ring, foot, low)] if low > foot else []
+    return [*found, Prism(index, ring, low, high, sure=False)] if high > low else found
 
 
 def height_bounds_m(thing: Thing, unbounded_m: float = UNBOUNDED_M) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pipeline.worlds.city.observe.sight import Sight
 from pipeline.worlds.city.render import Renderer, captioned
@@ -30,6 +31,7 @@ def test_pixels_and_colours() -> None:
     assert (shot.thing[0] == -1).all()
 
 
+@pytest.mark.slow  # Open3D is loaded
 def test_signs_are_read_from_near_by_alone() -> None:
     renderer = Renderer(HERE)
     (sign,) = renderer.shoot(POSE).signs

@@ -18,6 +18,7 @@ STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in 
 HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
 OVERLAP: Final = 0.1  # of the smaller footprint: more is no roof that hangs over
 SAME: Final = 0.9  # of both footprints: one building given twice
+FLAT_M: Final = 5.0  # between the feet of buildings: more than a storey
 OFF_MAP_M: Final = 50.0  # beyond the bounds: an object there was meant to be elsewhere
 
 
@@ -130,8 +131,16 @@ def apart(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]
 
 
 def heights_told(things: Sequence[Thing], file: str, findings: Findings) -> None:
-    """Says of how many buildings no height is known."""
+    """Says of how many buildings no height is known, and where the ground is not as flat as it is taken to be."""
     houses = [thing for thing in things if thing.kind == BUILDING]
+    feet = [thing.base_m for thing in houses if thing.base_m is not None]
+    slope = float(np.ptp(np.quantile(feet, (0.05, 0.95)))) if feet else 0.0
+    if slope > FLAT_M:
+        message = (
+            f"{file}: the feet of nine tenths of the buildings differ by {slope:.0f} m, and the ground is taken as flat"
+        )
+        remedy = "heights of poses are those above the ground of most buildings; cut out a flatter part if that matters"
+        findings.add(doubt("ground_not_flat", file, message, remedy, slope, FLAT_M, "m"))
     bare = [thing for thing in houses if thing.top_m is None]
     if bare:
         message = f"{file}: {len(bare)} of {len(houses)} buildings have no height: {mentioned([t.id for t in bare])}"

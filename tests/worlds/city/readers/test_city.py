@@ -180,6 +180,15 @@ def test_outlines_that_cross_themselves_and_heights_that_are_not_known(tmp_path:
     assert "1 of 1 buildings have no height: bare" in found(scene)["heights_unknown"]
 
 
+def test_a_city_on_a_slope(tmp_path: Path) -> None:
+    houses = [block(10 + 8 * i, 10, 5, 5, id=f"b{i}", height_m=9, base_m=2.0 * i - 4) for i in range(6)]
+    scene = read(write(tmp_path, *houses))
+    assert "differ by 9 m" in found(scene)["ground_not_flat"]
+    prisms = {scene.facts.things[p.thing].id: (p.base_m, p.top_m) for p in Solids(scene.facts).prisms}
+    assert prisms["b0"] == (-4.0, 5.0)  # in a dip
+    assert prisms["b5"] == (0.0, 15.0)  # below it is the hill
+
+
 @pytest.mark.parametrize(
     ("height", "levels", "known"),
     [(30.0, 10, 30.0), (98.4, 10, None), (10.0, 10, None), (15.0, 10, 15.0), (80.0, 10, 80.0), (80.1, 10, None)],
