@@ -84,8 +84,9 @@ class VideoWriter:
     def __init__(self, container: str, fps: int, width: int, height: int) -> None:
         self._out = io.BytesIO()
         self._file = av.open(self._out, "w", format=container, options={"fflags": "+bitexact"})
+        steady = {"threads": "1", "x264-params": "mbtree=0"}  # see `pipeline.film.video`
         self._stream = self._file.add_stream(
-            "libx264", rate=fps, options={"crf": VIDEO_CRF, "preset": "veryfast", "threads": "1"}
+            "libx264", rate=fps, options={"crf": VIDEO_CRF, "preset": "veryfast"} | steady
         )
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
         self._stream.codec_context.thread_count = 1
