@@ -24,6 +24,7 @@ _UNITS: Final = (
 # fmt: on
 _TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _VALUES: Final = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, start=2)}
+_LARGEST: Final = 10**300  # "hundred hundred hundred …": beyond it doubles end
 _SCALES: Final = {"hundred": 100, "thousand": 1000}
 
 
@@ -74,4 +75,4 @@ def first_number(reply: str) -> float | None:
             total, current = total + max(current, 1) * _SCALES[word], 0
         elif word != "and":
             break
-    return float(total + current)
+    return float(min(total + current, _LARGEST))

@@ -86,6 +86,10 @@ def test_the_first_number_is_that_of_lmms_eval(reply: str) -> None:
     assert released.first_number(reply) == lmms.extract_number(reply)
 
 
+def test_hundreds_of_hundreds_are_a_number_too_large_and_no_failure() -> None:
+    assert released.relative_accuracy(released.first_number("hundred " * 1000), 4.0) == 0.0
+
+
 @given(st.text(max_size=12), st.sampled_from("ABCD"))
 def test_letters_are_marked_as_by_lmms_eval(reply: str, truth: str) -> None:
     assert released.accuracy(reply, truth) == lmms.exact_match(lmms.fuzzy_matching(reply), truth)
