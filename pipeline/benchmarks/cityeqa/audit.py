@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Audit
 from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type, normalised
-from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, read_released
-from pipeline.benchmarks.cityeqa.sentence import AXES_DEG, Sentence, parse
+from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off_deg, read_released
+from pipeline.benchmarks.cityeqa.wording import Told, parse
 from pipeline.core.listing import Listing
 from pipeline.questions.audited import Basis, Examined, LeftOut, named
 from pipeline.questions.leakage import leakage
@@ -80,7 +80,7 @@ class _Seen:
     """A task with what is read and measured of it."""
 
     task: Task
-    sentence: Sentence | None
+    told: Told | None
     kind: str
     target: str
     raw: str
@@ -118,12 +118,12 @@ def _seen(tasks: Sequence[Task]) -> list[_Seen]:
         same_start[_start(task)].append(task)
     found = []
     for task, target, raw in zip(tasks, targets, raws, strict=True):
-        sentence = parse(task.question)
-        off = None if sentence is None else off_deg(task.initial.yaw, AXES_DEG[sentence.hops[0]])
+        told = parse(task.question)
+        off = None if told is None else off_deg(task.initial.yaw, AXES_DEG[told.hops[0].direction])
         start_m = math.dist(task.initial[:2], task.target[:2])
         faults = tuple(_faults(task, off, start_m, same_start[_start(task)]))
-        kind = answer_type(sentence.asked if sentence else task.question, task.answer)
-        found.append(_Seen(task, sentence, kind, target, raw, off, start_m, faults))
+        kind = answer_type(told.question if told else task.question, task.answer)
+        found.append(_Seen(task, told, kind, target, raw, off, start_m, faults))
     return found
 
 
@@ -166,7 +166,7 @@ def _table(seen: Sequence[_Seen], left_out: Sequence[LeftOut]) -> pa.Table:
                 "answer_type": s.kind,
                 "target": s.target,
                 "raw_task": s.raw,
-                "hop_1": s.sentence.hops[0] if s.sentence else None,
+                "hop_1": s.told.hops[0].direction if s.told else None,
                 "start_yaw_deg": s.task.initial.yaw,
                 "hop_1_off_deg": s.hop_off_deg,
                 "start_to_target_m": s.start_m,
@@ -184,7 +184,7 @@ def _table(seen: Sequence[_Seen], left_out: Sequence[LeftOut]) -> pa.Table:
 def _checks(seen: Sequence[_Seen], left_out: int) -> Listing:
     """What was checked of every task."""
     rows = []
-    parsed = sum(s.sentence is not None for s in seen)
+    parsed = sum(s.told is not None for s in seen)
     for reason, title in _SUMMARY.items():
         n = parsed if reason == "start_looks_elsewhere" else len(seen)
         wrong = sum(fault.reason == reason for s in seen for fault in s.faults)
@@ -275,7 +275,7 @@ def _as_asked(own: Sequence[_Seen], group: Callable[[_Seen], str]) -> int:
 
 
 def _asked(s: _Seen) -> str:
-    return " ".join((s.sentence.asked if s.sentence else s.task.question).casefold().split())
+    return " ".join((s.told.question if s.told else s.task.question).casefold().split())
 
 
 def _share(n: int, of: int) -> str:

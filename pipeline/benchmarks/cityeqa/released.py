@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pipeline.benchmarks.cityeqa.sentence import AXES_DEG, parse
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse
 from pipeline.core.errors import ConfigError
 from pipeline.questions.audited import LeftOut
 from pipeline.questions.published import read_rows
@@ -24,6 +24,7 @@ CATEGORIES: Final = (
 )
 POSES: Final = ("observation_pose", "target_pose", "initial_pose")
 COLUMNS: Final = ("question_id", "question", "answer", "category", *POSES)
+AXES_DEG: Final = {name: 90.0 * n for n, name in enumerate(DIRECTIONS)}  # clockwise from north
 _QUARTER_DEG: Final = 45.0  # to either side of an axis
 
 
@@ -157,14 +158,14 @@ def _pose(value: Any, name: str) -> Pose:
 
 def _refuse_radians(question: str, initial: Pose) -> None:
     """A start yaw that agrees with the first hop only if it is meant in radians is one in radians."""
-    sentence, turned = parse(question), math.degrees(initial.yaw)
-    if sentence is None or initial.yaw.is_integer() or abs(initial.yaw) > math.tau + 1e-3:
+    told, turned = parse(question), math.degrees(initial.yaw)
+    if told is None or initial.yaw.is_integer() or abs(initial.yaw) > math.tau + 1e-3:
         return
-    axis = AXES_DEG[sentence.hops[0]]
+    axis = AXES_DEG[told.hops[0].direction]
     if off_deg(turned, axis) < _QUARTER_DEG <= off_deg(initial.yaw, axis):
         raise _BadRowError(
             "yaw_in_radians",
-            f"yaw of initial_pose is {initial.yaw:g}, which is {sentence.hops[0]} in radians and not in degrees",
+            f"yaw of initial_pose is {initial.yaw:g}, which is {told.hops[0].direction} in radians and not in degrees",
             "give degrees",
         )
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type, normalised
 from pipeline.benchmarks.cityeqa.judge import judged
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, pose_of, read_released
-from pipeline.benchmarks.cityeqa.sentence import parse
+from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
@@ -152,8 +152,8 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 
 def _kind(answer: Answer) -> str:
-    sentence = parse(answer.question.question)
-    return answer_type(sentence.asked if sentence else answer.question.question, answer.question.ground_truth)
+    told = parse(answer.question.question)
+    return answer_type(told.question if told else answer.question.question, answer.question.ground_truth)
 
 
 SCORE: Final = Score[Settings](

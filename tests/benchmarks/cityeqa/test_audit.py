@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.answers import answer_type, normalised
 from pipeline.benchmarks.cityeqa.audit import UNSUPPORTED, examine
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
-from pipeline.benchmarks.cityeqa.sentence import parse
+from pipeline.benchmarks.cityeqa.wording import Hop, parse
 from pipeline.core.errors import ConfigError
 from pipeline.core.listing import Listing
 from pipeline.questions.audited import Basis, Examined
@@ -229,7 +230,15 @@ def test_answer_types(asked: str, answer: str, kind: str) -> None:
     assert answer_type(asked, answer) == kind
 
 
-def test_the_sentence() -> None:
-    found = parse(task(hop="west")["question"])
-    assert found == (("west", "east"), "a parking lot", "How many cars in the parking lot?")
-    assert parse("There is a building to the up of you.") is None
+@pytest.mark.real_data
+def test_the_grammar_reads_every_released_question_in_full(released: Examined) -> None:
+    """Against a plain pattern of the released form."""
+    form = re.compile(
+        r"There is a building to the (.*) of you. To the (.*) of the building, there is (.*). Please tell me (.*)"
+    )
+    for row in json.loads(RELEASED.read_text()):
+        match, told = form.fullmatch(row["question"]), parse(row["question"])
+        assert match
+        assert told
+        assert told.hops == (Hop(match[1], "a building"), Hop(match[2], match[3]))
+        assert told.question == match[4]
