@@ -65,7 +65,7 @@ def score(
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     with _judge(how.judge(chosen), out, limit_cost) as ask:
         found = scored(how, file, predictions, chosen, ask, blind, debiased)
-    show_score(found, how.metrics, blind is not None)
+    show_score(found, how, blind is not None)
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
         write_atomically(out, _json(told) if out.suffix == ".json" else _csv(found))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from flows.console import console
 from flows.show import NAMED
 from flows.tables import print_listing
 from pipeline.core.listing import Listing
-from pipeline.questions.scored import Metric
+from pipeline.questions.scored import Metric, Score
+from pipeline.scoring.answered import COUNTED, LEFT_OUT
 from pipeline.scoring.figures import Row
-from pipeline.scoring.score import MEANING, Scored
+from pipeline.scoring.score import Scored
 
 
-def show_score(found: Scored, metrics: Mapping[str, Metric], has_blind: bool) -> None:
+def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
     """One metric: a table of its figures. Several: all questions in each, then every section in all."""
+    metrics = score.metrics
     measured = {name: metric for name, metric in metrics.items() if any(row.metric == name for row in found.rows)}
     n, told = len(found.answers), sum(a.reply is not None for a in found.answers)
     about = f"{n} questions, {told} answered, read as {found.form}"
@@ -33,7 +36,7 @@ def show_score(found: Scored, metrics: Mapping[str, Metric], has_blind: bool) ->
                     [row for row in found.rows if row.figure.section == section and row.metric in shown], shown, section
                 )
             )
-    _show_unusual(found)
+    _show_unusual(found, {**COUNTED, **LEFT_OUT, **score.unusual})
     for note in found.marks.notes:
         console.print(note)
     if not has_blind and any(metric.is_guessed for metric in measured.values()):
@@ -92,9 +95,9 @@ def _number(value: float | None, metric: Metric) -> str:
     return "" if value is None else f"{value:.{metric.digits}f}"
 
 
-def _show_unusual(found: Scored) -> None:
+def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
     """What could not be used, and replies in which nothing was found."""
-    rows = [(name, str(len(ids)), _named(ids), MEANING[name]) for name, ids in found.found.items()]
+    rows = [(name, str(len(ids)), _named(ids), meaning[name]) for name, ids in found.found.items()]
     unread = Counter(why for why in found.unread() if why)
     for why, n in sorted(unread.items()):
         ids = [str(a.question.id) for a, own in zip(found.answers, found.unread(), strict=True) if own == why]

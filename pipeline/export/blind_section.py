@@ -117,7 +117,7 @@ def _attackers(rows: Sequence[Row]) -> list[str]:
         "",
         "Accuracy for options, mean relative accuracy for numbers, each fitted on other scenes, on folds that neither",
         "filtering nor pruning saw; ± is the standard error of the forest's. Of numbers, a best constant always earns",
-        "more than chance, which is a random answer of other scenes.",
+        "more than chance, which is a random answer of other scenes. For programs: `without_video.json`.",
         "",
     ]
 

@@ -60,7 +60,7 @@ class Marks:
     Attributes:
         values: metric -> (n,), one per answer; NaN: it was not measured.
         unread: per answer, why no answer was found in the reply; None: one was.
-        left_out: why -> the questions of which something could not be used.
+        left_out: name (of `Score.unusual`) -> the questions of which something could not be used.
         notes: what else there is to say.
         replies: a judge's reply per question id.
     """
@@ -107,6 +107,7 @@ class Score(Generic[S]):
         mark: answers, settings and the judge's ear, if there is a judge.
         figures: of answers.
         judge: the model that the settings name as judge.
+        unusual: name in `Marks.left_out` -> what it means.
     """
 
     read: Callable[[Path], list[Published]]
@@ -115,6 +116,7 @@ class Score(Generic[S]):
     mark: Callable[[Sequence[Answer], S, Ask | None], Marks]
     figures: Callable[[Sequence[Answer]], list[Figure]]
     judge: Callable[[S], ModelSpec | None] = no_judge
+    unusual: Mapping[str, str] = field(default_factory=dict)
 
 
 def by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:

@@ -6,25 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pipeline.core.schema import Model
 from pipeline.questions.scored import Answer, Ask, Marks, Score
-from pipeline.scoring.answered import COUNTED, LEFT_OUT, answered
+from pipeline.scoring.answered import LEFT_OUT, answered
 from pipeline.scoring.figures import LEVEL, SAMPLES, Row, rows_of
 from pipeline.scoring.predictions import read_predictions
 from pipeline.scoring.priors import best_priors, per_question
-
-# What is unusual about result files, and what becomes of it.
-MEANING: Final[Mapping[str, str]] = {
-    **COUNTED,
-    **LEFT_OUT,
-    "not_judged": "the judge gave no mark: in no mean of QAA; score again, what was judged is kept",
-    "other_start": "the first step is not the task's start pose: not measured; begin steps with it",
-}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
+from pipeline.scoring.priors import best_priors
 from pipeline.stages.asking import forecast_of
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
@@ -161,6 +162,8 @@ def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_pa
         assert (row.voters["sure"].right, row.voters["sure"].standing) == (1.0, "votes")
         assert (row.voters["lost"].right, row.answered, row.by_luck) == (0.0, 0, 0.0), "one voter is no panel"
         assert all(voter.unanswered == voter.unread == 0 for voter in row.voters.values())
+    table = best_priors(made.out / "release" / "without_video.json", False)
+    assert table == {row.task: max(row.released.earned.values()) for row in rows if row.released}
     card = (made.out / "release" / "README.md").read_text()
     assert "2 models answered every question without its video: sure, lost." in card
     assert "A panel of 2 is small" in card

@@ -188,7 +188,7 @@ def _checks(seen: Sequence[_Seen], left_out: int) -> Listing:
     for reason, title in _SUMMARY.items():
         n = parsed if reason == "start_looks_elsewhere" else len(seen)
         wrong = sum(fault.reason == reason for s in seen for fault in s.faults)
-        rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or ""), ""))
+        rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or "")))
     note = f"{left_out} rows were left out of all this; they are listed below." if left_out else ""
     return Listing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
 

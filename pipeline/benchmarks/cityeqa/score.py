@@ -38,6 +38,7 @@ from pipeline.questions.scored import (
 
 QAA, MATCH, MTS, SUCCESS, SPL = "qaa", "match", "mts", "success", "spl"
 NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
+NOT_JUDGED, OTHER_START = "not_judged", "other_start"
 PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
@@ -87,10 +88,10 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
     else:
         values[QAA], words, failed = judged(answers, ask)
         if failed:
-            left_out["not_judged"] = failed
+            left_out[NOT_JUDGED] = failed
     elsewhere = _measure(answers, settings, values)
     if elsewhere:
-        left_out["other_start"] = elsewhere
+        left_out[OTHER_START] = elsewhere
     moved = [a for a in answers if a.steps is not None]
     if moved:
         unmoved = len(answers) - len(moved)
@@ -163,4 +164,8 @@ SCORE: Final = Score[Settings](
     mark=mark,
     figures=figures,
     judge=lambda settings: settings.judge,
+    unusual={
+        NOT_JUDGED: "the judge gave no mark: in no mean of QAA; score again, what was judged is kept",
+        OTHER_START: "the first step is not the task's start pose: not measured; begin steps with it",
+    },
 )
