@@ -19,7 +19,7 @@ from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown
 from flows.samples import sample_roots
-from flows.server import is_kept
+from flows.server import is_kept, spare_loopback, trouble
 from flows.show_forecast import show_bounds, show_efforts, show_outlook
 from flows.stop import stoppable
 from flows.tables import print_table
@@ -274,6 +274,7 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
         keys = start(prepared, options.get("name"))
         if prefect is None:
             prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
+        prefect = prefect and _can_use_prefect(asked)
         with progress_shown() as progress:
             if prefect:
                 from flows.orchestrate import Handed, orchestrate
@@ -291,6 +292,21 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
     if spending is not None:
         print_table(spending)
     return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+
+
+def _can_use_prefect(asked: Asked) -> bool:
+    """Whether Prefect can be used. Says why not; raises ConfigError where it was asked for."""
+    spare_loopback(os.environ)
+    told = trouble()
+    if told is None:
+        return True
+    if asked.prefect:
+        raise ConfigError(f"Prefect cannot be used: {told}; build without it: --no-prefect")
+    done_waiting()
+    console.print(
+        f"Building without Prefect: {told}. Its states are not kept; results are.", soft_wrap=True, markup=False
+    )
+    return False
 
 
 def start(prepared: Prepared, stage: str | None = None) -> dict[str, str]:

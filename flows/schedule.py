@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flows.build import Asked, prepare, start
 from flows.console import console
-from flows.server import is_kept
+from flows.server import is_kept, spare_loopback, trouble
 from pipeline.core.errors import ConfigError
 
 
@@ -32,6 +32,9 @@ def schedule(asked: Asked, cron: str, zone: str) -> None:
     except ValueError as error:
         message = f"--cron {cron!r} in {zone}: {error}; write minute, hour, day, month and weekday: '0 3 * * *'"
         raise ConfigError(message) from error
+    spare_loopback(os.environ)
+    if (told := trouble()) is not None:
+        raise ConfigError(f"Prefect cannot be used: {told}; start its server first")
     name = prepared.config.build
     told = f"Serving build/{name} at {cron} ({zone}), until Ctrl-C."
     console.print(f"{told} Now: prefect deployment run build/{name}", soft_wrap=True)
