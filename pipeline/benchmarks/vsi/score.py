@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -11,13 +12,14 @@ from pydantic import Field
 
 from pipeline.benchmarks.vsi.columns import COLUMNS
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
 from pipeline.metrics.units import asked_unit
-from pipeline.questions.published import read_published
+from pipeline.questions.published import Published, read_published
 from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
 
 SCORE_OF: Final = "score"
@@ -45,6 +47,25 @@ class Settings(Model):
         description="released: the first word, as published scores are made; lmms_eval: as lmms-eval 0.7 does, of "
         "numbers the first; careful: the letter or number that the reply states, with its unit",
     )
+
+
+def read(path: Path) -> list[Published]:
+    """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
+    questions = read_published(path, [COLUMNS])
+    for question in questions:
+        if not question.options and not _is_number(question.ground_truth):
+            raise ConfigError(
+                f"{path}: question {question.id} has no options, and its answer {question.ground_truth!r} is no "
+                "number; correct it"
+            )
+    return questions
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _released(answer: Answer) -> float:
@@ -114,7 +135,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 
 SCORE: Final = Score[Settings](
-    read=partial(read_published, columns=[COLUMNS]),
+    read=read,
     metrics={SCORE_OF: Metric("accuracy, MRA", is_guessed=True)},
     settings=Settings,
     mark=mark,

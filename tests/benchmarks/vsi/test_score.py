@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.vsi.score import SCORE, Settings
+from pipeline.core.errors import ConfigError
 from pipeline.questions.published import read_rows
 from pipeline.scoring.figures import Row
 from pipeline.scoring.score import Scored, scored
@@ -139,3 +140,9 @@ def test_no_answer_earns_nothing_and_a_megabyte_is_not_read(tmp_path: Path) -> N
     assert figures(found)["route_planning"].value == pytest.approx(1 / 3)
     assert found.found == {"unanswered": ["2"]}
     assert found.unread() == [None, None, "too_long"]
+
+
+@pytest.mark.parametrize("truth", ["four", "nan", ""])
+def test_truths_that_are_no_numbers_are_refused(truth: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"q.jsonl: question 1 has no options, and its answer .* is no number"):
+        score(tmp_path, [vsi(1, truth=truth)], {1: "4"})
