@@ -49,8 +49,6 @@ class Observer:
 
     def _observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> Observed:
         view = self.view
-        if not view.solid_things.issuperset(shown):
-            return Observed(None, (rule("extent_unknown", 0, ">=", 1, "things with an extent"),))
         poses = self._poses(shown)
         poses = poses[poses[:, 2] >= z_min_m]
         poses = poses[view.free.free(poses[:, :3])] if len(poses) else poses

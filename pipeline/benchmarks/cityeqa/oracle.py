@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Chain, Start
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.worlds.city.observe.free import CELL_M
+from pipeline.worlds.city.observe.free import CELL_M, Slab
 
 MOVE_M: Final = 10.0  # of a step (CityEQA, appendix A.3)
 BESIDE_M: Final = 12.0  # from a landmark's footprint: so near it is gone to
@@ -70,14 +70,14 @@ class Oracle:
             way = view.ways[z].path(b, a)
             if way is None:
                 return None
-            legs.append(way[::-1])
             lengths.append(float(np.hypot(*np.diff(way[:, :2], axis=0).T).sum()))
+            legs.append(np.concatenate([a[None], way[::-1][1:]]))  # from where it stands, not the middle of the cell
         stops = [start.pose[:3]]
         last = 0
         for number, way in enumerate(legs):
             if number == len(legs) - 1:
                 last = len(stops) - 1
-            stops += list(_every(way, MOVE_M))
+            stops += list(_every(view.free.slab(z), way))
         stood = np.array(stops)
         after = _steps(stood, float(start.pose[5]), float(pose[5]))
         found = self._found(stood[last:-1], chain.landmarks[-1], pixels_min)
@@ -122,13 +122,26 @@ class Oracle:
         return None
 
 
-def _every(way: FloatArray, step_m: float) -> FloatArray:
-    """Stops (m, 3) along a way (k, 3), so far apart along it; without its first place, with its last."""
+def _every(slab: Slab, way: FloatArray) -> FloatArray:
+    """Stops (m, 3) on a way (k, 3) of neighbouring cells: each as far along it as one straight free move leads.
+
+    Without the way's first place, with its last.
+    """
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(way[:, :2], axis=0).T))])
-    if along[-1] <= 0:
-        return np.empty((0, 3))
-    at = np.append(np.arange(step_m, along[-1] - 1e-6, step_m), along[-1])
-    return np.stack([np.interp(at, along, way[:, k]) for k in range(3)], axis=1)
+    at, stops = 0, []
+    while at < len(way) - 1:
+        after = int(np.searchsorted(along, along[at] + MOVE_M + 1e-6, side="right")) - 1
+        while after > at + 1 and not _is_free(slab, way[at], way[after]):
+            after -= 1
+        stops.append(way[after])
+        at = after
+    return np.array(stops).reshape(-1, 3)
+
+
+def _is_free(slab: Slab, one: FloatArray, other: FloatArray) -> bool:
+    """Whether all cells under a straight move are free, looked at every decimetre."""
+    shares = np.linspace(0.0, 1.0, int(np.hypot(*(other - one)[:2]) / 0.1) + 2)[:, None]
+    return bool(slab.is_free(one + shares * (other - one)).all())
 
 
 def _steps(stops: FloatArray, yaw_deg: float, last_deg: float) -> IntArray:

@@ -111,11 +111,14 @@ def _drawn(view: CityView, raw: Raw, z: float) -> FloatArray:
 
 
 def _in_view(view: CityView, poses: FloatArray, target: int) -> BoolArray:
-    """Whether the target may be seen from places (n, 6) in any direction: four looks."""
+    """Whether the target is surely seen from places (n, 6) in any direction: four looks.
+
+    Over buildings of unknown height it may be seen from everywhere; that refuses nothing.
+    """
     looks = np.repeat(poses, 4, axis=0)
     looks[:, 5] = np.tile(np.arange(4) * 90.0, len(poses))
     shown = view.sight.shown(looks, np.full(len(looks), target, dtype=np.intp))
-    return np.asarray((shown.possible > 0).reshape(-1, 4).any(1))
+    return np.asarray((shown.pixels > 0).reshape(-1, 4).any(1))
 
 
 def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]]:

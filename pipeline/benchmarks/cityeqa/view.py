@@ -76,7 +76,15 @@ class CityView:
 
     def of_kind(self, kind: str) -> IntArray:
         """Indices of the things of a kind of which nothing is in doubt."""
-        return np.array([i for i, t in enumerate(self.things) if t.kind == kind and t.doubt is None], dtype=np.intp)
+        return self._of_kind.get(kind, np.empty(0, dtype=np.intp))
+
+    @cached_property
+    def _of_kind(self) -> dict[str, IntArray]:
+        found: dict[str, list[int]] = {}
+        for i, thing in enumerate(self.things):
+            if thing.doubt is None:
+                found.setdefault(thing.kind, []).append(i)
+        return {kind: np.array(own, dtype=np.intp) for kind, own in found.items()}
 
     def read(self, i: int) -> str | None:
         """What can be read on a thing: its sign; of a shop its name too, which shops show."""
@@ -119,6 +127,20 @@ class CityView:
             found.append(Phrase(noun, colour=thing.colour))
         found.append(Phrase(noun))
         return tuple(p for p in found if p.is_sayable)
+
+    def unsorted_phrases(self, i: int) -> tuple[Phrase, ...]:
+        """What a shop may be called without its sort: by its signboard; where none is known, by a name that is silent.
+
+        A name may still be known to who reads it: `name_may_tell` says so, and a panel of models finds it out.
+        """
+        thing = self.things[i]
+        silent = self.says(i) == 0 and not self.query.signs.get(thing.id)
+        return self.phrases(i, hide=("noun",) if silent else ("noun", "name"))
+
+    def says(self, i: int) -> int:
+        """How many words of what a thing is its name holds: who reads the name would guess them."""
+        words = set((self.read(i) or "").casefold().split())
+        return len(words & set(self.things[i].noun.casefold().split()))
 
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
         """What a building may be called as a landmark: by its noun and colour, and as a building."""

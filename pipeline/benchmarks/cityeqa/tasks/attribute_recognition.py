@@ -1,19 +1,25 @@
-"""Attribute Recognition: the colour of things and of roofs, and the shape of roofs."""
+"""Attribute Recognition: names of shops, colours of things, signboards and roofs, and shapes of roofs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import CLOSED
-from pipeline.benchmarks.cityeqa.kinds import SHOP
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
+from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, parts
+from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, PLACES, complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
 
+NAMES: Final = 3  # other names that are offered to who guesses
+NEAREST_M: Final = 25.0  # to what is nearest to something
 SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 
 
@@ -21,10 +27,22 @@ class AttributeRecognition(EqaTask):
     """What is known of a thing surely; what the map does not tell is not asked."""
 
     name = "Attribute Recognition"
-    parts = parts("ask_colour", "ask_roof_colour", "ask_roof_shape")
+    parts = parts(
+        "ask_name",
+        "ask_board",
+        "ask_colour",
+        "ask_colour_in",
+        "ask_colour_nearest",
+        "ask_roof_colour",
+        "ask_roof_shape",
+    )
 
     def raws(self, view: CityView) -> Iterator[Raw]:
-        """Of all things whose colour may be known the colour, of buildings colour and shape of the roof too."""
+        """Of shops the name, of all things whose colour may be known the colour, of buildings what their roofs are."""
+        yield from _names(view)
+        yield from _boards(view)
+        for kind in COUNTED:
+            yield from _beside_places(view, kind)
         for kind in sorted({thing.kind for thing in view.things if thing.colour is not None}):
             own = view.of_kind(kind).tolist()
             colours = colours_of(view, own)
@@ -39,6 +57,105 @@ class AttributeRecognition(EqaTask):
                 yield _roof(view, i, "roof colour", "ask_roof_colour", thing.roof_colour, roofs)
             if thing.roof_shape is not None:
                 yield _roof(view, i, "roof shape", "ask_roof_shape", thing.roof_shape, SHAPES)
+
+
+def _names(view: CityView) -> Iterator[Raw]:
+    """The name of every shop that is called by its sort."""
+    shops = view.of_kind(SHOP).tolist()
+    names = [text for i in shops if (text := view.read(i))]
+    for i in shops:
+        thing, name = view.things[i], view.read(i)
+        alike = [text for j in shops if view.things[j].noun == thing.noun and (text := view.read(j))]
+        yield Raw(
+            kind="name",
+            target=i,
+            operands=(thing.id,),
+            phrases=view.phrases(i, hide=("name",)),
+            part="ask_name",
+            answer=name or "",
+            others=others_of(view, i, alike if len(set(alike)) > NAMES else names, NAMES, "name"),
+            answer_type=OPEN,
+            shown=(i,),
+            pixels_min=view.rules.read_pixels_min,
+            checks=(
+                rule("no_name_to_read", float(name is not None), ">=", 1, "names"),
+                rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
+            ),
+            flags=() if thing.sign else ("name_as_sign",),
+        )
+
+
+def _boards(view: CityView) -> Iterator[Raw]:
+    """The colour of the signboard over every shop that has one."""
+    boards = view.of_kind(SIGNBOARD).tolist()
+    colours = colours_of(view, boards)
+    for i in view.of_kind(SHOP).tolist():
+        thing = view.things[i]
+        own = view.query.signs.get(thing.id, set())
+        if not own:
+            continue
+        over = [j for j in boards if view.things[j].on == thing.on and view.things[j].colour in own]
+        board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
+        yield Raw(
+            kind="colour of a board",
+            target=i,
+            operands=(thing.id,),
+            phrases=view.phrases(i, hide=("sign", "colour")),
+            part="ask_board",
+            answer=min(own),
+            others=colours,
+            answer_type=CLOSED,
+            shown=(board,),
+            pixels_min=view.rules.pixels_min,
+            checks=(
+                rule("two_boards", len(own), "<=", 1, "colours"),
+                rule("other_colours", len(colours) - 1, ">=", 1, "colours"),
+            ),
+        )
+
+
+def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
+    """The colour of the only thing of a kind in a place, and of the one that is clearly the nearest to something."""
+    own = view.of_kind(kind)
+    colours = colours_of(view, own.tolist())
+    if len(colours) < 2:
+        return
+    for i, place in enumerate(view.things):
+        if place.doubt is not None or place.kind not in (*PLACES, *CENTRES) or place.kind == kind:
+            continue
+        away = view.distance_m(i, own)
+        order = np.argsort(away, kind="stable")
+        first = int(own[order[0]])
+        second_m = float(away[order[1]]) if len(order) > 1 else math.inf
+        inside = place.kind in PLACES
+        if not inside and away[order[0]] > NEAREST_M:
+            continue
+        if inside and (place.outline is None or away[order[0]] > 0):
+            continue
+        checks = [
+            complete(view, kind),
+            rule("colour_unknown", float(view.things[first].colour is not None), ">=", 1, "colours"),
+        ]
+        if inside:
+            checks.append(rule("several_there", float((away <= view.rules.near_margin_m).sum()), "<=", 1, "things"))
+        else:
+            ratio = min(second_m / max(float(away[order[0]]), 1.0), 99.0)
+            checks.append(rule("as_near", ratio, ">=", view.rules.nearer_ratio_min, "ratio"))
+        yield Raw(
+            kind=f"colour of the {kind} {'in' if inside else 'nearest to'} a {place.kind}",
+            target=i,
+            operands=(place.id, view.things[first].id),
+            phrases=view.phrases(i),
+            part="ask_colour_in" if inside else "ask_colour_nearest",
+            fields={"thing": kind},
+            answer=view.things[first].colour or "",
+            others=colours,
+            answer_type=CLOSED,
+            shown=(first,) if inside else (first, i),
+            pixels_min=view.rules.pixels_min // 2,
+            about=(first,),
+            checks=tuple(checks),
+        )
 
 
 def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> Raw:

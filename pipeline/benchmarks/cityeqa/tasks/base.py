@@ -20,6 +20,7 @@ from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
 
 AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time
+TILE_M: Final = 128.0
 UNSURE: Final = -1
 PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
 
@@ -65,8 +66,11 @@ class EqaTask(CaseTask[CityView]):
         """Every raw task with its starts, or what refuses it."""
         asked: list[Raw] = []
         for raw in self.raws(view):
+            unseen = [i for i in raw.shown if i not in view.solid_things]
             if raw.broken is not None:
                 yield _refused(raw, raw.broken)
+            elif unseen:
+                yield _refused(raw, rule("extent_unknown", len(unseen), "<=", 0, "things"))
             else:
                 asked.append(raw)
         even = evened(asked)
@@ -83,7 +87,7 @@ class EqaTask(CaseTask[CityView]):
                 yield _refused(raw, next(r for r in observed.rules if not r.holds))
             else:
                 seen.append(Seen(raw, observed.pose, observed.rules))
-        yield from self._supplemented(view, seen)
+        yield from self._supplemented(view, sorted(seen, key=_tile))
 
     def _supplemented(self, view: CityView, seen: Sequence[Seen]) -> Iterator[Case]:
         """Cases of raw tasks that can be observed, a few at a time: shortest ways to them are kept so long."""
@@ -130,6 +134,12 @@ class EqaTask(CaseTask[CityView]):
         for one in seen:
             if one.raw.key in kept:
                 yield from (_case(view, found, one) for found in solved[one.raw.key])
+
+
+def _tile(one: Seen) -> tuple[float, float, float, tuple[str, ...]]:
+    """Raw tasks of one part of the city follow one another: they share the ways of its grid."""
+    x, y, z = (float(v) for v in one.pose[:3])
+    return z, y // TILE_M, x // TILE_M, one.raw.key
 
 
 def _proofs(view: CityView, seen: Sequence[Seen], tried: Sequence[list[list[Chain]]]) -> list[list[list[list[int]]]]:

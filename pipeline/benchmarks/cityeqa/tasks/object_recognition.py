@@ -1,4 +1,4 @@
-"""Object Recognition: what a thing is, and what it is called."""
+"""Object Recognition: what a shop is, and what a signboard says."""
 
 from __future__ import annotations
 
@@ -17,42 +17,25 @@ NOUNS: Final = 9  # other sorts of shops that are offered to who guesses
 
 
 class ObjectRecognition(EqaTask):
-    """The name that can be read on a shop or signboard, and the sort of a shop that is only called one."""
+    """The sort of a shop that is only called one, and what is written on a signboard."""
 
     name = "Object Recognition"
-    parts = parts("ask_name", "ask_sign", "ask_noun")
+    parts = parts("ask_sign", "ask_noun")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
-        """Of every shop its name and its sort, of every signboard what is written there."""
+        """Of every shop its sort, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
         nouns = sorted({view.things[i].noun for i in shops} - {SHOP})
         for i in shops:
             thing = view.things[i]
-            flags = () if thing.sign else ("name_as_sign",)
-            yield Raw(
-                kind="name",
-                target=i,
-                operands=(thing.id,),
-                phrases=view.phrases(i, hide=("name",)),
-                part="ask_name",
-                answer=names[i] or "",
-                others=others_of(view, i, [n for n in names.values() if n], 3, "name"),
-                answer_type=OPEN,
-                shown=(i,),
-                pixels_min=view.rules.read_pixels_min,
-                checks=(
-                    rule("no_name_to_read", float(names[i] is not None), ">=", 1, "names"),
-                    rule("name_says_what_it_is", _says(names[i], thing.noun), "<=", 0, "words"),
-                ),
-                flags=flags,
-            )
+            flags = () if thing.sign else ("name_as_sign", "name_may_tell")
             if thing.noun != SHOP:
                 yield Raw(
                     kind="sort",
                     target=i,
                     operands=(thing.id,),
-                    phrases=view.phrases(i, hide=("noun", "name")),
+                    phrases=view.unsorted_phrases(i),
                     part="ask_noun",
                     fields={"general": SHOP},
                     answer=thing.noun,
@@ -83,9 +66,3 @@ class ObjectRecognition(EqaTask):
                 pixels_min=view.rules.read_pixels_min,
                 checks=(rule("no_name_to_read", float(text is not None), ">=", 1, "names"),),
             )
-
-
-def _says(name: str | None, noun: str) -> float:
-    """How many words of a noun a name holds: who reads the question would guess them."""
-    words = set((name or "").casefold().split())
-    return float(len(words & set(noun.casefold().split())))

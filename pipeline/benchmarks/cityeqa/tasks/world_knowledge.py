@@ -85,7 +85,7 @@ class WorldKnowledge(EqaTask):
                     kind="use",
                     target=i,
                     operands=(thing.id, use),
-                    phrases=view.phrases(i, hide=("noun", "name")),
+                    phrases=view.unsorted_phrases(i),
                     part="ask_use",
                     fields={"use": use},
                     answer=YES_NO[0] if thing.noun in has else YES_NO[1],
@@ -95,5 +95,5 @@ class WorldKnowledge(EqaTask):
                     pixels_min=view.rules.read_pixels_min,
                     even=use,
                     checks=(rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),),
-                    flags=() if thing.sign else ("name_as_sign",),
+                    flags=() if thing.sign else ("name_as_sign", "name_may_tell"),
                 )

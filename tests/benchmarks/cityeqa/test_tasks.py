@@ -1,0 +1,196 @@
+"""Tasks of a sample city: answered again from their text, followed by agents, and held against their limits."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
+from pipeline.benchmarks.cityeqa.released import CATEGORIES
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
+from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.observe.sight import Sight
+from tests.benchmarks.cityeqa.cities import sample, tasks_of
+from tests.oracles.city_answers import answer, shape, targets
+
+RULES = CityRules(tried_per_category=8)
+MORE = CityRules(tried_per_category=24)  # of the category that needs pairs of shops
+USES = "World Knowledge"
+Row = dict[str, Any]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[list[Row], list[Row]]:
+    """Released rows of a sample city, and rejections."""
+    return tasks_of(sample("arden"), RULES, *(name for name in CATEGORIES if name != USES))
+
+
+@pytest.fixture(scope="module")
+def rows(made: tuple[list[Row], list[Row]]) -> list[Row]:
+    """Released rows of a sample city."""
+    return made[0]
+
+
+def test_every_task_leads_to_one_thing_and_has_its_answer(rows: list[Row]) -> None:
+    """From the text alone, by shapely: no other thing fits any text, and every answer comes out again."""
+    city = sample("arden").facts
+    for row in rows:
+        found = targets(city, row["question"], tuple(row["initial_pose"][:2]))
+        assert [thing.id for thing in found] == [row["group"].partition("/")[2]], row["question"]
+        assert answer(city, row["question"], found[0]) == row["answer"], row["question"]
+
+
+def test_what_shops_are_for() -> None:
+    """The sixth category, in a city with more shops: as often the answer is yes as no."""
+    city = sample("brookfield").facts
+    rows, _ = tasks_of(sample("brookfield"), MORE, USES)
+    for row in rows:
+        found = targets(city, row["question"], tuple(row["initial_pose"][:2]))
+        assert [thing.id for thing in found] == [row["group"].partition("/")[2]], row["question"]
+        assert answer(city, row["question"], found[0]) == row["answer"], row["question"]
+    raws = {
+        (row["group"], row["question"].partition("Please")[2].partition("one can")[2]): row["answer"] for row in rows
+    }
+    count = Counter(raws.values())
+    assert count["yes"] == count["no"] > 0
+
+
+def test_categories_types_and_hops_are_there(rows: list[Row]) -> None:
+    assert {row["category"] for row in rows} == set(CATEGORIES) - {USES}
+    assert {row["answer_type"] for row in rows} == set(ANSWER_TYPES)
+    assert {row["hops"] for row in rows} == {1, 2, 3}
+
+
+def test_texts_read_back(rows: list[Row]) -> None:
+    for row in rows:
+        told = parse(row["question"])
+        assert told is not None
+        assert render(told) == row["question"]
+        assert len(told.hops) == row["hops"]
+
+
+def test_starts_are_free_hidden_apart_and_look_elsewhere(rows: list[Row]) -> None:
+    """Of every question four to six starts in three eighths of the compass, none in or near a building's walls."""
+    scene = sample("arden")
+    city = scene.facts
+    by_id = {thing.id: thing for thing in city.things}
+    solid = shapely.union_all([shape(t) for t in city.things if t.kind == "building"])
+    sight, free = Sight(city), FreeSpace(city)
+    index = {thing.id: i for i, thing in enumerate(city.things)}
+    sides: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    count = Counter[tuple[str, ...]]()
+    for row in rows:
+        target = by_id[row["group"].partition("/")[2]]
+        x, y, z, _, _, yaw = row["initial_pose"]
+        dx, dy = x - target.center[0], y - target.center[1]
+        assert 30 <= math.hypot(dx, dy) <= 200
+        assert solid.distance(shapely.Point(x, y)) >= RULES.body_m
+        assert free.free(np.array([[x, y, z]]))[0]
+        told = parse(row["question"])
+        assert told is not None
+        assert yaw != 90 * DIRECTIONS.index(told.hops[0].direction)
+        looks = np.array([[x, y, z, 0, 0, turn] for turn in (0, 90, 180, 270)], dtype=float)
+        assert not sight.shown(looks, np.full(4, index[target.id])).pixels.any()
+        key = (row["group"], row["category"], told.question.replace(told.hops[-1].landmark.partition(" ")[2], "…"))
+        asked = (row["group"], str(row["observation_pose"]), row["category"], key[2].partition("…")[0], row["answer"])
+        sides[asked].add(int(math.degrees(math.atan2(dx, dy)) % 360 // 45))
+        count[asked] += 1
+    assert min(count.values()) >= 4
+    assert min(map(len, sides.values())) >= 3
+
+
+def test_the_observation_shows_the_target(rows: list[Row]) -> None:
+    city = sample("arden").facts
+    index = {thing.id: i for i, thing in enumerate(city.things)}
+    sight = Sight(city)
+    for row in rows:
+        if "signboard of" in row["question"]:
+            continue  # there the board is looked at
+        pose = np.array([row["observation_pose"]])
+        thing = np.array([index[row["group"].partition("/")[2]]])
+        assert sight.shown(pose, thing).pixels[0] >= RULES.pixels_min // 4
+
+
+def test_shortest_ways_are_those_of_a_plain_search(rows: list[Row]) -> None:
+    """A search with a heap over a grid of its own, one cell after the other."""
+    scene = sample("arden")
+    free = FreeSpace(scene.facts)
+    for row in rows[:: max(1, len(rows) // 6)]:
+        z = row["initial_pose"][2]
+        slab = free.slab(z)
+        ends = slab.cells(np.array([row["initial_pose"][:3], row["observation_pose"][:3]]))
+        start, goal = (tuple(cell) for cell in ends.tolist())
+        assert row["path_m"] == pytest.approx(_plain_search(slab.free, start, goal), abs=1e-5)
+
+
+def _plain_search(free: np.ndarray, start: tuple[int, int], goal: tuple[int, int]) -> float:
+    best = {start: 0.0}
+    queue = [(0.0, start)]
+    while queue:
+        away, cell = heapq.heappop(queue)
+        if cell == goal:
+            return away
+        if away > best[cell]:
+            continue
+        for dy in (-1, 0, 1):
+            for dx in (-1, 0, 1):
+                after = (cell[0] + dy, cell[1] + dx)
+                inside = 0 <= after[0] < free.shape[0] and 0 <= after[1] < free.shape[1]
+                if not inside or not free[after] or not free[cell[0], after[1]] or not free[after[0], cell[1]]:
+                    continue
+                length = away + math.hypot(dx, dy)
+                if length < best.get(after, math.inf):
+                    best[after] = length
+                    heapq.heappush(queue, (length, after))
+    return math.inf
+
+
+def test_the_oracle_goes_by_free_moves_and_its_steps_are_counted_again(rows: list[Row]) -> None:
+    """From the released way alone: moves of 10 m at most, each through free space, and turns of 30 degrees."""
+    free = FreeSpace(sample("arden").facts, 0.2)  # moves are straight, and may graze a corner that the grid goes round
+    for row in rows:
+        stops = np.column_stack([row["oracle_x"], row["oracle_y"]])
+        moves = np.diff(stops, axis=0)
+        assert np.hypot(*moves.T).max() <= 10 + 1e-6
+        shares = np.linspace(0, 1, 11)[:, None, None]
+        along = (stops[:-1] + shares * moves).reshape(-1, 2)
+        assert free.free(np.c_[along, np.full(len(along), row["initial_pose"][2])]).all(), row["question_id"]
+        headings = [row["initial_pose"][5], *(math.degrees(math.atan2(x, y)) for x, y in moves)]
+        headings.append(row["observation_pose"][5])
+        turns = [round(abs((b - a + 180) % 360 - 180) / 30) for a, b in pairwise(headings)]
+        assert row["oracle_steps"] == len(moves) + sum(turns)
+        assert math.dist(stops[-1], row["observation_pose"][:2]) < 1.5
+
+
+def test_answers_are_even(rows: list[Row]) -> None:
+    """Who knows the category and the answers' kind alone is right about half of the questions with yes or no."""
+    count = Counter(row["answer"] for row in rows if row["category"] == "Existence Judgement")
+    assert abs(count["yes"] - count["no"]) <= 6  # from four or from six starts
+
+
+def test_splits_keep_targets_together(rows: list[Row]) -> None:
+    split: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        split[row["group"]].add(row["split"])
+    assert all(len(found) == 1 for found in split.values())
+
+
+def test_rejections_name_what_was_measured(made: tuple[list[Row], list[Row]]) -> None:
+    refused = made[1]
+    assert all(row["measured"] is not None and row["limit"] is not None for row in refused)
+    other = next(row for row in refused if row["reason"] == "possible_targets")
+    assert other["unit"].startswith("things: ")
+
+
+def test_tasks_are_the_same_again_whatever_else_is_asked(rows: list[Row]) -> None:
+    again, _ = tasks_of(sample("arden"), RULES, "Spatial Reasoning")
+    assert again == [row for row in rows if row["category"] == "Spatial Reasoning"]
