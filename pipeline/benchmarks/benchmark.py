@@ -105,6 +105,24 @@ class FromMetadata:
 
 
 @dataclass(frozen=True)
+class ScenePictures:
+    """Pictures that go with the questions of a scene, drawn from its video.
+
+    Attributes:
+        module: where it stands.
+        folder: of the release.
+        wanted: whether some rules need them.
+        draw: of a view, its questions (rows of `tables.QUESTIONS`) and what gives the video's picture at a second:
+            question -> PNG.
+    """
+
+    module: str
+    folder: str
+    wanted: Callable[[Any], bool]
+    draw: Callable[[Any, Sequence[Mapping[str, Any]], Callable[[float], Any]], dict[int, bytes]]
+
+
+@dataclass(frozen=True)
 class Audit:
     """How a published question file of the benchmark is examined.
 
@@ -132,6 +150,7 @@ class Benchmark(Generic[V, R]):
         card: what it says of itself.
         video: what its videos look like.
         pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
+        scene_pictures: pictures that go with questions, from the videos.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
@@ -151,6 +170,7 @@ class Benchmark(Generic[V, R]):
     card: Card
     video: VideoForm = field(default_factory=VideoForm)
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
+    scene_pictures: ScenePictures | None = None
     author: Author[V] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None

@@ -65,6 +65,13 @@ QUESTIONS: Final = pa.schema(
         pa.field("flags", pa.list_(pa.string())),
     ]
 )
+PICTURES: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),  # of the question
+        pa.field("file", pa.string()),  # below the release
+        pa.field("picture", pa.binary()),
+    ]
+)
 _REASONS: Final = [CANDIDATES.field(name) for name in ("role", "reason", "measured", "limit", "unit")]
 SELECTED: Final = pa.schema([*QUESTIONS, *_REASONS])  # a row with a reason is a rejection and has no text
 REJECTIONS: Final = pa.schema(

@@ -84,6 +84,7 @@ def write_release(
     reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
     whole: Callable[[], Iterable[AnyScene]],
+    pictures: Iterable[pa.Table] = (),
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
 
@@ -97,6 +98,7 @@ def write_release(
         reviewed: what stage `review` found.
         benchmark: whose columns, card and pictures it has.
         whole: the scenes with their bulky facts too, one after the other.
+        pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
@@ -107,6 +109,8 @@ def write_release(
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         files |= benchmark.pictures(sorted_out.kept, whole)
+        kept = set(sorted_out.kept["id"].to_pylist())
+        files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()

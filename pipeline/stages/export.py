@@ -51,7 +51,8 @@ def run(given: Given) -> bytes:
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         selected, own = given.tables("select"), dict(given.settings)
-        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole)
+        pictures = given.tables("legend")
+        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures)
 
     return publish(given.folder, write, given.config.keep)
 
@@ -105,7 +106,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "observe"),
-    may_take=("blind", "filter", "prune", "review"),
+    may_take=("legend", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

@@ -13,6 +13,7 @@ from pipeline.stages.film import FILM
 from pipeline.stages.filter import FILTER
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
+from pipeline.stages.legend import LEGEND
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
@@ -28,6 +29,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     AUTHOR,
     SELECT,
     CLIP,
+    LEGEND,
     BLIND,
     FILTER,
     PRUNE,

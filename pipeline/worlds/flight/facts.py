@@ -73,6 +73,21 @@ class Segment(Model):
     margin: FiniteFloat = Field(description="least ratio of what was measured to what its movements need; >= 1")
 
 
+class Shot(Model):
+    """A picture of the video that shows a landmark well."""
+
+    second: FiniteFloat
+    box: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] = Field(
+        description="left, top, right and bottom, as shares of the picture from its upper left corner"
+    )
+
+    @property
+    def share(self) -> float:
+        """Of the picture's width that the landmark takes, or of its height if that is more."""
+        left, top, right, bottom = self.box
+        return max(right - left, bottom - top)
+
+
 class Sighting(Model):
     """When the camera has a landmark in its picture, nothing known standing before it."""
 
@@ -81,6 +96,7 @@ class Sighting(Model):
     possible: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(
         description="when any part of it may be in the picture, at any distance and whatever stands before it"
     )
+    shot: Shot | None = Field(default=None, description="that shows it best, of what has a name; None: none does well")
 
 
 class Motion(Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,6 +21,7 @@ from pipeline.worlds.flight.doubts import (
     without,
 )
 from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
+from pipeline.worlds.flight.legend import by_name
 from pipeline.worlds.flight.places import nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
 
@@ -38,6 +39,16 @@ class FlightRules(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    landmarks: Literal["described", "legend"] = Field(
+        default="described",
+        description="what they are called: what is seen of them, or their names, which pictures from the video explain",
+    )
+    legend_share_min: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="of the picture's width or height, that a named landmark takes at best",
+    )
     landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
     reach_m: float = Field(default=100.0, description="from the path to a landmark, where no view is known")
     moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
@@ -68,13 +79,15 @@ class FlightView(Generic[R]):
     """
 
     def __init__(self, scene: FlightScene, rules: R) -> None:
-        self.scene, self.rules, self.flight = scene, rules, scene.facts
+        self.scene, self.rules = scene, rules
         self.observed = scene.facts.motion is not None
         self.motion = motion = scene.facts.motion or _NO_MOTION
         t = np.array(motion.t_s, dtype=np.float64)
         video = scene.video
         length = video.frames / video.fps if video and video.frames and video.fps else None
         self.end_s = round(float(length if length is not None else t[-1] if len(t) else 0.0), 6)  # a sum of steps
+        named = rules.landmarks == "legend"
+        self.flight = by_name(scene.facts, self.end_s, rules.legend_share_min) if named else scene.facts
         self.doubted = doubted_stretches(scene.findings, self.flight.video_offset_s)
         within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S) & ~within_any(t, self.doubted)
         self.t_s = t[within]

@@ -28,6 +28,7 @@ from pipeline.worlds.flight.places import BESIDE, Place, place_of
 _ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "domed": "a dome", "rounded": "a round roof"}
 # Roofs that may be taken for one another.
 _LIKE: Final = {"pitched": "pointed", "pointed": "pitched", "domed": "rounded", "rounded": "domed"}
+NOT_NEAR: Final = "not_near_the_flight"
 _MAX_LABEL: Final = 200  # characters; schema.Name
 _DECIMALS: Final = 3
 _FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
@@ -92,7 +93,7 @@ def describe(landmarks: Sequence[Landmark], path: FloatArray, config: Descriptio
     things = Things([landmarks[i] for i in around.tolist()], config)
     found = {around[row]: said for row, said in enumerate(things.said())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
-    far = Rejection(reason="not_near_the_flight", measured=None, limit=config.around_m, unit="m")
+    far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
         found.get(i, Said(None, unsaid=hidden if mark.look is None else far)) for i, mark in enumerate(landmarks)
     )

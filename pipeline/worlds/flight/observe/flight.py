@@ -12,9 +12,10 @@ from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
-from pipeline.worlds.flight.observe.descriptions import describe
+from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.observe.shots import best_shot
 from pipeline.worlds.flight.observe.task import spoken
 from pipeline.worlds.flight.observe.views import Poses, Setting, views
 
@@ -79,9 +80,14 @@ def _motion(
     seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
         setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config, error)
-        asked = [i for i, landmark in enumerate(landmarks) if landmark.label]
-        sightings = views(Poses(t_s, enu, heading, pitch, part), [landmarks[i] for i in asked], setting)
-        seen = tuple(view.model_copy(update={"landmark": asked[view.landmark]}) for view in sightings)
+        asked = [i for i, landmark in enumerate(landmarks) if landmark.label or _may_be_named(landmark)]
+        poses = Poses(t_s, enu, heading, pitch, part)
+        found_in = []
+        for view in views(poses, [landmarks[i] for i in asked], setting):
+            mark = landmarks[asked[view.landmark]]
+            shot = best_shot(poses, mark, view.intervals, setting) if mark.name else None
+            found_in.append(view.model_copy(update={"landmark": asked[view.landmark], "shot": shot}))
+        seen = tuple(found_in)
     return Motion(
         rate_hz=config.rate_hz,
         t_s=tuple(t_s.round(_DECIMALS).tolist()),
@@ -95,6 +101,11 @@ def _motion(
         segments=tuple(moved),
         views=seen,
     )
+
+
+def _may_be_named(landmark: Landmark) -> bool:
+    """Whether a landmark without a label may be asked about by its name."""
+    return bool(landmark.name and landmark.unsaid and landmark.unsaid.reason != NOT_NEAR)
 
 
 def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ...]:

@@ -1,0 +1,79 @@
+"""Stage `legend`: for questions that name what nobody knows by its name, pictures of it from the video."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import RawDataError
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.tables import PICTURES, asked_in
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.worlds.registry import read_scene
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
+
+
+def run(given: Given) -> bytes:
+    """The pictures of a scene's questions (`core.tables.PICTURES`). Raises RawDataError where the video is damaged."""
+    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
+
+    benchmark = BENCHMARKS[given.settings["benchmark"]]
+    film, pictures = json.loads(given.needed("film")), benchmark.scene_pictures
+    if film["video"] is None or pictures is None:
+        return table_bytes(PICTURES.empty_table())
+    view = benchmark.view(read_scene(given.needed("observe")), benchmark.rules.model_validate(given.settings["rules"]))
+    path = given.folder / film["video"]
+    video = VideoPictures(path)
+
+    def frame_at(second: float) -> npt.NDArray[np.uint8]:
+        picture = video(min(int(second * film["fps"]), film["frames"] - 1))
+        if picture is None:
+            message = f"the picture at {second:.1f} s cannot be read"
+            raise RawDataError(path, "video_unreadable", message, "make the video again", given.unit)
+        return picture
+
+    asked = asked_in(read_table(given.needed("select"))).to_pylist()
+    drawn = pictures.draw(view, asked, frame_at)
+    video.close()
+    rows = [{"id": i, "file": f"{pictures.folder}/{i}.png", "picture": raw} for i, raw in sorted(drawn.items())]
+    return table_bytes(pa.Table.from_pylist(rows, schema=PICTURES))
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The rules under which a scene is looked at."""
+    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+
+
+def is_wanted(config: BuildConfig) -> bool:
+    """Whether there are videos, and questions need pictures of what they name."""
+    pictures = config.of_benchmark().scene_pictures
+    return config.video and pictures is not None and pictures.wanted(config.generate.resolved_rules())
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What draws the pictures, and the view that it looks at."""
+    benchmark = config.of_benchmark()
+    drawing = [benchmark.scene_pictures.module] if benchmark.scene_pictures else []
+    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
+
+
+LEGEND: Final = Stage(
+    name="legend",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    takes=("select", "observe", "film"),
+    settings=settings,
+    uses=uses,
+    is_wanted=is_wanted,
+)

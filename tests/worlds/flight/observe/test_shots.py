@@ -1,0 +1,77 @@
+"""Where a landmark is shown best: by hand, on a flight straight towards it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.worlds.flight.facts import Camera, Landmark, Shot
+from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.observe.shots import best_shot
+from pipeline.worlds.flight.observe.views import Poses, Setting
+from tests.benchmarks.urbanvideo.flights import mark
+
+# At 30 m, north at 10 m/s for 10 s; a level camera of 90 degrees, 16:9: w metres at d metres take w / 2d of the width.
+CAMERA = Camera(horizontal_fov_deg=90.0, width=1280, height=720)
+
+
+def cube(north: float, size: float = 20.0, **more: object) -> Landmark:
+    """On the ground, straight ahead."""
+    half = size / 2
+    outline = tuple((east, north + n) for east, n in ((-half, -half), (half, -half), (half, half), (-half, half)))
+    return mark("the mill", 0, north, half * 2**0.5, size, outline=outline, **more)
+
+
+def shot(
+    landmark: Landmark,
+    views: tuple[tuple[float, float], ...] = ((0.0, 10.0),),
+    buildings: Buildings = NO_BUILDINGS,
+    turn_from_s: float = 99.0,
+    error_deg: float = 0.0,
+) -> Shot | None:
+    t_s = np.arange(0, 10.01, 0.2)
+    enu = np.column_stack([np.zeros(len(t_s)), 10 * t_s, np.full(len(t_s), 30.0)])
+    heading = np.where(t_s >= turn_from_s, 10 * (t_s - turn_from_s), 0.0)
+    poses = Poses(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
+    return best_shot(poses, landmark, views, Setting(CAMERA, 0.0, buildings, MotionConfig(), error_deg))
+
+
+def test_where_a_landmark_is_shown_best() -> None:
+    found = shot(cube(160))
+    assert found is not None
+    assert found.second == 9.6  # the last that is clear of the end of the view
+    away = 160 - 96 - 10  # of the nearer wall
+    # Its foot lies 30 m below the camera, its top 10 m, farther off at its back.
+    expected = (0.5 - 5 / away, 0.5 + 5 / (away + 20) * 16 / 9, 0.5 + 5 / away, 0.5 + 15 / away * 16 / 9)
+    assert found.box == pytest.approx(expected, abs=1e-3)
+    assert found.share == pytest.approx(expected[3] - expected[1], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("views", "second"), [(((0.0, 4.0),), 3.6), (((0.0, 4.0), (6.0, 7.0)), 6.6), (((5.0, 5.6),), None), ((), None)]
+)
+def test_only_while_it_is_surely_in_view(views: tuple[tuple[float, float], ...], second: float | None) -> None:
+    found = shot(cube(160), views)
+    assert (found and found.second) == second
+
+
+def test_not_while_the_nose_turns() -> None:
+    """From 6 s on by 10 degrees a second: half a second before, it has turned by 5 within a second."""
+    found = shot(cube(160), turn_from_s=6.0)
+    assert found is not None
+    assert found.second == pytest.approx(5.4)
+
+
+def test_what_lies_mostly_outside_or_at_no_known_height_is_not_shown() -> None:
+    assert shot(cube(100, 60.0), ((6.0, 10.0),)) is None  # the most of it lies below the picture, or behind
+    assert shot(cube(160).model_copy(update={"base_m": None})) is None
+    assert shot(cube(160), error_deg=15.0) is None
+
+
+@pytest.mark.parametrize(("top_m", "second"), [(8.0, 9.6), (28.0, None)])
+def test_what_is_hidden_is_not_shown(top_m: float, second: float | None) -> None:
+    """A wall before it: from 30 m one sees over a low one; a high one hides all but the top."""
+    wall = np.array([(-40.0, 140.0), (40.0, 140.0), (40.0, 145.0), (-40.0, 145.0)])
+    found = shot(cube(160), buildings=Buildings((wall,), np.zeros(1), np.array([top_m])))
+    assert (found and found.second) == second
