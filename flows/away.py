@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flows.bucket import Bucket
 
 AT_ONCE: Final = 16  # requests
-
 SEEN_WITHIN_S: Final = 30.0  # a folder of the network may show a new file late
 
 

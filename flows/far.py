@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -27,7 +27,8 @@ from pipeline.export.history import RELEASE, RELEASES
 from pipeline.stages.registry import STAGES
 from pipeline.stages.review import FOLDER as REVIEW
 
-ALIKE_FILE: Final = ".alike.json"  # path -> tag, size and time of change of each file when both sides were alike
+# URL, and path -> tag, size and time of change of each file when both sides were alike.
+ALIKE_FILE: Final = ".alike.json"
 AT_ONCE: Final = 16  # requests
 # What of a build's folder is on both sides; nothing else is sent, fetched or removed.
 SHARED: Final = frozenset(
@@ -43,16 +44,19 @@ class Far:
         self._bucket, self._folder, self._lease = bucket, folder, lease
         self._threads = ThreadPoolExecutor(AT_ONCE)
         self._alike: dict[str, list[object]] = {}
-        with suppress(OSError, ValueError):  # none yet, or damaged: all files are compared anew
-            self._alike = json.loads((folder / ALIKE_FILE).read_bytes())
+        with suppress(OSError, ValueError, KeyError, TypeError):  # none yet, or damaged: all files are compared anew
+            known = json.loads((folder / ALIKE_FILE).read_bytes())
+            self._alike = known["files"] if known["url"] == bucket.url else {}
 
     def fetch(self) -> None:
         """Makes the folder what the far side is. What is here alone stays; what both changed is as the other has it."""
         there = {path: one for path, one in self._bucket.objects().items() if is_shared(path)}
         wanted = [path for path, one in there.items() if self._is_newer(path, one.tag)]
         list(self._threads.map(self._fetch, wanted))
-        for path in [path for path in self._alike if path not in there]:  # removed by another machine
-            if self._alike.pop(path)[1:] == self._as_is(path):
+        for path in [path for path in self._alike if path not in there]:
+            known = self._alike.pop(path)
+            # Removed by another machine. Where there is no build at all somebody emptied the store: it is filled again.
+            if MANIFEST_FILE in there and known[1:] == self._as_is(path):
                 (self._folder / path).unlink(missing_ok=True)
         self._keep()
 
@@ -133,7 +137,12 @@ class Far:
         return [stat.st_size, stat.st_mtime_ns]
 
     def _keep(self) -> None:
-        write_atomically(self._folder / ALIKE_FILE, json.dumps(self._alike, sort_keys=True).encode())
+        known = {"url": self._bucket.url, "files": self._alike}
+        write_atomically(self._folder / ALIKE_FILE, json.dumps(known, sort_keys=True).encode())
+
+    def close(self) -> None:
+        """Ends its threads."""
+        self._threads.shutdown()
 
 
 @contextmanager
@@ -146,8 +155,7 @@ def kept_far(url: str | None, folder: Path) -> Iterator[Far | None]:
         yield None
         return
     bucket = Bucket(url)
-    with bucket.leased() as lease:
-        far = Far(bucket, folder, lease)
+    with bucket.leased() as lease, closing(Far(bucket, folder, lease)) as far:
         far.fetch()
         far.send()  # what is here alone, for workers elsewhere
         try:

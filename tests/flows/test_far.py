@@ -164,6 +164,33 @@ def test_what_was_said_here_between_builds_is_kept(url: str, tmp_path: Path) -> 
     assert got[0] == b"second"
 
 
+@pytest.mark.parametrize("emptied", [False, True])
+def test_another_or_an_emptied_store_costs_no_file_here(emptied: bool, url: str, tmp_path: Path) -> None:
+    out, names = tmp_path / "out", {"manifest.parquet", "videos/a.mp4"}
+    with kept_far(url, out):
+        (out / "videos").mkdir(parents=True)
+        for name in names:
+            (out / name).write_bytes(name.encode())
+    if emptied:
+        Bucket(url).remove([path for path in Bucket(url).objects() if not path.startswith(".")])
+    other = url if emptied else f"{url}/other"
+    with kept_far(other, out):
+        pass
+    assert all((out / name).read_bytes() == name.encode() for name in names)
+    assert names <= Bucket(other).objects().keys()
+
+
+def test_what_another_machine_removed_goes_here_too(url: str, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with kept_far(url, one):
+        for name in ("manifest.parquet", "quarantine.parquet"):
+            (one / name).write_bytes(b"1")
+    with kept_far(url, two):
+        (two / "quarantine.parquet").unlink()
+    with kept_far(url, one):
+        assert not (one / "quarantine.parquet").exists()
+
+
 def test_a_store_that_cannot_be_used_is_one_clear_error(
     meta: Path, url: str, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
