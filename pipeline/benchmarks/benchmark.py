@@ -88,6 +88,11 @@ def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[st
     return {}
 
 
+def no_harness(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
+    """The files for public harnesses of a benchmark that none of them asks."""
+    return {}
+
+
 @dataclass(frozen=True)
 class FromMetadata:
     """How published questions are held against the metadata that they were made from.
@@ -151,6 +156,7 @@ class Benchmark(Generic[V, R]):
         video: what its videos look like.
         pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
         scene_pictures: pictures that go with questions, from the videos.
+        harness: split, its file and its public table -> files below the release, with which public harnesses ask it.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
@@ -171,6 +177,7 @@ class Benchmark(Generic[V, R]):
     video: VideoForm = field(default_factory=VideoForm)
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     scene_pictures: ScenePictures | None = None
+    harness: Callable[[str, str, pa.Table], dict[str, bytes]] = no_harness
     author: Author[V] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None

@@ -111,6 +111,9 @@ def write_release(
         files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
+        for (part, of), table in tables.items():
+            if part == "data":
+                files |= benchmark.harness(of, _name(part, of), table)
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()

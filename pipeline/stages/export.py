@@ -95,7 +95,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
     benchmark = config.of_benchmark()
     worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.sight)]
-    parts = (type(benchmark), benchmark.columns.table, benchmark.pictures)
+    parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 
 

@@ -304,7 +304,9 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     files = release_of(made.out)
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
-    assert set(files) == {"README.md", *(f"{name}/{FILE}" for name in ("data", "provenance", "rejected"))}
+    harness = {"lmms_eval/scan2qa_utils.py", "lmms_eval/scan2qa_vsi_test.yaml", "vlmevalkit/scan2qa_vsi_test.tsv"}
+    tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected")}
+    assert set(files) == {"README.md", *tables, *(f"eval/{name}" for name in harness)}
 
 
 def test_parquet_is_written_as_promised(made: Build) -> None:

@@ -1,6 +1,6 @@
 """Scoring code of lmms-eval 0.7.3, ``lmms_eval/tasks/vsibench/utils.py``, word for word but for its imports.
 
-Copyright (c) 2025 LMMs-Lab. Licensed under the Apache License, Version 2.0. Left out is what loads videos and prompts.
+Copyright (c) 2025 LMMs-Lab. Licensed under the Apache License, Version 2.0. Left out is what loads videos.
 """
 
 import logging
@@ -68,6 +68,23 @@ METRICS_FOR_MCA = {
 METRICS_FOR_NA = {
     "MRA:.5:.95:.05": "partial(mean_relative_accuracy, start=.5, end=.95, interval=.05)",
 }
+
+
+def vsibench_doc_to_text(doc, lmms_eval_specific_kwargs=None):
+    lmms_eval_specific_kwargs = lmms_eval_specific_kwargs or {}
+    question = doc["question"]
+
+    pre_prompt = lmms_eval_specific_kwargs.get("pre_prompt", "") or "These are frames of a video."
+
+    if doc["question_type"] in NA_QUESTION_TYPES:
+        post_prompt = lmms_eval_specific_kwargs.get("na_post_prompt", "") or "Please answer the question using a single word or phrase."
+        return pre_prompt + "\n" + question + "\n" + post_prompt
+    elif doc["question_type"] in MCA_QUESTION_TYPES:
+        options = "Options:\n" + "\n".join(doc["options"])
+        post_prompt = lmms_eval_specific_kwargs.get("mca_post_prompt", "") or "Answer with the option's letter from the given choices directly."
+        return "\n".join([pre_prompt, question, options, post_prompt])
+    else:
+        raise ValueError(f"Unknown question type: {doc['question_type']}")
 
 
 def fuzzy_matching(pred):
@@ -225,3 +242,40 @@ def vsibench_aggregate_overall(results):
     output = _compute_all_subscores(results)
     eval_logger.info(f"Evaluation results: {output}")
     return round(output["overall"], 6)
+
+
+def vsibench_aggregate_obj_appearance_order_accuracy(results):
+    return round(_compute_all_subscores(results).get("obj_appearance_order_accuracy", 0.0), 6)
+
+
+def vsibench_aggregate_object_abs_distance_mra(results):
+    return round(_compute_all_subscores(results).get("object_abs_distance_MRA:.5:.95:.05", 0.0), 6)
+
+
+def vsibench_aggregate_object_counting_mra(results):
+    return round(_compute_all_subscores(results).get("object_counting_MRA:.5:.95:.05", 0.0), 6)
+
+
+def vsibench_aggregate_object_rel_distance_accuracy(results):
+    return round(_compute_all_subscores(results).get("object_rel_distance_accuracy", 0.0), 6)
+
+
+def vsibench_aggregate_object_size_estimation_mra(results):
+    return round(_compute_all_subscores(results).get("object_size_estimation_MRA:.5:.95:.05", 0.0), 6)
+
+
+def vsibench_aggregate_room_size_estimation_mra(results):
+    return round(_compute_all_subscores(results).get("room_size_estimation_MRA:.5:.95:.05", 0.0), 6)
+
+
+def vsibench_aggregate_route_planning_accuracy(results):
+    return round(_compute_all_subscores(results).get("route_planning_accuracy", 0.0), 6)
+
+
+def vsibench_aggregate_object_rel_direction_accuracy(results):
+    return round(_compute_all_subscores(results).get("object_rel_direction_accuracy", 0.0), 6)
+
+
+# Keep backward compatibility
+def vsibench_aggregate_results(results):
+    return vsibench_aggregate_overall(results)

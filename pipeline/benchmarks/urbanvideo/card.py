@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Card
+from pipeline.questions.harness import ABOUT, FOLDER
 
 CARD: Final = Card(
     module=__name__,
@@ -13,5 +14,6 @@ CARD: Final = Card(
     parts={
         "maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn.",
         "legends": "`legends/<id>.png`: where landmarks have their names, what those of a question look like.",
+        FOLDER: ABOUT,
     },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Card
+from pipeline.questions.harness import ABOUT, FOLDER
 
 # What attackers earn on the 2,203 released questions of 122 scenes (`scan2qa stress-test`, folds by scene), best first.
 GIVEN_AWAY: Final = {
@@ -72,6 +73,7 @@ CARD: Final = Card(
     module=__name__,
     about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
     media="`dataset` and `scene_name` name them",
+    parts={FOLDER: ABOUT},
     quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
     given_away=GIVEN_AWAY,
 )
