@@ -132,6 +132,9 @@ class Flight(Facts):
     goal: Name | None = Field(default=None, description="where the pilot was sent; the label of a landmark, or words")
     route: tuple[Name, ...] = Field(default=(), description="the steps that the pilot was given, in order")
     video_offset_s: FiniteFloat = Field(default=0.0, description="time of the log at the start of the video")
+    heading_offset_deg: FiniteFloat = Field(
+        default=0.0, ge=-180, le=180, description="added to every heading of the log: its compass was off by that"
+    )
     nose_first: bool = Field(default=False, description="whoever flew it says that the nose pointed where it flew")
     landmarks: tuple[Landmark, ...] = ()
     motion: Motion | None = Field(default=None, description="None: not observed yet")

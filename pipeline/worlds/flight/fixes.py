@@ -1,4 +1,4 @@
-"""What people can correct in a flight: landmarks of its map, its goal, the time of its video."""
+"""What people can correct in a flight: landmarks of its map, its goal, the time of its video, its headings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pipeline.worlds.flight.facts import FlightScene, Landmark
 
 NEAR_M: Final = 0.1  # an expected position may be rounded to this
 NEAR_S: Final = 0.01
+NEAR_DEG: Final = 0.01
 FAR_M: Final = 100_000.0
 LONG_S: Final = 86_400.0
 
@@ -26,6 +27,7 @@ def _printable(name: str) -> str:
 
 Said = Annotated[Name, AfterValidator(_printable)]
 East = Annotated[FiniteFloat, Field(ge=-FAR_M, le=FAR_M)]
+Degrees = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 Seconds = Annotated[FiniteFloat, Field(ge=-LONG_S, le=LONG_S)]
 
 
@@ -192,12 +194,37 @@ class OffsetFix(FlightFix):
             raise UnexpectedError(f"video_offset_s: expected {self.expect:g}, found {found_s:g}")
 
 
+class HeadingFix(FlightFix):
+    """By how much every heading of the log is off: a compass near metal, or true north for magnetic. Clockwise."""
+
+    target: Literal["heading_offset_deg"]
+    expect: Degrees
+    set: Degrees
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The offset."""
+        return ("heading_offset_deg",)
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return f"{self.set:g} degrees are added to the log's headings, not {self.expect:g}"
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        found_deg = scene.facts.heading_offset_deg
+        if abs(found_deg - self.expect) > NEAR_DEG:
+            raise UnexpectedError(f"heading_offset_deg: expected {self.expect:g}, found {found_deg:g}")
+
+
 FIXES: Final[tuple[type[Fix], ...]] = (
     DropLandmark,
     LandmarkPlaceFix,
     LandmarkNameFix,
     GoalFix,
     OffsetFix,
+    HeadingFix,
 )
 
 
@@ -219,13 +246,17 @@ def fix_flight(scene: FlightScene, fixes: Sequence[FlightFix]) -> FlightScene:
             changes["goal"] = fix.set
         elif isinstance(fix, OffsetFix):
             changes["video_offset_s"] = fix.set
+        elif isinstance(fix, HeadingFix):
+            changes["heading_offset_deg"] = fix.set
     return scene.with_facts(landmarks=tuple(mark for mark in marks if mark is not None), **changes)
 
 
 def drafts(scene: FlightScene, operands: Sequence[str]) -> list[dict[str, Any]]:
-    """Landmarks that a question names, the goal and the time of the video, as they are."""
+    """Landmarks that a question names, the goal, the time of the video and the headings, as they are."""
     marks, offset_s = scene.facts.landmarks, scene.facts.video_offset_s
     found: list[dict[str, Any]] = [{"target": "video_offset_s", "expect": offset_s, "set": offset_s}]
+    off_deg = scene.facts.heading_offset_deg
+    found.append({"target": "heading_offset_deg", "expect": off_deg, "set": off_deg})
     if scene.facts.goal:
         found.append({"target": "goal", "expect": scene.facts.goal, "set": scene.facts.goal})
     for name in dict.fromkeys(operands):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.core.fixes import Fix, UnexpectedError, target_of
+from pipeline.engine.config import build_config
+from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.fixes import fix_flight
 from pipeline.worlds.registry import FIXES
 from tests.benchmarks.urbanvideo.flights import flight
+from tests.builds import UNASKED, results_of, rows_of
 
 HALL = Landmark(name="City Hall", center=(10, 20), radius_m=5, outline=((5, 15), (15, 15), (10, 25)))
 TWINS = [Landmark(name="Kiosk", center=(x, 0), radius_m=1) for x in (0.0, 50.0)]
@@ -63,3 +69,48 @@ def test_the_goal_and_the_time_of_the_video() -> None:
 def test_a_wrong_expectation_is_told(target: str, keys: dict[str, Any], says: str) -> None:
     with pytest.raises(UnexpectedError, match=says):
         fixed(fix(target, **keys))
+
+
+def test_headings_are_turned() -> None:
+    assert fixed(fix("heading_offset_deg", expect=0, set=-90)).heading_offset_deg == -90
+    with pytest.raises(UnexpectedError, match="expected 5, found 0"):
+        fixed(fix("heading_offset_deg", expect=5, set=-90))
+
+
+ENTRY = (
+    "- {id: sample_city-0001, scene: city_hall, target: heading_offset_deg, expect: 0, set: 90,"
+    " why: a compass near metal, who: me, date: 2026-01-31}\n"
+)
+
+
+@pytest.mark.slow
+def test_a_build_asks_by_corrected_headings_and_names_the_fix(flights: Path, tmp_path: Path) -> None:
+    """With a nose that points 90 degrees farther to the right, what was flown forward is flown to the left."""
+    shutil.copytree(flights / "city_hall", tmp_path / "root" / "city_hall")
+    (tmp_path / "fixes").mkdir()
+    given = {
+        "benchmark": "urbanvideo",
+        "roots": {"flights": tmp_path / "root"},
+        "video": False,
+        "author": {"model": None},
+    }
+    config = build_config(given | UNASKED | {"fixes": {"folder": str(tmp_path / "fixes")}})
+    tasks: list[dict[str, str]] = []
+    for entries in ("", ENTRY):
+        (tmp_path / "fixes" / "sample_city.yaml").write_text(entries, encoding="utf-8")
+        outcome = Builder(config, tmp_path / "out").build()
+        assert not outcome.quarantine
+        (scene,) = (
+            json.loads(raw) for (stage, _), raw in results_of(tmp_path / "out", outcome).items() if stage == "observe"
+        )
+        flown = scene["facts"]["motion"]["segments"]
+        tasks.append({f"{s['start_s']:.0f}": "+".join(s["actions"]) for s in flown})
+    before, after = tasks
+    turned = [(before[t], after[t]) for t in before if t in after and before[t] == "fly forward"]
+    assert len(turned) >= 3
+    assert {now for _, now in turned} == {"fly left"}
+    named = [
+        row["fixes"] for row in rows_of(tmp_path / "out" / "release" / "provenance" / "test-00000-of-00001.parquet")
+    ]
+    assert named
+    assert all(fixes == ["sample_city-0001"] for fixes in named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -32,7 +33,10 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     flight = scene.facts
     step = max((f.measured or 0.0 for f in scene.findings if f.name == "quantised"), default=0.0)
     end_s = _video_seconds(scene)
-    found, fits = paths(geometry.track, config, flight.video_offset_s, (step, 0.0), flight.nose_first)
+    track = geometry.track
+    if flight.heading_offset_deg:
+        track = replace(track, heading_deg=(track.heading_deg + flight.heading_offset_deg) % 360.0)
+    found, fits = paths(track, config, flight.video_offset_s, (step, 0.0), flight.nose_first)
     if end_s is not None:
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
     path = np.concatenate([np.empty((0, 3)), *(p.enu_m[:: max(1, round(config.rate_hz))] for p in found)])
