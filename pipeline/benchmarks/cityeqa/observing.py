@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.questions.rules import Measure, rule
@@ -39,6 +40,18 @@ class Observer:
     def __init__(self, view: CityView) -> None:
         self.view = view
         self._found: dict[tuple[tuple[int, ...], int, float], Observed] = {}
+
+    def of_raw(self, raw: Raw) -> Observed:
+        """A pose for a raw task: that of the people who wrote it, or one that is looked for."""
+        if raw.pose is None:
+            return self.observe(raw.shown, raw.pixels_min, raw.z_min_m)
+        pose, things = np.array([raw.pose], dtype=np.float64), np.array(raw.shown, dtype=np.intp)
+        exact = self.view.sight.shown(np.repeat(pose, len(things), axis=0), things)
+        rules = (
+            rule("pose_not_free", float(self.view.free.free(pose[:, :3])[0]), ">=", 1, "free poses"),
+            rule("not_visible", float(exact.pixels.min()), ">=", raw.pixels_min, "pixels"),
+        )
+        return Observed(pose[0] if all(r.holds for r in rules) else None, rules)
 
     def observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> Observed:
         """A pose that shows all of some things; the first of them is the one it stands before."""

@@ -67,7 +67,7 @@ class Oracle:
         points = [start.pose[:3], *via, pose[:3]]
         legs, lengths = [], []
         for a, b in pairwise(points):
-            way = view.ways[z].path(b, a)
+            way = view.ways(z).path(b, a)
             if way is None:
                 return None
             lengths.append(float(np.hypot(*np.diff(way[:, :2], axis=0).T).sum()))

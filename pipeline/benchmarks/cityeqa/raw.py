@@ -34,6 +34,8 @@ class Raw:
         others: what else is answered to questions of the kind.
         shown: indices of the things that a pose must show whole for the answer to be seen there.
         pixels_min: of each of them.
+        told: the question as people wrote it, in place of a template.
+        pose: from where people saw the answer.
         about: indices of things that the question names: none of them leads to the target.
         checks: rules, in the order in which they are reported, and the numbers that prove the answer.
         even: what one who guesses would go by; questions are as even over their answers as these allow.
@@ -52,6 +54,8 @@ class Raw:
     pixels_min: int
     z_min_m: float = 0.0
     fields: Mapping[str, str] = field(default_factory=dict)
+    told: str | None = None
+    pose: tuple[float, ...] | None = None
     about: tuple[int, ...] = ()
     checks: tuple[Measure, ...] = ()
     even: str = ""
@@ -69,6 +73,8 @@ class Raw:
 
     def question(self, called: Phrase) -> str:
         """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways."""
+        if self.told is not None:
+            return self.told
         return load_template(f"cityeqa/parts/{self.part}").render({"target": called.definite, **self.fields})
 
 
@@ -108,13 +114,13 @@ def evened(raws: Sequence[Raw]) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
     Of two answers each stays as often as the other, of more none over twice as often as the median. Counted within
-    what `Raw.even` says. Of the answers of open kinds, which things have but once, all stay.
+    what `Raw.even` says. Of open kinds, whose answers things have but once, and of what people wrote, all stay.
     """
     groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
     for raw in raws:
-        if raw.answer_type != OPEN:
+        if raw.answer_type != OPEN and raw.told is None:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
-    kept = {raw.key for raw in raws if raw.answer_type == OPEN}
+    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.told is not None}
     for by_answer in groups.values():
         sizes = sorted(len(own) for own in by_answer.values())
         most = 0 if len(sizes) < 2 else sizes[0] if len(sizes) == 2 else 2 * sizes[len(sizes) // 2]

@@ -79,7 +79,7 @@ def starts(view: CityView, raw: Raw, pose: FloatArray) -> tuple[list[Start], Mea
     if not kept.any():
         return [], rule("starts_free", 0, ">=", rules.starts_min, "starts")
     drawn = drawn[kept]
-    length = view.ways[float(pose[2])].lengths(pose[:3], drawn[:, :3])
+    length = view.ways(float(pose[2])).lengths(pose[:3], drawn[:, :3])
     drawn, length = drawn[np.isfinite(length)], length[np.isfinite(length)]
     if not len(drawn):
         return [], rule("starts_with_a_path", 0, ">=", rules.starts_min, "starts")

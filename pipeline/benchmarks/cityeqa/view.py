@@ -35,6 +35,7 @@ class CityView:
         self.scene, self.rules = scene, rules
         self.city: City = scene.facts
         self.things: tuple[Thing, ...] = self.city.things
+        self._ways: dict[float, Paths] = {}
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
         self.index = {thing.id: i for i, thing in enumerate(self.things)}
 
@@ -59,10 +60,11 @@ class CityView:
         """Where the agent can be."""
         return FreeSpace(self.city, self.rules.body_m, self.solids)
 
-    @cached_property
-    def ways(self) -> dict[float, Paths]:
-        """Shortest ways at each height at which agents move."""
-        return {z: Paths(self.free.slab(z), self.rules.path_max_m) for z in self.city.slabs_m}
+    def ways(self, z_m: float) -> Paths:
+        """Shortest ways at a height."""
+        if z_m not in self._ways:
+            self._ways[z_m] = Paths(self.free.slab(z_m), self.rules.path_max_m)
+        return self._ways[z_m]
 
     @cached_property
     def centers(self) -> FloatArray:

@@ -16,6 +16,7 @@ from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
 from pipeline.benchmarks.cityeqa.released import CATEGORIES
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
+from pipeline.worlds.city.facts import RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight
 from tests.benchmarks.cityeqa.cities import sample, tasks_of
@@ -194,3 +195,28 @@ def test_rejections_name_what_was_measured(made: tuple[list[Row], list[Row]]) ->
 def test_tasks_are_the_same_again_whatever_else_is_asked(rows: list[Row]) -> None:
     again, _ = tasks_of(sample("arden"), RULES, "Spatial Reasoning")
     assert again == [row for row in rows if row["category"] == "Spatial Reasoning"]
+
+
+def test_what_people_wrote_takes_the_same_way() -> None:
+    """A question of people's with its own pose; others whose target is not known, or whose pose is in a wall."""
+    scene = sample("arden")
+    rows, _ = tasks_of(scene, RULES, "Attribute Recognition")
+    shop = next(row for row in rows if row["question"].endswith("?") and "name of" in row["question"])
+    (pose, point, target) = (shop["observation_pose"], shop["target_pose"][:3], shop["group"].partition("/")[2])
+    base = {"question": "Is it open on Sundays?", "answer": "yes", "category": "World Knowledge", "p_obs": pose}
+    thing = next(t for t in scene.facts.things if t.id == target)
+    wall = next(t for t in scene.facts.things if t.kind == "building")
+    written = [
+        RawTask(id="good", target=target, point=point, **base),
+        RawTask(id="lost", target=None, point=point, **base),
+        RawTask(id="wall", target=target, point=point, **base | {"p_obs": (*wall.center, 5.0, 0.0, 0.0, 0.0)}),
+    ]
+    rows, refused = tasks_of(scene.with_facts(tasks=tuple(written)), CityRules(tried_per_category=1), "World Knowledge")
+    assert len(rows) >= 4
+    for row in rows:
+        assert row["question"].endswith("Please tell me Is it open on Sundays?")
+        assert row["observation_pose"] == pose
+        assert targets(scene.facts, row["question"], tuple(row["initial_pose"][:2])) == [thing]
+    told = {tuple(row["operands"][1:3]): row["reason"] for row in refused if row["operands"][0] == "written"}
+    assert told["unknown", "lost"] == "target_unknown"
+    assert told[target, "wall"] == "pose_not_free"

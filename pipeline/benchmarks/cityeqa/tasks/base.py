@@ -12,6 +12,7 @@ from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
 from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
 from pipeline.benchmarks.cityeqa.supplement import Chain, Start, chains, others, starts, yaw_of
 from pipeline.benchmarks.cityeqa.tasks.poses import AXES, POSES, UNITS
+from pipeline.benchmarks.cityeqa.tasks.written import written
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
@@ -65,7 +66,7 @@ class EqaTask(CaseTask[CityView]):
     def cases(self, view: CityView) -> Iterator[Case]:
         """Every raw task with its starts, or what refuses it."""
         asked: list[Raw] = []
-        for raw in self.raws(view):
+        for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
             if raw.broken is not None:
                 yield _refused(raw, raw.broken)
@@ -75,14 +76,14 @@ class EqaTask(CaseTask[CityView]):
                 asked.append(raw)
         even = evened(asked)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
-        ordered = in_turns((raw for raw in asked if raw.key in even), view.scene.id)
+        ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         most = view.rules.tried_per_category
         for place, raw in enumerate(ordered[most:], start=most + 1):
             yield _refused(raw, rule("more_than_are_tried", place, "<=", most, "raw tasks"))
         observer = Observer(view)
         seen: list[Seen] = []
-        for raw in ordered[:most]:
-            observed = observer.observe(raw.shown, raw.pixels_min, raw.z_min_m)
+        for raw in (*(raw for raw in asked if raw.told is not None), *ordered[:most]):
+            observed = observer.of_raw(raw)
             if observed.pose is None:
                 yield _refused(raw, next(r for r in observed.rules if not r.holds))
             else:
