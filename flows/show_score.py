@@ -45,7 +45,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
 
 def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:
     """The figures of one metric, each with its interval and what guessing earns."""
-    heads = ["", "n", "mean", "95% interval", *(["best prior", "above it"] if _has_prior(rows) else [])]
+    heads = ["", "n", "mean", "95% interval", *(["prior", "above"] if _has_prior(rows) else [])]
     cells = [
         [f"{'  ' if row.figure.inset else ''}{row.figure.name}", *_cells(row, metric, _has_prior(rows))] for row in rows
     ]
@@ -57,7 +57,7 @@ def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:
 def _metrics(rows: Sequence[Row], metrics: Mapping[str, Metric], title: str) -> Listing:
     """All questions in each metric."""
     prior = _has_prior(rows)
-    heads = ["all questions", "n", "mean", "95% interval", *(["best prior", "above it"] if prior else []), "deviation"]
+    heads = ["all questions", "n", "mean", "95% interval", *(["prior", "above"] if prior else []), "deviation"]
     cells = []
     for row in rows:
         metric = metrics[row.metric]
