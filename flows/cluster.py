@@ -23,6 +23,13 @@ from pipeline.engine.lease import LEASE_FILE
 
 PIECE: Final = 4  # scenes of one task: a scan takes minutes, and no worker should wait long for another
 REACHED_WITHIN_S: Final = 30
+# What Dask's processes look at all the time, many times a second: on a cluster of this machine nobody reads it.
+UNWATCHED: Final = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "2s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+}
 DIED: Final = "workers died again and again at the same scenes, most likely for lack of memory; finished work is kept"
 
 
@@ -87,11 +94,13 @@ class Dask(Cluster):
     name = "dask"
 
     def _start(self) -> None:
+        import dask
         from distributed import Client, LocalCluster
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told once, as our own line
         self._own: Any = None
         if self.address is None:
+            dask.config.set(UNWATCHED)
             with deaf():
                 self._own = LocalCluster(
                     self.workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
