@@ -103,7 +103,10 @@ class Dask(Cluster):
             dask.config.set(UNWATCHED)
             with deaf():
                 self._own = LocalCluster(
-                    self.workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
                 )
         try:
             self._client: Any = Client(self._own or self.address, timeout=REACHED_WITHIN_S)
