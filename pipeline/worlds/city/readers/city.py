@@ -40,12 +40,12 @@ from pipeline.worlds.city.readers.city_files import (
     read_settings,
     stem,
 )
-from pipeline.worlds.city.readers.kinds import KEYS
+from pipeline.worlds.city.readers.kinds import ALL_KINDS, KEYS
 from pipeline.worlds.city.readers.tasks import read_photos, read_tasks
 from pipeline.worlds.city.readers.things import on_facades, things_of
 
-CITY_MAX_M: Final = 30_000.0  # across: a larger map is of a country, and its grid of metres would fill memory
-FAR_M: Final = 25_000.0  # from the middle of a map: a point there is a slip of the pen
+CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
+FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen
 _EVERYWHERE: Final = Box(0.0, 0.0, 90.0, 180.0)
 _ORIGIN_DECIMALS: Final = 3  # degrees, of an origin that nobody stated: 100 m
 
@@ -109,8 +109,11 @@ class Cities:
         """See `Reader.read`."""
         findings = Findings()
         settings = read_settings(files) if _has_folder(files) else CitySettings()
+        _known_kinds(files, settings)
         path = _map(files, settings)
-        features = read_context(files, path, _EVERYWHERE, False, findings, (*KINDS, *KEYS))
+        box = _box(settings)
+        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS))
+        features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.folder / OBJECTS_FILE).is_file():
             added = read_context(files, files.folder / OBJECTS_FILE, _EVERYWHERE, False, findings)
@@ -184,6 +187,23 @@ def _map(files: SceneFiles, settings: CitySettings) -> Path:
     return there[0]
 
 
+def _box(settings: CitySettings) -> Box:
+    """What of a map is read: what the settings say that it covers, so that a city is cut out of a larger extract."""
+    if settings.bounds is None:
+        return _EVERYWHERE
+    west, south, east, north = settings.bounds
+    return Box((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
+
+
+def _known_kinds(files: SceneFiles, settings: CitySettings) -> None:
+    """Raises RawDataError where the settings promise completeness of what is no kind: the promise would be void."""
+    unknown = sorted(set(settings.complete) - ALL_KINDS)
+    if unknown:
+        message = f"complete names {', '.join(map(repr, unknown))}, which is no kind"
+        remedy = f"the kinds are {', '.join(sorted(ALL_KINDS))}"
+        raise files.fault(files.folder / CITY_FILE, "unknown_kind", message, remedy)
+
+
 def _origin(
     files: SceneFiles, path: Path, settings: CitySettings, features: tuple[Feature, ...], findings: Findings
 ) -> Origin:
@@ -226,6 +246,10 @@ def _bounds(
         points = np.concatenate([np.array(t.outline or (t.center,)) for t in things])
         hull = shapely.MultiPoint(points).convex_hull.buffer(1.0, join_style="mitre")
         corners = np.array(shapely.orient_polygons(hull).exterior.coords)[:-1]
+    side = float(np.ptp(corners, axis=0).max())
+    if side > CITY_MAX_M:
+        message = f"what the map covers is {side / 1000:.1f} km from side to side, over {CITY_MAX_M / 1000:g}"
+        raise files.fault(path, "city_too_large", message, f"cut out a part, or give its bounds in {CITY_FILE}")
     return tuple((float(x), float(y)) for x, y in np.round(corners, 2) + 0.0)
 
 

@@ -140,6 +140,9 @@ def _words() -> dict[str, Sort]:
 _WORDS: Final[Mapping[str, Sort]] = _words()
 
 
+ALL_KINDS: Final = frozenset(sort.kind for sort in _WORDS.values()) | {BUILDING}
+
+
 def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort, str] | None:
     """Kind and noun of a map's thing, and what of its tags says it; None: nothing that one would speak of.
 

@@ -131,6 +131,7 @@ def test_two_maps_of_one_city(tmp_path: Path) -> None:
     ("settings", "finding", "said"),
     [
         ("complete: car", "bad_setting", "complete"),
+        ("complete: [car, cars]", "unknown_kind", "names 'cars', which is no kind"),
         ("bound: [1, 2, 3, 4]", "bad_setting", "unknown key bound"),
         ("origin: {lat_deg: 99, lon_deg: 0, alt_m: 0}", "bad_setting", "lat_deg"),
         ("slabs_m: [-5]", "bad_setting", "slabs_m"),
@@ -213,12 +214,21 @@ def test_what_lies_far_off(tmp_path: Path) -> None:
         *(block(10 + 10 * i, 10, 5, 5, id=f"b{i}") for i in range(5)),
         feature({"type": "Point", "coordinates": [0.0, 0.0]}, {"kind": "tree", "id": "null island"}),
         objects=[spot("car", 30, 30, id="here"), spot("car", 30, 900, id="beyond")],
+        settings="complete: []\n",
     )
     scene = read(root)
     assert {"here", "b0"} <= set(things(scene))
     assert not {"beyond", "null island"} & set(things(scene))
     assert "beyond" in found(scene)["off_the_map"]
     assert "null island" in found(scene)["far_from_the_map"]
+
+
+def test_a_city_that_is_too_large_for_a_grid_of_metres(tmp_path: Path) -> None:
+    houses = [block(x, 10, 5, 5) for x in (0, 12_000, *range(6000, 6200, 10))]
+    assert len(things(read(write(tmp_path / "cut", *houses)))) == 1  # its bounds are stated
+    with pytest.raises(RawDataError, match=r"12\.0 km from side to side, over 10") as caught:
+        read(write(tmp_path / "whole", *houses, settings="complete: []\n"))
+    assert caught.value.finding == "city_too_large"
 
 
 def test_a_map_in_metres_is_no_map_in_degrees(tmp_path: Path) -> None:
