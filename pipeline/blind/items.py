@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
+from pipeline.questions.choices import offered
 
 LETTERS: Final = "ABCDEFGHIJ"
 COLUMNS: Final = [
@@ -113,8 +114,9 @@ def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> Item:
     With ``among_choices`` numbers are too.
     """
     group = row["scene"] if row["group"] is None else f"{row['scene']}#{row['group']}"
-    options, truth = row["options"], row["ground_truth"]
-    if not options and row["choices"] and (among_choices or _number(truth.strip()) is None):
+    shown = offered(row)
+    options, truth = shown["options"], shown["ground_truth"]
+    if among_choices and not options and row["choices"]:
         options, truth = row["choices"], row["choice"]
     item = make_item(row["id"], row["task"], group, row["text"], options, truth)
     seconds = None if row["until_s"] is None else row["until_s"] - (row["from_s"] or 0.0)

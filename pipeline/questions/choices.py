@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
 
 from pipeline.core.identity import rng_for
 from pipeline.questions.task import Number
@@ -29,6 +30,21 @@ def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]
         rank[k] = rank.get(k, 0) + 1
         positions.append(int(rng_for(scene, task, "letters", k, block).permutation(k)[place]))
     return positions
+
+
+def is_number(text: str) -> bool:
+    """Whether an answer is a finite number in digits."""
+    try:
+        return math.isfinite(float(Decimal(text.strip())))
+    except InvalidOperation:
+        return False
+
+
+def offered(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A question (`tables.QUESTIONS`) as who chooses sees it: words of one's own are chosen among its ``choices``."""
+    if row["options"] or not row["choices"] or is_number(row["ground_truth"]):
+        return dict(row)
+    return {**row, "options": row["choices"], "ground_truth": row["choice"]}
 
 
 def draw_options(question: int, truth: str, labels: Sequence[str], most: int = 4) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from pipeline.core.sketch import Sketch
 from pipeline.core.tables import EVIDENCE
 from pipeline.core.video_form import video_file
+from pipeline.questions.choices import offered
 
 ITEMS: Final = pa.schema(
     [
@@ -113,7 +114,7 @@ def make_pack(
         salt: as in `content_of`.
     """
     items, truths = [], {}
-    for row in questions:
+    for row in map(offered, questions):
         film = video_file(row["scene"], row["until_s"], row["from_s"])
         items.append(
             Item(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pydantic import BaseModel
 
+from pipeline.questions.choices import offered
 from pipeline.review.agreement import Agreement, agreements
 from pipeline.review.pack import content_of
 from pipeline.review.standing import by_item, standing_of
@@ -78,7 +79,7 @@ def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[Verdict], 
         salt: as in `pack.content_of`.
     """
     on = by_item(verdicts)
-    rows = {row["id"]: row for row in questions if row["id"] in on}
+    rows = {row["id"]: offered(row) for row in questions if row["id"] in on}
     stands, current = [], {}
     for item in sorted(rows):
         content = content_of(salt, rows[item])
