@@ -35,11 +35,21 @@ def things_of(placed: Placed, file: str, findings: Findings) -> list[Thing]:
     """What of some features one may speak of, and all buildings; features with several outlines give several things."""
     found: list[Thing] = []
     unnamed: list[str] = []
+    broken: list[str] = []
     for i, outlines in enumerate(placed.outlines):
         for nth, outline in enumerate(outlines):
+            if len(outline) >= 3 and _ring(outline) is None:
+                broken.append(placed.features[i].id or repr(placed.features[i].name))
+                continue
             thing = _thing(placed, i, outline, nth, unnamed)
             if thing is not None:
                 found.append(thing)
+    if broken:
+        message = (
+            f"{file}: {len(broken)} outlines, to the centimetre, have no area or cross themselves: {mentioned(broken)}"
+        )
+        remedy = "draw them again; they were left out"
+        findings.add(doubt("unusable_outline", file, message, remedy, float(len(broken)), 0.0, "outlines"))
     if unnamed:
         message = (
             f"{file}: {len(unnamed)} names with markup, quotes or over {NAME_MAX} characters: {mentioned(unnamed)}"
@@ -98,10 +108,12 @@ def _id(feature: Feature, outline: FloatArray, kind: str, nth: int) -> str:
     return f"{kind.replace(' ', '_')}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
-def _ring(outline: FloatArray) -> tuple[tuple[float, float], ...]:
-    """Counter-clockwise, in centimetres, without corners given twice in a row."""
+def _ring(outline: FloatArray) -> tuple[tuple[float, float], ...] | None:
+    """Counter-clockwise, in centimetres, without corners given twice in a row; None where that is no outline."""
     rounded = np.round(outline, _DECIMALS) + 0.0
     kept = rounded[(rounded != np.roll(rounded, 1, axis=0)).any(1)]
+    if len(kept) < 3 or not shapely.Polygon(kept).is_valid:
+        return None
     x, y = kept.T
     area = float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
     return tuple((float(a), float(b)) for a, b in (kept if area > 0 else kept[::-1]))

@@ -190,6 +190,12 @@ def test_a_city_on_a_slope(tmp_path: Path) -> None:
     assert prisms["b5"] == (0.0, 15.0)  # below it is the hill
 
 
+def test_an_outline_smaller_than_a_centimetre(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, block(10, 10, 5, 5, id="b"), block(30, 30, 0.002, 0.002, id="speck")))
+    assert sorted(things(scene)) == ["b"]
+    assert "speck" in found(scene)["unusable_outline"]
+
+
 @pytest.mark.parametrize(
     ("height", "levels", "known"),
     [(30.0, 10, 30.0), (98.4, 10, None), (10.0, 10, None), (15.0, 10, 15.0), (80.0, 10, 80.0), (80.1, 10, None)],
