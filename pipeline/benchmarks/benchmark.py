@@ -39,6 +39,8 @@ class Card:
         media: which of its columns name the videos.
         parts: folder of the release -> a line about what lies in it, beyond what every release has.
         quirks: profile -> a known limit of questions made under it.
+        citation: of its paper, as BibTeX.
+        terms: dataset -> the terms of its data, and where they stand; Markdown.
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
     """
 
@@ -47,6 +49,8 @@ class Card:
     media: str
     parts: Mapping[str, str] = field(default_factory=dict)
     quirks: Mapping[str, str] = field(default_factory=dict)
+    citation: str = ""
+    terms: Mapping[str, str] = field(default_factory=dict)
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 

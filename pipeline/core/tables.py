@@ -8,6 +8,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+DEBIASED: Final = "debiased"  # the split of a release that bias pruning left
+TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
+PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
 EVIDENCE: Final = pa.struct(
     [
         pa.field("name", pa.string()),

@@ -21,6 +21,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import Entry
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
+from pipeline.core.tables import PART_SPLITS
 from pipeline.llm.base import ModelSpec
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.worlds.registry import FIXES
@@ -104,12 +105,17 @@ class ExportConfig(Model):
 
     split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
     pretty_name: str = ""
+    terms: dict[str, str] = Field(
+        default_factory=dict, description="dataset -> the terms of its data, for LICENSES.md; Markdown on one line"
+    )
+
+    contact: str = Field(default="", description="whom users of the release ask")
 
     @field_validator("split")
     @classmethod
     def _not_taken(cls, split: str) -> str:
-        if split == "debiased":
-            raise ValueError("the split debiased is what bias pruning leaves; give the full one another name")
+        if split in PART_SPLITS:
+            raise ValueError(f"the split {split} holds a part of the questions; give the full one another name")
         return split
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,28 +13,21 @@ import yaml
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import AnyScene
+from pipeline.core.tables import DEBIASED, TINY
 from pipeline.export.blind_section import blind_section
+from pipeline.export.columns import said_of
+from pipeline.export.header import DTYPES, Part, header
 from pipeline.export.tables import FIXES
+from pipeline.export.terms import TERMS_FILE, terms_of
 
 _OTHER_PARTS = {
-    ("data", "debiased"): "- Split `debiased` of `default`: what bias pruning left.",
+    ("data", DEBIASED): "- Split `debiased` of `default`, also a configuration of that name: what bias pruning left.",
+    ("data", TINY): "- Split `tiny` of `default`: a few questions of each task, for quick trials.",
     (FIXES, ""): "- `fixes`: what people corrected in the metadata before questions were made.",
     ("accepted", ""): "- `accepted`: what human review accepted, corrected questions with the right answer.",
     ("review", ""): "- `review`: by `id`, where each question of `default` stands after human review.",
     ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
 }
-_DTYPES = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """One table of a release: a split of a configuration."""
-
-    folder: str
-    split: str
-    schema: pa.Schema
-    num_rows: int
-    nbytes: int
 
 
 def dataset_card(
@@ -56,58 +48,21 @@ def dataset_card(
         review: what it says of human review (`review_section`); empty where there was none.
         benchmark: what it says of itself.
     """
-    header = yaml.safe_dump(_header(parts, settings), sort_keys=False, allow_unicode=True, width=1000)
+    described = header(parts, settings, benchmark, bool(review))
+    top = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=1000)
     sections = [
         *_about(parts, scenes, settings, benchmark),
+        *how_to_load(parts, settings),
+        *_how_built(settings, benchmark),
         *_counts(summary),
         *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
         *_fixes(scenes, settings),
         *review,
         *_limits(summary, scenes, settings, bool(review), benchmark),
+        *_terms(scenes, settings, benchmark),
+        *_columns(parts, benchmark),
     ]
-    return f"---\n{header}---\n\n" + "\n".join(sections)
-
-
-def _header(parts: Sequence[Part], settings: dict[str, Any]) -> dict[str, Any]:
-    folders: dict[str, list[Part]] = {}
-    for part in parts:
-        folders.setdefault(part.folder, []).append(part)
-    names = {folder: "default" if folder == "data" else folder for folder in folders}
-    return {
-        "pretty_name": settings["export"]["pretty_name"],
-        "license": "other",
-        "license_name": "scan-terms",
-        "task_categories": ["visual-question-answering"],
-        "language": ["en"],
-        "configs": [
-            {
-                "config_name": names[folder],
-                "data_files": [{"split": part.split, "path": f"{folder}/{part.split}-*.parquet"} for part in of_folder],
-            }
-            | ({"default": True} if folder == "data" else {})
-            for folder, of_folder in folders.items()
-        ],
-        "dataset_info": [
-            {
-                "config_name": names[folder],
-                "features": [_feature(field) for field in of_folder[0].schema],
-                "splits": [
-                    {"name": part.split, "num_bytes": part.nbytes, "num_examples": part.num_rows} for part in of_folder
-                ],
-            }
-            for folder, of_folder in folders.items()
-        ],
-    }
-
-
-def _feature(field: pa.Field) -> dict[str, Any]:
-    """A column in the notation of Hugging Face datasets."""
-    if pa.types.is_list(field.type):
-        inner = field.type.value_type
-        if pa.types.is_struct(inner):
-            return {"name": field.name, "list": [_feature(inner.field(i)) for i in range(inner.num_fields)]}
-        return {"name": field.name, "list": _DTYPES[str(inner)]}
-    return {"name": field.name, "dtype": _DTYPES[str(field.type)]}
+    return f"---\n{top}---\n\n" + "\n".join(sections)
 
 
 def _about(
@@ -123,13 +78,18 @@ def _about(
         "",
         "## Configurations",
         "",
-        "- `default`: the columns of the released benchmark, so that its scorers load it unchanged.",
+        "- `default`: the columns of the released benchmark, so that scorers load it unchanged. `full` is the same.",
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
         *(f"- {line}" for line in benchmark.card.parts.values()),
         *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
+    ]
+
+
+def _how_built(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    return [
         "## How it was built",
         "",
         f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
@@ -149,6 +109,64 @@ def _about(
 def _profile(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
     """The profile in words; empty for a benchmark with only one set of rules."""
     return f"profile `{settings['generate']['profile']}`, " if len(benchmark.profiles) > 1 else ""
+
+
+def how_to_load(parts: Sequence[Part], settings: dict[str, Any]) -> list[str]:
+    """The lines of Python that load a release, its provenance beside it."""
+    split = settings["export"]["split"]
+    key = next(part for part in parts if part.folder == "data").schema.names[0]
+    return [
+        "## How to load it",
+        "",
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        f'questions = load_dataset("path/of/this/release", split="{split}")',
+        f'provenance = load_dataset("path/of/this/release", "provenance", split="{split}")  # its id: {key}',
+        "```",
+        "",
+        "Or with `pandas.read_parquet`. Before trusting a copy: `sha256sum --check checksums.sha256`. `croissant.json` "
+        "describes all tables for machines.",
+        "",
+    ]
+
+
+def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    """Whose data it rests on, whom to cite, and whom to ask."""
+    stated = terms_of(scenes, settings["export"]["terms"], benchmark)
+    contact = settings["export"]["contact"]
+    return [
+        "## Terms, citation, contact",
+        "",
+        *(f"- {name} ({n}): {words}" for name, n, words in stated),
+        "",
+        f"What this release passes on, and what not: `{TERMS_FILE}`. Cite the benchmark that it follows:",
+        "",
+        "```bibtex",
+        *benchmark.card.citation.splitlines(),
+        "```",
+        "",
+        "and the datasets above as their owners ask. What a question came from stands under its `id` in `provenance`. "
+        f"Contact: {contact or 'not stated yet (`export.contact`)'}.",
+        "",
+    ]
+
+
+def _columns(parts: Sequence[Part], benchmark: Benchmark[Any, Any]) -> list[str]:
+    """Every column of every table."""
+    lines = ["## Columns", ""]
+    for folder, schema in {part.folder: part.schema for part in parts}.items():
+        said = said_of(benchmark, folder)
+        lines += [f"`{'default' if folder == 'data' else folder}`:", "", "| column | type | |", "|---|---|---|"]
+        lines += [f"| `{field.name}` | {_type(field.type)} | {said[field.name]} |" for field in schema]
+        lines += [""]
+    return lines
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"list of {'structs' if pa.types.is_struct(kind.value_type) else _type(kind.value_type)}"
+    return DTYPES[str(kind)]
 
 
 def _counts(summary: dict[str, Any]) -> list[str]:

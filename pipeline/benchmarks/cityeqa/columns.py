@@ -97,4 +97,24 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row)
+SAID: Final = {
+    "question_id": "of the question; the key of all other tables",
+    "question": "its text: how to get there, then what is asked",
+    "answer": "in words",
+    "category": "one of the six of CityEQA",
+    "observation_pose": "where the answer can be seen: x, y, z in metres, roll, pitch, yaw in degrees",
+    "target_pose": "of the thing that is asked about, in the same numbers",
+    "initial_pose": "where the agent starts, in the same numbers",
+    "city": "whose frame the poses are in",
+    "group": "the thing asked about: no split has a part of a group",
+    "split": "train, validation or test, by group",
+    "answer_type": "yes/no, number, closed or open text",
+    "hops": "landmarks and target that the wording leads past",
+    "difficulty": "easy, medium or hard, by the oracle's steps",
+    "oracle_steps": "moves of 10 m and turns of 30 degrees of an agent that sees all it passes",
+    "path_m": "shortest path from the start to where the answer can be seen",
+    "landmarks": "ids of the landmarks of the wording, in order",
+    "oracle_x": "where the oracle stood, metres east",
+    "oracle_y": "and north",
+}
+COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

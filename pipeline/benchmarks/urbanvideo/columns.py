@@ -59,4 +59,11 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row)
+SAID: Final = {
+    "Question_id": "of the question; the key of all other tables",
+    "video_id": "path of its video below the build's folder of videos",
+    "question_category": "one of the sixteen of UrbanVideo-Bench",
+    "question": "its text, with the options as lines",
+    "answer": "the right letter",
+}
+COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

@@ -69,11 +69,30 @@ GIVEN_AWAY: Final = {
     },
 }
 
+CITATION: Final = """\
+@article{yang2024think,
+  title = {Thinking in Space: How Multimodal Large Language Models See, Remember, and Recall Spaces},
+  author = {Yang, Jihan and Yang, Shusheng and Gupta, Anjali W. and Han, Rilyn and Fei-Fei, Li and Xie, Saining},
+  journal = {arXiv preprint arXiv:2412.14171},
+  year = {2024}
+}"""
+TERMS: Final = {
+    "scannet": "ScanNet Terms of Use: non-commercial research and education; each user asks the owners for the scans "
+    "(<http://www.scan-net.org/>)",
+    "scannetpp": "ScanNet++ Terms of Use: non-commercial research; each user asks the owners for the scans "
+    "(<https://kaldir.vc.in.tum.de/scannetpp/>)",
+    "arkitscenes": "the licence of ARKitScenes: non-commercial research "
+    "(<https://github.com/apple/ARKitScenes/blob/main/LICENSE>)",
+    "samples": "procedural rooms, made by scan2qa: none",
+}
+
 CARD: Final = Card(
     module=__name__,
     about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
     media="`dataset` and `scene_name` name them",
     parts={FOLDER: ABOUT},
     quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
+    citation=CITATION,
+    terms=TERMS,
     given_away=GIVEN_AWAY,
 )

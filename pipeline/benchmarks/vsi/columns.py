@@ -45,4 +45,14 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     return raw if set(REQUIRED) <= set(raw) else None
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row)
+SAID: Final = {
+    "id": "of the question; the key of all other tables",
+    "dataset": "that the scan comes from",
+    "scene_name": "of the scan in its dataset",
+    "question_type": "one of the ten of VSI-Bench",
+    "question": "its text",
+    "options": '"A. …" in order; empty where the answer is a number',
+    "ground_truth": "the right letter, or the number as text",
+    "pruned": "whether bias pruning took it out of `debiased`",
+}
+COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

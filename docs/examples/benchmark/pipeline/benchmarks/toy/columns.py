@@ -33,4 +33,12 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     return raw if set(raw) == set(SCHEMA.names) else None
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row)
+SAID: Final = {
+    "id": "of the question; the key of all other tables",
+    "scene_name": "of the scan",
+    "question_type": "one of two",
+    "question": "its text",
+    "options": '"A. …" in order',
+    "ground_truth": "the right letter",
+}
+COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

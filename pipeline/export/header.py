@@ -1,0 +1,96 @@
+"""The YAML header of a dataset card, in the notation of Hugging Face datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.export.terms import TERMS_FILE
+
+_SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
+DTYPES: Final = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a release: a split of a configuration."""
+
+    folder: str
+    split: str
+    schema: pa.Schema
+    num_rows: int
+    nbytes: int
+
+    @property
+    def file(self) -> str:
+        """Its file in the release."""
+        return f"{self.folder}/{self.split}-00000-of-00001.parquet"
+
+
+def header(
+    parts: Sequence[Part], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
+) -> dict[str, Any]:
+    """What machines read of a release: its tables, and in which words of the hub it is described."""
+    configs = _configurations(parts)
+    full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
+    return {
+        "pretty_name": settings["export"]["pretty_name"],
+        "license": "other",
+        "license_name": "terms-of-the-sources",
+        "license_link": TERMS_FILE,
+        "task_categories": ["visual-question-answering"],
+        "language": ["en"],
+        "annotations_creators": ["machine-generated", *(["expert-generated"] if was_reviewed else [])],
+        "language_creators": ["machine-generated"],
+        "size_categories": [next(name for most, name in _SIZES if full < most)],
+        "tags": [benchmark.name, "benchmark", "spatial-reasoning", "question-answering", "scan2qa"],
+        "configs": [
+            {
+                "config_name": name,
+                "data_files": [
+                    {"split": split, "path": f"{part.folder}/{part.split}-*.parquet"} for split, part in splits.items()
+                ],
+            }
+            | ({"default": True} if name == "default" else {})
+            for name, splits in configs.items()
+        ],
+        "dataset_info": [
+            {
+                "config_name": name,
+                "features": [_feature(field) for field in next(iter(splits.values())).schema],
+                "splits": [
+                    {"name": split, "num_bytes": part.nbytes, "num_examples": part.num_rows}
+                    for split, part in splits.items()
+                ],
+            }
+            for name, splits in configs.items()
+        ],
+    }
+
+
+def _configurations(parts: Sequence[Part]) -> dict[str, dict[str, Part]]:
+    """Split -> table, of every configuration. `full` and `debiased` are those that the public benchmark has."""
+    found: dict[str, dict[str, Part]] = {}
+    for part in parts:
+        found.setdefault("default" if part.folder == "data" else part.folder, {})[part.split] = part
+    own = found["default"]
+    full = next(split for split in own if split not in PART_SPLITS)
+    public = {"default": own, "full": {full: own[full]}}
+    if DEBIASED in own:
+        public[DEBIASED] = {full: own[DEBIASED]}
+    return public | found
+
+
+def _feature(field: pa.Field) -> dict[str, Any]:
+    """A column in the notation of Hugging Face datasets."""
+    if pa.types.is_list(field.type):
+        inner = field.type.value_type
+        if pa.types.is_struct(inner):
+            return {"name": field.name, "list": [_feature(inner.field(i)) for i in range(inner.num_fields)]}
+        return {"name": field.name, "list": DTYPES[str(inner)]}
+    return {"name": field.name, "dtype": DTYPES[str(field.type)]}
