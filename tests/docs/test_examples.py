@@ -142,7 +142,7 @@ def test_reader(tmp_path: Path) -> None:
     assert left_out["unit"] == "box_lists/millimetres"
     assert "'colour'" in left_out["message"]
     assert "1500" in left_out["message"]
-    (data,) = (project / "outputs/vsi/release/data").glob("*.parquet")
+    (data,) = (project / "outputs/vsi/release/data").glob("test-*.parquet")
     answers = {row["question"]: row["ground_truth"] for row in rows_of(data)}
     # Hand-computed: the longest sides, the area, and the gap between the closest points of the two.
     corner_m = 0.75 * math.cos(math.radians(30)) + 0.4 * math.sin(math.radians(30))  # of the table, next to the sofa
@@ -181,7 +181,7 @@ def test_task(tmp_path: Path) -> None:
     project = project_with("task", tmp_path / "project")
     write_sample_metadata(tmp_path / "meta")
     assert "exit code 0" in scan2qa(project, build_of("vsi", tmp_path / "meta", "generate.tasks=[object_taller]"))
-    (data,) = (project / "outputs/vsi/release/data").glob("*.parquet")
+    (data,) = (project / "outputs/vsi/release/data").glob("test-*.parquet")
     questions = rows_of(data)
     unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
     expected = {
@@ -200,7 +200,7 @@ def test_task(tmp_path: Path) -> None:
         assert set(options.values()) == {first, second}
         found[row["scene_name"], first, second] = options[row["ground_truth"]] == first
     assert found == expected
-    (rejected,) = (project / "outputs/vsi/release/rejected").glob("*.parquet")
+    (rejected,) = (project / "outputs/vsi/release/rejected").glob("test-*.parquet")
     reasons = {row["reason"]: row for row in rows_of(rejected)}
     assert reasons["heights_too_similar"]["measured"] < reasons["heights_too_similar"]["limit"] == 0.12
 
@@ -230,7 +230,7 @@ def test_benchmark(tmp_path: Path) -> None:
     write_sample_metadata(tmp_path / "meta")
     said = scan2qa(project, build_of("toy", tmp_path / "meta"), ("schemas",))
     assert said.count("exit code 0") == 2
-    (data,) = (project / "outputs/toy/release/data").glob("*.parquet")
+    (data,) = (project / "outputs/toy/release/data").glob("test-*.parquet")
     questions: list[dict[str, Any]] = rows_of(data)
     tops = {name: lift + height for name, (_, _, height, lift) in FURNITURE.items()}
     unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}

@@ -268,7 +268,7 @@ def offline() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("offline")
-@pytest.mark.parametrize(("name", "folder"), [(None, "data"), ("provenance", "provenance"), ("rejected", "rejected")])
+@pytest.mark.parametrize(("name", "folder"), [(None, "data"), ("full", "data"), ("provenance", "provenance"), ("rejected", "rejected")])
 def test_a_configuration_loads_offline_with_the_features_of_the_card(
     name: str | None, folder: str, made: Build, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -276,7 +276,7 @@ def test_a_configuration_loads_offline_with_the_features_of_the_card(
 
     loaded = datasets.load_dataset(str(made.out / "release"), name, cache_dir=str(tmp_path))
     assert not caplog.records, "a card that it cannot read whole is only warned of"
-    assert list(loaded) == ["test"]
+    assert list(loaded) == ["test", "tiny"] if name is None else ["test"]
     assert loaded["test"].to_list() == made.rows(folder)
     header = yaml.safe_load((made.out / "release" / "README.md").read_text().split("---\n")[1])
     stated = next(info for info in header["dataset_info"] if info["config_name"] == (name or "default"))
@@ -292,7 +292,7 @@ def test_another_split_is_named_everywhere(tmp_path: Path) -> None:
     write_scenes(tmp_path / "meta.json", {"a": sample_scene(PLANS[0])})
     build(tmp_path, tmp_path / "out", export={"split": "val_2", "pretty_name": 'Mine: "ä" — [x]'})
     loaded = datasets.load_dataset(str(tmp_path / "out" / "release"), cache_dir=str(tmp_path / "cache"))
-    assert list(loaded) == ["val_2"]
+    assert list(loaded) == ["val_2", "tiny"]
     header = yaml.safe_load((tmp_path / "out/release/README.md").read_text().split("---\n")[1])
     assert header["pretty_name"] == 'Mine: "ä" — [x]'
 
