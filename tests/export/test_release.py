@@ -268,7 +268,9 @@ def offline() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("offline")
-@pytest.mark.parametrize(("name", "folder"), [(None, "data"), ("full", "data"), ("provenance", "provenance"), ("rejected", "rejected")])
+@pytest.mark.parametrize(
+    ("name", "folder"), [(None, "data"), ("full", "data"), ("provenance", "provenance"), ("rejected", "rejected")]
+)
 def test_a_configuration_loads_offline_with_the_features_of_the_card(
     name: str | None, folder: str, made: Build, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -306,7 +308,9 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
     harness = {"lmms_eval/scan2qa_utils.py", "lmms_eval/scan2qa_vsi_test.yaml", "vlmevalkit/scan2qa_vsi_test.tsv"}
     tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected")}
-    assert set(files) == {"README.md", *tables, *(f"eval/{name}" for name in harness)}
+    tables.add(f"data/{FILE.replace('test', 'tiny')}")
+    told = {"README.md", "LICENSES.md", "croissant.json"}
+    assert set(files) == {*told, *tables, *(f"eval/{name}" for name in harness)}
 
 
 def test_parquet_is_written_as_promised(made: Build) -> None:
