@@ -88,7 +88,7 @@ def explained(folder: Path) -> Iterator[None]:
         told = f"{folder}: cannot write ({error.strerror})"
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise NoSpaceError(f"{told}: free some space") from error
-        if error.errno in {errno.EISDIR, errno.ENOTDIR, errno.EEXIST}:
+        if error.errno == errno.EISDIR:
             there = error.filename2 or error.filename or folder
             raise StoreError(f"{told}: move {there} away, scan2qa writes something else there") from error
         raise StoreError(f"{told}: give a folder that can be written with --out") from error

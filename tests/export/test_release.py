@@ -306,7 +306,9 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     files = release_of(made.out)
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
-    harness = {"lmms_eval/scan2qa_utils.py", "lmms_eval/scan2qa_vsi_test.yaml", "vlmevalkit/scan2qa_vsi_test.tsv"}
+    harness = {"lmms_eval/scan2qa_utils.py"}
+    for split in ("test", "tiny"):
+        harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"vlmevalkit/scan2qa_vsi_{split}.tsv"}
     tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected")}
     tables.add(f"data/{FILE.replace('test', 'tiny')}")
     told = {"README.md", "LICENSES.md", "croissant.json"}
