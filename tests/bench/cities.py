@@ -94,7 +94,7 @@ def main() -> None:
     for count in (PROOFS // 4, PROOFS):
         lone = timed(f"  {count} proofs", lambda count=count: proofs(view, count))
         print(f"  {lone} lead to one thing")
-    found = timed("tasks of three sample cities, answered again", lambda: answered(CityRules(tried_per_category=90)))
+    found = timed("tasks of three sample cities, answered again", lambda: answered(CityRules(tried_per_category=140)))
     print("  {} tasks, {} wrong, {} with a second target".format(*found))
 
 

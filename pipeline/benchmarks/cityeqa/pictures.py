@@ -59,7 +59,7 @@ def _picture(row: Mapping[str, Any], things: Sequence[Thing], centers: FloatArra
     low, high = around.min(0) - MARGIN_M, around.max(0) + MARGIN_M
     scale = SIDE / float((high - low).max())
     low = (low + high) / 2 - SIDE / scale / 2
-    lines = _lines(f"{row['text']}  {row['answer'].upper()}")
+    lines = _lines(f"{row['text']} [{row['answer']}]")
 
     def at(point: Sequence[float] | FloatArray) -> tuple[float, float]:
         return (float(point[0]) - low[0]) * scale, SIDE - (float(point[1]) - low[1]) * scale

@@ -13,6 +13,7 @@ from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.telling import telling_words
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, Thing
 from pipeline.worlds.city.observe.free import FreeSpace
@@ -140,9 +141,8 @@ class CityView:
         return self.phrases(i, hide=("noun",) if silent else ("noun", "name"))
 
     def says(self, i: int) -> int:
-        """How many words of what a thing is its name holds: who reads the name would guess them."""
-        words = set((self.read(i) or "").casefold().split())
-        return len(words & set(self.things[i].noun.casefold().split()))
+        """How many words of its name tell what a thing is: who reads the name would guess it, and the other way round."""
+        return telling_words(self.read(i) or "", self.things[i].noun)
 
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
         """What a building may be called as a landmark: by its noun and colour, and as a building."""
