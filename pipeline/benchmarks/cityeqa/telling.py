@@ -10,12 +10,13 @@ STEM: Final = 4  # letters that a word of the name and one of the sort have in c
 # Beginnings of words that tell a sort in English, French, German, Italian or Spanish, beside the sorts themselves.
 _TELLING: Final = (
     "apoth", "assur", "auto", "baker", "banc", "bank", "banq", "bijou", "bistr", "book", "boulang", "brasser",
-    "burger", "buchh", "cafe", "casino", "cine", "chauss", "chocol", "clinic", "coffee", "coiff", "credit", "cuisin", "dental",
-    "farmac", "fashion", "fleur", "flor", "fotogr", "fris", "gall", "galer", "garage", "gelat", "glac", "gourm", "grill",
-    "hair", "hostel", "hotel", "immo", "insur", "jewel", "joyer", "juwel", "kitchen", "kino", "librair", "librer",
-    "lott", "market", "march", "meat", "mode", "musee", "museum", "mutua", "optic", "optik", "pano", "patiss", "pharm",
-    "photo", "pizz", "post", "presse", "pub", "restaur", "ristor", "salon", "schuh", "shoe", "spa", "sport", "super",
-    "sushi", "tabac", "taver", "tea", "theat", "toy", "trattor", "vin", "voyag", "wein", "wine", "zahn",
+    "burger", "buchh", "cafe", "casino", "cine", "chauss", "chocol", "clinic", "coffee", "coiff", "credit",
+    "cuisin", "dental", "farmac", "fashion", "fleur", "flor", "fotogr", "fris", "gall", "galer", "garage",
+    "gelat", "glac", "gourm", "grill", "hair", "hostel", "hotel", "immo", "insur", "jewel", "joyer", "juwel",
+    "kitchen", "kino", "librair", "librer", "lott", "market", "march", "meat", "mode", "musee", "museum",
+    "mutua", "optic", "optik", "pano", "patiss", "pharm", "photo", "pizz", "post", "presse", "pub", "restaur",
+    "ristor", "salon", "schuh", "shoe", "spa", "sport", "super", "sushi", "tabac", "taver", "tea", "theat",
+    "toy", "trattor", "vin", "voyag", "wein", "wine", "zahn",
 )  # fmt: skip
 
 

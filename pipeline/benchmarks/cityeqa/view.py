@@ -141,7 +141,7 @@ class CityView:
         return self.phrases(i, hide=("noun",) if silent else ("noun", "name"))
 
     def says(self, i: int) -> int:
-        """How many words of its name tell what a thing is: who reads the name would guess it, and the other way round."""
+        """How many words of its name tell what a thing is: who reads one would guess the other."""
         return telling_words(self.read(i) or "", self.things[i].noun)
 
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
-from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.kinds import NO_SHOPS, SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
@@ -26,7 +26,7 @@ class ObjectRecognition(EqaTask):
         """Of every shop its sort, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
-        nouns = sorted({view.things[i].noun for i in shops} - {SHOP})
+        nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - NO_SHOPS)
         for i in shops:
             thing = view.things[i]
             flags = () if thing.sign else ("name_as_sign", "name_may_tell")
@@ -44,6 +44,7 @@ class ObjectRecognition(EqaTask):
                     shown=(i,),
                     pixels_min=view.rules.read_pixels_min,
                     checks=(
+                        rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
                         rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
                         rule("shows_what_it_is", float(names[i] is not None), ">=", 1, "names"),
                     ),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pipeline.benchmarks.cityeqa.answers import YES_NO as YES_OR_NO
-from pipeline.benchmarks.cityeqa.kinds import SHOP
+from pipeline.benchmarks.cityeqa.kinds import NO_SHOPS, SHOP
 from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
@@ -94,6 +94,9 @@ class WorldKnowledge(EqaTask):
                     shown=(i,),
                     pixels_min=view.rules.read_pixels_min,
                     even=use,
-                    checks=(rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),),
+                    checks=(
+                        rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
+                        rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
+                    ),
                     flags=() if thing.sign else ("name_as_sign", "name_may_tell"),
                 )
