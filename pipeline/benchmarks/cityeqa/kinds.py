@@ -10,7 +10,8 @@ SIGNBOARD: Final = "signboard"
 NO_SHOPS: Final = frozenset(
     {
         "casino", "cinema", "clinic", "community centre", "dentist's", "doctor's surgery", "fire station", "gallery",
-        "guest house", "hospital", "hostel", "hotel", "kindergarten", "library", "museum", "nightclub", "petrol station",
+        "guest house", "hospital", "hostel", "hotel", "kindergarten", "library", "museum", "nightclub",
+        "petrol station",
         "police station", "public toilet", "school", "theatre", "town hall", "university",
     }
 )  # fmt: skip
