@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa stage review diff schedule audit-vsi coverage-vsi test test-fast browser lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [B
 
 diff: need-BUILD $(READY) ## what changed since the release before, and why: BUILD=vsi [SINCE=an older release]
 	$(BIN)/scan2qa diff "$(BUILD)" $(if $(SINCE),--since "$(SINCE)")
+
+report: need-BUILD $(READY) ## a page that tells what a build released, funnel, figures and questions: BUILD=vsi
+	$(BIN)/scan2qa report "$(BUILD)" $(ARGS)
 
 audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
 	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)" $(ARGS)

@@ -218,6 +218,19 @@ def diff(
 
 
 @app.command()
+def report(
+    build: Annotated[str, typer.Argument(help="A build, or its folder.", autocompletion=_builds)],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write it.", show_default="report.html in the build's folder")
+    ] = None,
+) -> None:
+    """Tells what a build released on one page, for people who did not build it: funnel, figures, questions."""
+    from flows.report import report
+
+    report(Path(build) if Path(build).is_dir() else OUTPUTS / build, out)
+
+
+@app.command()
 def trace(
     question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0)],
     build: Annotated[

@@ -129,7 +129,7 @@ def benchmark_of(folder: Path) -> str:
 
     kept = read_kept(folder).configured
     if kept.get("benchmark") not in BENCHMARKS:
-        raise ConfigError(f"{folder} holds no build: build first, then review it")
+        raise ConfigError(f"{folder} holds no build: build first")
     return str(kept["benchmark"])
 
 

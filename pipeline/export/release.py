@@ -169,12 +169,21 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:
     """Whether every file of the release is there with the bytes that the summary names."""
-    files = Released.model_validate_json(summary).files
+    return changed_file(folder, Released.model_validate_json(summary)) is None
+
+
+def changed_file(folder: Path, released: Released) -> str | None:
+    """The first file of a release that is missing or has other bytes than its summary names; None: all is whole."""
+    for name, sha256 in released.files.items():
+        try:
+            if _sha256_of(folder / name) != sha256:
+                return name
+        except OSError:
+            return name
     try:
-        found = {name: _sha256_of(folder / name) for name in files}
-        return found == files and (folder / CHECKSUMS).read_bytes() == checksums(files)
+        return None if (folder / CHECKSUMS).read_bytes() == checksums(released.files) else CHECKSUMS
     except OSError:
-        return False
+        return CHECKSUMS
 
 
 def _sha256(raw: bytes) -> str:

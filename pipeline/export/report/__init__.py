@@ -1,0 +1,1 @@
+"""The page `report.html`: a release told to someone who did not build it."""
