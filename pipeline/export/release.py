@@ -212,7 +212,7 @@ def _tiny(asked: pa.Table) -> pa.Table:
         seen[task] += 1
         if seen[task] <= TINY_PER_TASK:
             chosen.append(place)
-    return asked.take(chosen)
+    return asked.take(pa.array(chosen, pa.int64()))
 
 
 def _tables(

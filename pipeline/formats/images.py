@@ -11,8 +11,8 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.files import open_file, read_file
-from pipeline.formats.zips import ZipMember
+from pipeline.core.files import open_file
+from pipeline.formats.zips import ZipMember, bytes_of
 
 MAX_PIXELS: Final = 4096 * 4096
 FORMATS: Final = ("PNG", "JPEG")
@@ -68,7 +68,7 @@ def size_of(source: Path | ZipMember | bytes) -> tuple[int, int] | None:
 
 def _bytes(path: Path | ZipMember) -> bytes | None:
     try:
-        return path.read_bytes() if isinstance(path, ZipMember) else read_file(path)
+        return bytes_of(path)
     except OSError:
         return None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from pipeline.core.files import size_of_file
+from pipeline.core.files import read_file, size_of_file
 
 MAX_MEMBERS: Final = 400_000
 MAX_MEMBER_BYTES: Final = 64 * 2**20
@@ -83,3 +83,8 @@ def zip_members(path: Path) -> list[ZipMember]:
     if len(entries) > MAX_MEMBERS:
         raise OSError(f"{path.name}: {len(entries)} members, over {MAX_MEMBERS}")
     return [ZipMember(archive, entry.filename) for entry in entries if not entry.is_dir()]
+
+
+def bytes_of(path: Path | ZipMember) -> bytes:
+    """A whole file, of a disk or of a zip. Raises OSError."""
+    return path.read_bytes() if isinstance(path, ZipMember) else read_file(path)

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
@@ -88,6 +87,8 @@ class Query:
 
     def lead(self, ways: Sequence[Way]) -> Found:
         """Where wordings lead."""
+        from scipy.sparse import vstack  # takes a moment, which builds of other benchmarks need not spend
+
         parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
         return Found(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
@@ -190,6 +191,8 @@ class Query:
 
 def _matrix(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
     """A boolean matrix that is true at some places."""
+    from scipy.sparse import csr_array
+
     return csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
 
 

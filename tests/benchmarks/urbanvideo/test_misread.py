@@ -49,7 +49,7 @@ def voted(told: Sequence[Parts]) -> list[int]:
 def test_the_majority_is_not_right(task: str) -> None:
     """Of the options as they are drawn: it was right 34 and 45 times of 100 where only the right one was misread."""
     right = []
-    for found in asked(task, 150):
+    for found in asked(task, 300):
         offered = draw_options(found["id"], found["answer"], (found["answer"], *found["wrong"]), 5)
         guesses = voted([PARTS[task](option) for option in offered])
         right.append((offered.index(found["answer"]) in guesses) / len(guesses))

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.worlds.city.observe.free import CELL_M, Slab
@@ -99,6 +97,8 @@ class Paths:
         return np.asarray(np.where(inside, window.node[row, column], -1))
 
     def _make_tree(self, row: int, column: int) -> _Tree:
+        from scipy.sparse.csgraph import dijkstra  # takes a moment, which builds of other benchmarks need not spend
+
         window = self._window(row // _TILE, column // _TILE)
         node = int(self._nodes(window, np.array([[row, column]]))[0])
         length, before = dijkstra(window.graph, indices=node, return_predecessors=True, limit=self.reach_m)
@@ -116,6 +116,8 @@ class Paths:
 
 def _graph(node: npt.NDArray[np.int32]) -> Any:
     """Matrix (N, N) of the lengths of steps between free cells that touch; its rows are in order from the start."""
+    from scipy.sparse import csr_array
+
     padded = np.pad(node, 1, constant_values=-1)
     rows, columns = node.shape
     free = node >= 0

@@ -14,11 +14,10 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
-from pipeline.formats.zips import ZipMember, zip_members
+from pipeline.formats.zips import ZipMember, bytes_of, zip_members
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.movies import movie_facts
 from pipeline.worlds.indoor.readers.frames import CLOCK_TOLERANCE_S, FrameTable, check_clock, frame_rate
@@ -236,7 +235,7 @@ def _intrinsics(files: SceneFiles, folder: Path, stamp: FloatArray) -> tuple[Flo
     for place in np.flatnonzero(near):
         path = files_at[nearest[place]][1]
         try:
-            raw = read_file(path)
+            raw = bytes_of(path)
             cameras[place] = np.array(raw.split(), dtype=np.float64).reshape(6)
         except (OSError, ValueError):
             near[place] = False

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.sens import SensError, open_sens
+from pipeline.formats.zips import bytes_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.alignment import INFO
 from pipeline.worlds.indoor.readers.cameras import camera_size, check_pinhole
@@ -147,7 +147,7 @@ def _read_poses(
             missing[place] = True
             continue
         try:
-            raw = read_file(poses[number])
+            raw = bytes_of(poses[number])
             matrices[place] = np.array(raw.split(), dtype=np.float64).reshape(16)
         except (OSError, ValueError):
             unreadable[place] = True
