@@ -1,6 +1,8 @@
 """Tasks of cities at scale: proofs per second, a release of Monaco, and 2,000 tasks answered again by an oracle.
 
     python -m tests.bench.cities [MONACO.osm.gz]
+    python -m tests.bench.cities --guess            # what rules earn that only read the questions of the samples
+    python -m tests.bench.cities --starts 1000      # starts in so many random cities
 
 Processor seconds are told beside those of the clock: other work on the machine slows the clock alone.
 """
@@ -26,12 +28,14 @@ from pipeline.core.errors import ConfigError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.registry import READERS
-from tests.benchmarks.cityeqa.cities import sample, tasks_of
+from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.conftest import REAL_DATA
 from tests.oracles.city_answers import answer, targets
+from tests.oracles.city_guesses import earned
 
 SAMPLES = ("arden", "brookfield", "corvale")
 PROOFS = 10_000
+COUNTED = 12  # raw questions of a kind: of fewer no share tells much
 
 
 def timed(what: str, work: Callable[[], Any]) -> Any:
@@ -83,9 +87,43 @@ def answered(rules: CityRules) -> tuple[int, int, int]:
     return count, wrong, second
 
 
+def guess() -> None:
+    """What rules earn on the tasks of the sample cities, and by how much more than chance."""
+    rows = [row for name in SAMPLES for row in tasks_of(sample(name), CityRules())[0]]
+    found = earned(rows)
+    for (kind, rule), (count, share, luck) in found.items():
+        print(f"{kind:12} {rule:16} {count:4} questions: {share:.2f} earned, {luck:.2f} by chance")
+    most = {key: share - luck for key, (count, share, luck) in found.items() if count >= COUNTED}
+    best = max(most, key=lambda key: most[key])
+    print(f"best of kinds with {COUNTED} questions or more: {' '.join(best)}, {most[best]:+.2f}; meant: +0.08 at most")
+
+
+def starts(count: int) -> None:
+    """What is wrong with the starts of tasks in random cities."""
+    asked = wrong = 0
+    rules = CityRules(tried_per_category=4)
+    for seed in range(count):
+        scene = small(seed)
+        rows = tasks_of(scene, rules, "Attribute Recognition", "Object Recognition")[0]
+        asked += len(rows)
+        for finding in ill_supplemented(scene, rows, rules):
+            wrong += 1
+            print(f"  {scene.id}: {finding}")
+    print(f"  {count} cities, {asked} tasks, {wrong} findings")
+
+
 def main() -> None:
     """Runs it."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else REAL_DATA / "city" / "monaco.osm.gz"
+    if sys.argv[1:2] == ["--guess"]:
+        timed("guesses", guess)
+    elif sys.argv[1:2] == ["--starts"]:
+        timed("starts", lambda: starts(int(sys.argv[2])))
+    else:
+        figures(Path(sys.argv[1]) if len(sys.argv) > 1 else REAL_DATA / "city" / "monaco.osm.gz")
+
+
+def figures(path: Path) -> None:
+    """Monaco's tasks, proofs, and the samples' tasks answered again."""
     scene = timed("Monaco read", lambda: monaco(path))
     rows, refused = timed("its tasks", lambda: tasks_of(scene, CityRules()))
     print(f"  {len(rows)} tasks, {len(refused)} refused; {sorted({row['category'] for row in rows})}")

@@ -20,8 +20,8 @@ FIRST_M, NEXT_M = 120.0, 60.0
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "beige", "white", "grey", "black"]
 USES = {
-    "buy bread": "bakery", "buy medicine": "pharmacy", "withdraw money": "bank", "have one's hair cut": "hairdresser's",
-    "buy a bunch of flowers": "flower shop", "buy a pair of shoes": "shoes shop", "order a meal": "restaurant",
+    "buy bread": "bakery", "buy medicine": "pharmacy", "withdraw money": "bank", "get a haircut": "hairdresser's",
+    "buy a bunch of flowers": "flower shop", "buy a pair of shoes": "shoe shop", "order a meal": "restaurant",
 }  # fmt: skip
 _FIRST = re.compile(r"There is (.+?) to the (north|east|south|west) of you\.")
 _NEXT = re.compile(r"To the (north|east|south|west) of (.+?), there is (.+?)\.(?= To the | Please tell me )")

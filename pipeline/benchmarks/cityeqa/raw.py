@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import OPEN
+from pipeline.benchmarks.cityeqa.answers import OPEN, normalised
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
 from pipeline.questions.rules import Measure
 
 YES_NO: Final = ("yes", "no")
+FEW: Final = 4  # answers: each is given as often as any other
 OPEN_BLOCK: Final = 4  # open questions of a sort that come with a block of each other
 NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -71,6 +72,15 @@ class Raw:
         """The first rule that it breaks."""
         return next((check for check in self.checks if not check.holds), None)
 
+    def gives_away(self, called: Phrase) -> bool:
+        """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
+        if self.told is not None or not called.is_sayable:
+            return False
+        words = f" {normalised(self.question(called))} "
+        if f" {normalised(self.answer)} " not in words:
+            return False
+        return any(f" {normalised(other)} " not in words for other in self.others)
+
     def question(self, called: Phrase) -> str:
         """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways."""
         if self.told is not None:
@@ -90,6 +100,7 @@ def in_turns(raws: Iterable[Raw], scene: str) -> list[Raw]:
         answer = str(raw.key) if raw.answer_type == OPEN else raw.answer
         groups.setdefault((raw.kind, raw.even), {}).setdefault(answer, []).append(raw)
     blocks: list[tuple[int, bytes, list[Raw]]] = []
+    of_kind: dict[str, list[tuple[int, bytes, list[Raw]]]] = {}
     used: Counter[str] = Counter()
     for (kind, even), by_answer in sorted(groups.items()):
         if next(iter(by_answer.values()))[0].answer_type == OPEN:
@@ -105,16 +116,20 @@ def in_turns(raws: Iterable[Raw], scene: str) -> list[Raw]:
                     one = own.pop(min(range(len(own)), key=lambda k: (used[own[k].operands[0]], k)))
                     used[one.operands[0]] += 1
                     block.append(one)
-            blocks.append((turn, digest("block", scene, kind, even), block))
+            of_kind.setdefault(kind, []).append((turn, digest("block", scene, kind, even), block))
             turn += 1
+    for own_blocks in of_kind.values():  # a kind that is even within many things takes no more turns than others
+        ordered = sorted(own_blocks, key=lambda b: b[:2])
+        blocks += [(turn, rank, block) for turn, (_, rank, block) in enumerate(ordered)]
     return [raw for _, _, block in sorted(blocks, key=lambda b: b[:2]) for raw in block]
 
 
-def evened(raws: Sequence[Raw]) -> set[tuple[str, ...]]:
+def evened(raws: Sequence[Raw], spare: int = 1) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
-    Of two answers each stays as often as the other, of more none over twice as often as the median. Counted within
-    what `Raw.even` says. Of open kinds, whose answers things have but once, and of what people wrote, all stay.
+    Of two answers each stays as often as the other, and of up to four that there may be; of more none over twice as
+    often as the median. Counted within what `Raw.even` says. Of open kinds, whose answers things have but once, and of
+    what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
     for raw in raws:
@@ -123,6 +138,9 @@ def evened(raws: Sequence[Raw]) -> set[tuple[str, ...]]:
     kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.told is not None}
     for by_answer in groups.values():
         sizes = sorted(len(own) for own in by_answer.values())
-        most = 0 if len(sizes) < 2 else sizes[0] if len(sizes) == 2 else 2 * sizes[len(sizes) // 2]
+        choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}
+        few = len(sizes) == 2 or len(choices) <= FEW
+        most = 0 if len(sizes) < 2 else sizes[0] if few else 2 * sizes[len(sizes) // 2]
+        most *= spare
         kept |= {raw.key for own in by_answer.values() for raw in own[:most]}
     return kept

@@ -41,7 +41,7 @@ class CityRules(BaseModel):
     nearer_ratio_min: float = Field(default=1.4, gt=1, description="of two things, how much farther the other is")
     bearing_gap_m: tuple[float, float] = Field(default=(5.0, 60.0), description="to what lies in a direction")
     tried_per_category: int = Field(
-        default=30, ge=1, description="raw questions, in turns over what is asked and answered"
+        default=30, ge=1, description="raw questions that can be seen, in turns over what is asked and answered"
     )
 
 

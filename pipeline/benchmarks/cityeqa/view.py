@@ -100,6 +100,15 @@ class CityView:
         shapes = self.query.shapes
         return np.asarray(shapely.distance(shapes[one], shapes[others]))
 
+    def blocked(self, i: int, others: IntArray) -> IntArray:
+        """How many buildings (n,) stand on the straight lines between a thing and others, but for those they are in."""
+        shapes = self.query.shapes
+        lines = shapely.shortest_line(shapes[i], shapes[others])
+        line, hit = self.query.relations.tree.query(lines, predicate="intersects")
+        ends = shapely.intersects(shapes[hit], shapes[i]) | shapely.intersects(shapes[hit], shapes[others[line]])
+        between = self.query.is_building[hit] & ~ends
+        return np.bincount(line[between], minlength=len(others))
+
     def around(self, i: int, reach_m: float) -> IntArray:
         """Indices of the other things within a reach of a thing, ascending."""
         near = self.query.near(i, reach_m)

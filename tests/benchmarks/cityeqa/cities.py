@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
+
+import shapely
 
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene
+from pipeline.worlds.city.samples.plan import Plan
+from pipeline.worlds.city.samples.write import write_cities
 from pipeline.worlds.city.world import CITY
 from pipeline.worlds.registry import READERS
+from tests.oracles.city_answers import shape
 
 
 @cache
@@ -42,3 +50,39 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
         rows += COLUMNS.table(asked_in(selected), ()).to_pylist()
         refused += [row for row in found.to_pylist() if row["reason"] is not None]
     return rows, refused
+
+
+def small(seed: int) -> CityScene:
+    """A procedural city of four to nine blocks, another for each seed."""
+    plan = Plan(f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0))
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_cities(root, (plan,))
+        reader = READERS["city"]
+        return reader.read(SceneFiles(root, reader.scenes(root).scenes[0]))
+
+
+def ill_supplemented(scene: CityScene, rows: list[dict[str, Any]], rules: CityRules) -> list[str]:
+    """What is wrong with the starts of released rows: too few of one question, on too few sides, or where none may be.
+
+    From the rows and the city's footprints alone.
+    """
+    things = {thing.id: thing for thing in scene.facts.things}
+    solid = shapely.union_all([shape(t) for t in scene.facts.things if t.kind == "building"])
+    sides: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    wrong = []
+    for row in rows:
+        target, (x, y) = things[row["group"].partition("/")[2]], row["initial_pose"][:2]
+        dx, dy = x - target.center[0], y - target.center[1]
+        if not 30 <= math.hypot(dx, dy) <= 200:
+            wrong.append(f"{row['question_id']}: {math.hypot(dx, dy):.1f} m from its target")
+        if solid.distance(shapely.Point(x, y)) < rules.body_m:
+            wrong.append(f"{row['question_id']}: starts in or at a building")
+        asked = row["question"].partition("Please tell me ")[2]
+        # However its target is called; what is asked of it besides starts with other words or has other numbers.
+        words = (asked.partition(" the ")[0], *(word for word in asked.split() if word.isdigit()))
+        key = (row["group"], row["category"], str(row["observation_pose"]), row["answer"], *words)
+        sides[key].append(int(math.degrees(math.atan2(dx, dy)) % 360 // 45))
+    wrong += [f"{key}: {len(own)} starts" for key, own in sides.items() if len(own) < 4]
+    wrong += [f"{key}: on {len(set(own))} sides" for key, own in sides.items() if len(set(own)) < 3]
+    return wrong

@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, normalised
+from pipeline.benchmarks.cityeqa.raw import evened
 from pipeline.benchmarks.cityeqa.released import CATEGORIES
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
+from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
 from pipeline.worlds.city.facts import RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight
-from tests.benchmarks.cityeqa.cities import sample, tasks_of
+from tests.benchmarks.cityeqa.agents import Agent
+from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, shape, targets
 
 RULES = CityRules(tried_per_category=8)
@@ -176,6 +182,68 @@ def test_answers_are_even(rows: list[Row]) -> None:
     """Who knows the category and the answers' kind alone is right about half of the questions with yes or no."""
     count = Counter(row["answer"] for row in rows if row["category"] == "Existence Judgement")
     assert abs(count["yes"] - count["no"]) <= 6  # from four or from six starts
+
+
+def test_which_is_nearer_is_even_over_pairs_and_places() -> None:
+    """Each of two things is nearer as often as the other, and a pair is always said in one order."""
+    view = CityView(sample("arden"), CityRules())
+    raws = [raw for raw in SpatialReasoning().raws(view) if raw.kind == "nearer" and raw.broken is None]
+    kept = evened(raws)
+    answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for raw in (raw for raw in raws if raw.key in kept):
+        answers[raw.fields["one"], raw.fields["other"]][raw.answer] += 1
+    assert len(answers) >= 4
+    for (one, other), count in answers.items():
+        assert (other, one) not in answers
+        assert count[one] == count[other] > 0
+
+
+def test_no_question_gives_its_answer(rows: list[Row]) -> None:
+    """Where the answer is in the question, other answers are too."""
+    lists = ("Which is nearer", "In which direction", "What shape", "Is ")
+    for row in rows:
+        question = row["question"].partition("Please tell me ")[2]
+        if not question.startswith(lists):
+            assert f" {normalised(row['answer'])} " not in f" {normalised(question)} ", row["question"]
+
+
+@pytest.fixture(scope="module")
+def agent() -> Agent:
+    """One that knows nothing of how tasks are made."""
+    return Agent(sample("arden").facts)
+
+
+def test_who_looks_everywhere_finds_every_target(rows: list[Row], agent: Agent) -> None:
+    for row in {(row["group"], row["initial_pose"][2]): row for row in rows}.values():
+        assert agent.everywhere(row), row["question"]
+
+
+def test_who_goes_by_the_words_finds_every_target(rows: list[Row], agent: Agent) -> None:
+    for row in {(row["group"], row["hops"]): row for row in rows}.values():
+        assert agent.by_words(row), row["question"]
+
+
+def test_the_oracle_makes_no_fewer_moves_than_are_needed(rows: list[Row], agent: Agent) -> None:
+    """Never fewer than a breadth-first search, or than its own way has tens of metres; turns come on top.
+
+    Without a landmark between, its way is the shortest but for where in their cells the ends are.
+    """
+    for row in rows:
+        stops = np.column_stack([row["oracle_x"], row["oracle_y"]])
+        moves, length = len(stops) - 1, np.hypot(*np.diff(stops, axis=0).T).sum()
+        assert row["oracle_steps"] >= moves >= length / 10
+        if row["hops"] == 1:
+            assert length <= row["path_m"] + 1.5
+    for row in {row["group"]: row for row in rows}.values():
+        assert len(row["oracle_x"]) - 1 >= agent.fewest_moves(row), row["question_id"]
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 10_000))
+def test_starts_lie_as_they_should(seed: int) -> None:
+    """1,000 cities: `python -m tests.bench.cities --starts 1000`."""
+    scene, rules = small(seed), CityRules(tried_per_category=2)
+    assert ill_supplemented(scene, tasks_of(scene, rules, "Attribute Recognition")[0], rules) == []
 
 
 def test_splits_keep_targets_together(rows: list[Row]) -> None:

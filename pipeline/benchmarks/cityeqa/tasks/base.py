@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import phrases, wording
@@ -23,6 +23,7 @@ from pipeline.questions.task import Form, FreeText
 AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time
 TILE_M: Final = 128.0
 UNSURE: Final = -1
+SPARE: Final = 2  # times as many raw tasks are looked at as are tried, since some cannot be seen
 PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
 
 
@@ -68,21 +69,26 @@ class EqaTask(CaseTask[CityView]):
         asked: list[Raw] = []
         for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
+            open_ = replace(raw, phrases=tuple(p for p in raw.phrases if not raw.gives_away(p)))
             if raw.broken is not None:
                 yield _refused(raw, raw.broken)
+            elif raw.phrases and not open_.phrases:
+                yield _refused(raw, rule("answer_in_the_question", len(raw.phrases), "<=", 0, "wordings"))
             elif unseen:
                 yield _refused(raw, rule("extent_unknown", len(unseen), "<=", 0, "things"))
             else:
-                asked.append(raw)
-        even = evened(asked)
+                asked.append(open_)
+        even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
         ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         most = view.rules.tried_per_category
-        for place, raw in enumerate(ordered[most:], start=most + 1):
-            yield _refused(raw, rule("more_than_are_tried", place, "<=", most, "raw tasks"))
         observer = Observer(view)
         seen: list[Seen] = []
-        for raw in (*(raw for raw in asked if raw.told is not None), *ordered[:most]):
+        people = [raw for raw in asked if raw.told is not None]
+        for place, raw in enumerate((*people, *ordered), start=1 - len(people)):
+            if place > SPARE * most or (place > 0 and sum(one.raw.told is None for one in seen) >= most):
+                yield _refused(raw, rule("more_than_are_tried", place, "<=", place - 1, "raw tasks"))
+                continue
             observed = observer.of_raw(raw)
             if observed.pose is None:
                 yield _refused(raw, next(r for r in observed.rules if not r.holds))

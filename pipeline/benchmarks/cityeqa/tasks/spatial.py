@@ -175,11 +175,14 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:
 
 
 def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[Raw]:
-    """Which of two is nearer; in the order that is drawn, so that neither place in the question is."""
+    """Which of two is nearer. Each of a pair is so as often as the other, and a pair is always said in one order.
+
+    So neither a word nor a place in the question tells anything: one thing that is asked of lies by either of them.
+    """
     if len(near) < 2:
         return
     others = np.array(near, dtype=np.intp)
-    away = view.distance_m(i, others)
+    away, blocked = view.distance_m(i, others), view.blocked(i, others)
     first = np.argsort(away, kind="stable")
     chosen = list(combinations(first[: PAIRS // 2].tolist(), 2))[:PAIRS]
     for a, b in chosen:
@@ -187,9 +190,10 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
         if lone[one] == lone[other]:
             continue
         ids = (view.things[one].id, view.things[other].id)
-        said = [lone[one].definite, lone[other].definite]
-        swap = bool(rng_for(view.scene.id, view.things[i].id, *sorted(ids), "order").integers(2))
-        fields = dict(zip(("one", "other"), reversed(said) if swap else said, strict=True))
+        said = (lone[one].definite, lone[other].definite)
+        pair = sorted(said)
+        swap = bool(rng_for(view.scene.id, *pair, "order").integers(2))
+        fields = dict(zip(("one", "other"), pair[::-1] if swap else pair, strict=True))
         yield Raw(
             kind="nearer",
             target=i,
@@ -198,16 +202,17 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
             part="ask_nearer",
             fields=fields,
             answer=said[0],
-            others=tuple(said),
+            others=said,
             answer_type=CLOSED,
             shown=(i, one, other),
             pixels_min=view.rules.pixels_min // 2,
             about=(one, other),
             checks=(
+                rule("something_between", int(blocked[a] + blocked[b]), "<=", 0, "buildings"),
                 rule("touches", float(away[a]), ">=", 1.0, "m"),
                 rule("as_near", float(away[b] / max(away[a], 1e-9)), ">=", view.rules.nearer_ratio_min, "ratio"),
                 Measure("distance", float(away[a]), "m", subject=ids[0]),
                 Measure("distance", float(away[b]), "m", subject=ids[1]),
             ),
-            even="place",
+            even=" or ".join(pair),
         )

@@ -30,7 +30,7 @@ USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ("bank",),
         ("post office", "exchange office", "supermarket", "casino"),
     ),
-    "have one's hair cut": (
+    "get a haircut": (
         ("hairdresser's",),
         ("beauty salon",),
     ),
@@ -47,7 +47,7 @@ USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ("bookshop", "school", "university", "community centre"),
     ),
     "buy a pair of shoes": (
-        ("shoes shop",),
+        ("shoe shop",),
         ("sports shop", "clothes shop", "department store", "boutique", "mall"),
     ),
     "order a meal": (
@@ -57,7 +57,7 @@ USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
             "department store", "museum", "theatre", "butcher's", "seafood shop", "guest house", "hostel",
         ),
     ),
-    "have one's car filled up": (
+    "fill up a car with petrol": (
         ("petrol station",),
         ("car repair shop", "car rental office"),
     ),

@@ -27,9 +27,9 @@ _PREMISES: Final[Mapping[str, Mapping[str, str]]] = {
         **{
             word: f"{word} shop"
             for word in (
-                "electronics", "sports", "gift", "toys", "shoes", "clothes", "furniture", "bicycle", "tea", "coffee",
+                "electronics", "sports", "gift", "clothes", "furniture", "bicycle", "tea", "coffee",
                 "wine", "seafood", "cheese", "computer", "tobacco", "music", "art", "garden", "pet", "hardware",
-                "cosmetics", "perfumery", "fabric", "hifi", "photo", "lottery", "beverages", "alcohol", "chocolate",
+                "cosmetics", "perfumery", "fabric", "photo", "lottery", "chocolate",
             )
         },
         **{
@@ -39,6 +39,8 @@ _PREMISES: Final[Mapping[str, Mapping[str, str]]] = {
                 "pharmacy", "deli",
             )
         },
+        "toys": "toy shop", "shoes": "shoe shop", "hifi": "hi-fi shop", "beverages": "drinks shop",
+        "alcohol": "off-licence",
         "convenience": "convenience store", "books": "bookshop", "jewelry": "jeweller's", "beauty": "beauty salon",
         "hairdresser": "hairdresser's", "mobile_phone": "mobile phone shop", "newsagent": "newsagent's",
         "travel_agency": "travel agency", "car": "car dealer's", "car_repair": "car repair shop",

@@ -68,6 +68,8 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
     told = {"noun": source}
     look = look_of(feature) or Look(noun=noun)
     told |= {fact: what for fact, what in look.told_by.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
+    if told.get("roof", "").startswith("colour="):
+        del told["roof"]  # the colour of a house is that of its walls; its roof may have another
     rgb = look.walls or rgb_of(feature.tags.get("colour", ""))
     if rgb and "walls" not in told:
         told["walls"] = f"colour={feature.tags['colour']}"
@@ -83,7 +85,7 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
         name=_named(feature.name, unnamed),
         sign=_named(look.sign or feature.tags.get("sign"), unnamed),
         colour=_word(rgb),
-        roof_colour=_word(look.roof),
+        roof_colour=_word(look.roof) if "roof" in told else None,
         rgb=rgb,
         roof_rgb=look.roof,
         roof_shape=look.roof_shape,

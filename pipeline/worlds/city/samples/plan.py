@@ -33,13 +33,31 @@ WALLS: Final[dict[str, Color]] = {
     "red": (150, 25, 25), "yellow": (245, 215, 50), "blue": (120, 170, 230), "green": (120, 200, 100),
     "pink": (240, 130, 170), "orange": (240, 130, 30),
 }  # fmt: skip
-SHOPS: Final[tuple[tuple[str, str], ...]] = (
-    ("bakery", "GOLDEN CRUST"), ("pharmacy", "CENTRAL PHARMACY"), ("bookshop", "PAGE ONE"), ("café", "CAFE LUNA"),
-    ("restaurant", "BLUE OLIVE"), ("supermarket", "FRESH MARKET"), ("flower shop", "ROSE AND FERN"),
-    ("bank", "CITY BANK"), ("hairdresser's", "SHARP CUTS"), ("toys shop", "TOY BOX"), ("shoes shop", "GOOD SOLES"),
-    ("butcher's", "OLD OAK MEATS"), ("bar", "THE ANCHOR"), ("bicycle shop", "TWO WHEELS"), ("optician's", "CLEAR VIEW"),
-    ("tea shop", "GREEN LEAF"),
-)  # fmt: skip
+ROOFS: Final[dict[str, Color]] = {
+    "red": (190, 52, 40), "grey": (95, 95, 95), "brown": (90, 55, 30), "black": (40, 40, 40), "white": (232, 232, 228),
+    "green": (90, 160, 70), "blue": (50, 110, 160), "orange": (205, 95, 35),
+}  # fmt: skip
+SHAPES: Final = ("flat", "gabled", "pyramidal", "dome", "round")  # of roofs, as maps call them
+LOW: Final = 4  # storeys: higher houses have flat roofs
+# Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
+SHOPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("bakery", ("GOLDEN CRUST", "THREE LOAVES", "THE WARM OVEN")),
+    ("pharmacy", ("GREEN CROSS", "WELL AGAIN", "MORTAR AND PESTLE")),
+    ("bookshop", ("PAGE ONE", "THE LAST CHAPTER", "DOG EARS")),
+    ("café", ("LUNA", "DAILY GRIND", "THE SLOW CUP")),
+    ("restaurant", ("BLUE OLIVE", "THE LONG TABLE", "SALT AND THYME")),
+    ("supermarket", ("FRESH AISLE", "FULL BASKET", "PENNYWISE")),
+    ("flower shop", ("ROSE AND FERN", "FIRST BLOOM", "WILD STEMS")),
+    ("bank", ("FIRST SAVINGS", "HARBOUR TRUST", "OAK AND SONS SAVINGS")),
+    ("hairdresser's", ("SHARP CUTS", "CURL UP", "A CUT ABOVE")),
+    ("toy shop", ("TEDDY AND CO", "THE ROCKING HORSE", "TIN SOLDIER")),
+    ("shoe shop", ("GOOD SOLES", "BEST FOOT", "THE COBBLER")),
+    ("butcher's", ("OLD OAK MEATS", "PRIME CUTS", "THE BLOCK AND CLEAVER")),
+    ("bar", ("THE ANCHOR", "LAST ORDERS", "THE NIGHT OWL")),
+    ("bicycle shop", ("TWO WHEELS", "SPOKE AND CHAIN", "FREEWHEEL")),
+    ("optician's", ("CLEAR SIGHT", "SECOND LOOK", "BRIGHT EYES")),
+    ("tea shop", ("GREEN LEAF", "THE COPPER KETTLE", "STEEP HILL")),
+)
 _SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1, 0)}
 FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
 
@@ -51,6 +69,7 @@ class Plan(NamedTuple):
     columns: int
     rows: int
     origin: Origin
+    names: int = 0  # which of the names of `SHOPS` its shops have
 
     @property
     def size_m(self) -> Vec2:
@@ -60,8 +79,8 @@ class Plan(NamedTuple):
 
 PLANS: Final = (
     Plan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0)),
-    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0)),
-    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0)),
+    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0), 1),
+    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0), 2),
 )
 
 
@@ -78,6 +97,8 @@ class Planted(NamedTuple):
     corners: tuple[Vec2, ...] | None = None
     color: str | None = None
     rgb: Color | None = None
+    roof_color: str | None = None
+    roof_rgb: Color | None = None
     height_m: float | None = None
     base_m: float | None = None
     levels: int | None = None
@@ -107,11 +128,11 @@ def planted(plan: Plan) -> tuple[Planted, ...]:
             found += _square(cell, rng)
         else:
             for house in _houses(cell, rng):
-                found.append(house)
+                found.append(_roofed(house, plan.id))
                 side = _street_side(house, cell)
                 if side and shops and rng.random() < 0.7:
-                    noun, words = shops.pop()
-                    found += _shop(house, side, noun, words, rng)
+                    noun, names = shops.pop()
+                    found += _shop(house, side, noun, names[plan.names], rng)
     found += _streets(plan, rng)
     return tuple(found)
 
@@ -136,7 +157,7 @@ def _area(kind: str, noun: str, number: str, corners: tuple[Vec2, ...], name: st
 
 
 def _houses(cell: tuple[int, int], rng: np.random.Generator) -> Iterator[Planted]:
-    """One to four houses of a block, each with walls, storeys and a roof of its own."""
+    """One to four houses of a block, each with walls and storeys of its own."""
     x, y = _corner(cell)
     half = (_BLOCK_M - _ALLEY_M) / 2
     across = (x, x + half + _ALLEY_M), (y, y + half + _ALLEY_M)
@@ -157,8 +178,16 @@ def _houses(cell: tuple[int, int], rng: np.random.Generator) -> Iterator[Planted
         yield Planted(
             f"b{cell[0]}{cell[1]}{'abcd'[n]}", "building", "building", _middle(corners), corners, color, WALLS[color],
             height_m=round(levels * 3.2 + 1.0, 1), levels=levels,
-            roof_shape=("flat", "gabled")[int(levels < 5 and rng.random() < 0.5)],
         )  # fmt: skip
+
+
+def _roofed(house: Planted, city: str) -> Planted:
+    """A house with a roof of its own: what its walls are says nothing about it."""
+    rng = rng_for("sample city roof", city, house.id)
+    color, shape = list(ROOFS)[int(rng.integers(len(ROOFS)))], "flat"
+    if (house.levels or 0) <= LOW:
+        shape = SHAPES[int(rng.integers(len(SHAPES)))]
+    return house._replace(roof_color=color, roof_rgb=ROOFS[color], roof_shape=shape)
 
 
 def _street_side(house: Planted, cell: tuple[int, int]) -> str | None:
@@ -184,7 +213,7 @@ def _shop(house: Planted, side: str, noun: str, words: str, rng: np.random.Gener
             f"shop-{number}", "shop", noun, center, facing_deg=FACING[side], sign=words, name=words.title(), on=house.id
         ),
         Planted(
-            f"sign-{number}", "signboard", "signboard", center, None, paint, PAINTS[paint], 1.0, 3.2,
+            f"sign-{number}", "signboard", "signboard", center, None, paint, PAINTS[paint], height_m=1.0, base_m=3.2,
             facing_deg=FACING[side], sign=words, on=house.id,
         ),
     ]  # fmt: skip
@@ -217,12 +246,13 @@ def _lot(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
 
 
 def _square(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
-    """A square with a statue, a kiosk and benches about it."""
+    """A square with benches; statue and kiosk stand side by side, or far apart with shops nearer to each."""
     x, y = _corner(cell)
     number, middle = f"{cell[0]}{cell[1]}", (x + _BLOCK_M / 2, y + _BLOCK_M / 2)
+    statue, kiosk = ((0.0, 0.0), (12.0, -10.0)) if cell[0] % 2 else ((-15.0, 15.0), (18.0, -18.0))
     found = [
-        Planted(f"statue-{number}", "statue", "statue", middle),
-        Planted(f"kiosk-{number}", "kiosk", "kiosk", (middle[0] + 12, middle[1] - 10)),
+        Planted(f"{kind}-{number}", kind, kind, (middle[0] + dx, middle[1] + dy))
+        for kind, (dx, dy) in (("statue", statue), ("kiosk", kiosk))
     ]
     sides = [list(FACING)[k] for k in rng.permutation(4)[: int(rng.integers(2, 5))].tolist()]
     for n, side in enumerate(sides):

@@ -58,6 +58,7 @@ def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
         "noun": thing.noun,
         "name": thing.name,
         "colour": "#" + bytes(thing.rgb).hex() if thing.rgb else None,
+        "roof_colour": "#" + bytes(thing.roof_rgb).hex() if thing.roof_rgb else None,
         "height_m": thing.height_m,
         "base_m": thing.base_m,
         "levels": thing.levels,

@@ -53,6 +53,7 @@ def test_the_reader_finds_what_was_planted(city: CityScene, truth: dict[str, dic
         for fact in ("kind", "noun", "sign", "name", "facing_deg", "on", "height_m"):
             assert getattr(thing, fact) == planted[fact], (thing.id, fact)
         assert thing.colour == planted["color"], thing.id
+        assert thing.roof_colour == planted["roof_color"], thing.id
         assert thing.center == pytest.approx(planted["center"], abs=0.02)
         assert thing.doubt is None
     assert set(city.facts.complete) == set(COMPLETE)

@@ -1,0 +1,152 @@
+"""What one earns who never sees the city: rules that a clever person would make up after reading some tasks.
+
+Of the others' tasks a rule may learn all it likes: those of other targets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "beige", "white", "grey", "black"]
+SHAPES = ["flat", "pitched", "pointed", "domed", "rounded"]
+AXES = ["north", "east", "south", "west"]
+_KINDS: dict[str, str] = {
+    "nearer": r"Which is nearer to ",
+    "direction": r"In which direction ",
+    "use": r"Is .+ a place where one can ",
+    "any": r"Is there any ",
+    "roof colour": r"What colour is the roof ",
+    "roof shape": r"What shape ",
+    "colour": r"What colour ",
+    "sort": r"What kind of ",
+    "name": r"What is the name ",
+    "written": r"What is written ",
+    "number": r"How many ",
+}
+
+
+class Asked(NamedTuple):
+    """A task without what an agent would see."""
+
+    kind: str
+    where: str
+    question: str
+    answer: str
+    target: str
+    choices: tuple[str, ...]
+
+
+Rule = Callable[[Asked, Sequence[Asked]], str | None]
+
+
+def asked(row: dict[str, Any]) -> Asked:
+    """A released row as who only reads has it."""
+    where, _, question = row["question"].partition("Please tell me ")
+    kind = next(kind for kind, pattern in _KINDS.items() if re.match(pattern, question))
+    found = re.search(r": (the .+) or (the .+)\?", question)
+    closed = {"direction": AXES, "use": ["yes", "no"], "any": ["yes", "no"], "roof shape": SHAPES}
+    choices = found.groups() if kind == "nearer" and found else tuple(closed.get(kind, ()))
+    return Asked(kind, where, question, row["answer"], row["group"], choices)
+
+
+def _most(answers: Sequence[str]) -> str | None:
+    return min(Counter(answers).items(), key=lambda item: (-item[1], item[0]))[0] if answers else None
+
+
+def most_frequent(one: Asked, others: Sequence[Asked]) -> str | None:
+    """What is answered most often to questions of the kind."""
+    return _most([other.answer for other in others])
+
+
+def as_it_says(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The colour that the question has already."""
+    return next((word for word in re.findall(r"[a-z]+", one.question) if word in COLOURS), None)
+
+
+def last_colour(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The last colour on the way."""
+    return next((word for word in re.findall(r"[a-z]+", one.where)[::-1] if word in COLOURS), None)
+
+
+def first_named(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The first that the question offers."""
+    return one.choices[0] if one.choices else None
+
+
+def last_named(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The last that the question offers."""
+    return one.choices[-1] if one.choices else None
+
+
+def longest(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The longest that the question offers."""
+    return max(one.choices, key=len, default=None)
+
+
+def right_elsewhere(one: Asked, others: Sequence[Asked]) -> str | None:
+    """Of what is offered the one that is right most often where it is offered."""
+    share: dict[str, list[bool]] = defaultdict(list)
+    for other in others:
+        for choice in other.choices:
+            share[choice].append(other.answer == choice)
+    return max(one.choices, key=lambda c: sum(share[c]) / len(share[c]) if share[c] else 0.5, default=None)
+
+
+def by_target(one: Asked, others: Sequence[Asked]) -> str | None:
+    """What is answered most often of things of that name."""
+    same = [
+        o.answer for o in others if _of(o.question) == _of(one.question) and o.answer in (one.choices or [o.answer])
+    ]
+    return _most(same) or most_frequent(one, others)
+
+
+def last_direction(one: Asked, others: Sequence[Asked]) -> str | None:
+    """The direction that the way had last, for a direction."""
+    return next((word for word in re.findall(r"[a-z]+", one.where)[::-1] if word in AXES), None)
+
+
+def _of(question: str) -> str:
+    """The question without signs, names and colours of its target: what sort of thing is asked of."""
+    bare = re.sub(r" named [^:,?]+?(?=[:,?]| is | a place )| with an? \w+ signboard", "", question)
+    return re.sub(rf"\b(?:{'|'.join(COLOURS)}) ", "", bare.partition(":")[0])
+
+
+RULES: tuple[Rule, ...] = (
+    most_frequent, as_it_says, last_colour, first_named, last_named, longest, right_elsewhere, by_target,
+    last_direction,
+)  # fmt: skip
+
+
+def chance(one: Asked, others: Sequence[Asked]) -> float:
+    """Of one choice of those there are: offered, or else ever answered."""
+    return 1 / len(set(one.choices) or {other.answer for other in (*others, one)})
+
+
+def _raw(one: Asked) -> tuple[str, ...]:
+    """What is asked, from wherever and however its target is called."""
+    return (one.target, _of(one.question), one.answer, *one.choices)
+
+
+def earned(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], tuple[int, float, float]]:
+    """For each kind of question and rule: number of raw questions, what it earns, and what chance does.
+
+    A raw question counts once, from however many starts and however its target is called.
+    """
+    by_kind: dict[str, list[Asked]] = defaultdict(list)
+    for row in rows:
+        one = asked(row)
+        if _raw(one) not in {_raw(other) for other in by_kind[one.kind]}:
+            by_kind[one.kind].append(one)
+    found = {}
+    for kind, own in sorted(by_kind.items()):
+        for rule in RULES:
+            hits = luck = 0.0
+            for one in own:
+                others = [other for other in own if other.target != one.target]
+                hits += rule(one, others) == one.answer
+                luck += chance(one, others)
+            found[kind, rule.__name__] = (len(own), hits / len(own), luck / len(own))
+    return found
