@@ -9,6 +9,7 @@ from typing import Final
 
 from pipeline.benchmarks.cityeqa.answers import OPEN, normalised
 from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
 from pipeline.questions.rules import Measure
@@ -76,7 +77,10 @@ class Raw:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
         if self.told is not None or not called.is_sayable:
             return False
-        words = f" {normalised(self.question(called))} "
+        try:
+            words = f" {normalised(self.question(called))} "
+        except TemplateError:
+            return False  # it is not asked with these words
         if f" {normalised(self.answer)} " not in words:
             return False
         return any(f" {normalised(other)} " not in words for other in self.others)

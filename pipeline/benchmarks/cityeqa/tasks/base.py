@@ -69,15 +69,14 @@ class EqaTask(CaseTask[CityView]):
         asked: list[Raw] = []
         for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
-            open_ = replace(raw, phrases=tuple(p for p in raw.phrases if not raw.gives_away(p)))
             if raw.broken is not None:
                 yield _refused(raw, raw.broken)
-            elif raw.phrases and not open_.phrases:
-                yield _refused(raw, rule("answer_in_the_question", len(raw.phrases), "<=", 0, "wordings"))
             elif unseen:
                 yield _refused(raw, rule("extent_unknown", len(unseen), "<=", 0, "things"))
+            elif raw.phrases and all(raw.gives_away(phrase) for phrase in raw.phrases):
+                yield _refused(raw, rule("answer_in_the_question", len(raw.phrases), "<=", 0, "wordings"))
             else:
-                asked.append(open_)
+                asked.append(replace(raw, phrases=tuple(p for p in raw.phrases if not raw.gives_away(p))))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
         ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
@@ -87,7 +86,7 @@ class EqaTask(CaseTask[CityView]):
         people = [raw for raw in asked if raw.told is not None]
         for place, raw in enumerate((*people, *ordered), start=1 - len(people)):
             if place > SPARE * most or (place > 0 and sum(one.raw.told is None for one in seen) >= most):
-                yield _refused(raw, rule("more_than_are_tried", place, "<=", place - 1, "raw tasks"))
+                yield _refused(raw, rule("more_than_are_tried", place, "<=", most, "raw tasks"))
                 continue
             observed = observer.of_raw(raw)
             if observed.pose is None:
