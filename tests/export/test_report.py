@@ -83,6 +83,16 @@ def test_every_reason_and_every_count_is_that_of_the_release(built: tuple[Path, 
 
 
 @pytest.mark.slow
+def test_the_page_holds_no_more_questions_than_its_bytes_allow(
+    built: tuple[Path, Released], page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.export.report.page.LIMIT_BYTES", 250_000)
+    small = report_page(built[0]).decode()
+    assert len(small.encode()) <= 250_000 < len(page.encode())
+    assert 0 < small.count('<article class="card"') < page.count('<article class="card"')
+
+
+@pytest.mark.slow
 def test_names_are_text_and_a_changed_release_is_named(built: tuple[Path, Released], page: str, tmp_path: Path) -> None:
     assert "&lt;img src=x" in page
     assert "chair &amp; " in page

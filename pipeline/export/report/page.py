@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,8 @@ from pipeline.review.reviewed import Reviewed
 from pipeline.review.standing import STATES
 
 LIMIT_BYTES: Final = 8_000_000
+SPARE: Final = 10_000  # bytes, for what follows from the questions: the list of their tasks
+CARD_AROUND: Final = 40  # bytes about a question
 SHOWN_QUARANTINE: Final = 100  # scenes that were left out, by name; the counts are of all
 _LONGEST: Final = 90  # characters of an answer in a table
 
@@ -76,11 +79,11 @@ def page(told: Told, examples: Iterable[Example]) -> bytes:
         return template.render(context, cards=cards, tasks=sorted(set(tasks)), drawn=DRAWN)
 
     card: Callable[[Example], str] = environment.get_template("report_question.html.jinja").module.card  # type: ignore[attr-defined]
-    room = LIMIT_BYTES - len(with_cards([], []).encode()) - 100_000  # what is around the cards
+    room = LIMIT_BYTES - len(with_cards([], []).encode()) - SPARE
     cards, of = [], []
     for example in examples:
         made = Markup(card(example))  # noqa: S704 - what the template escaped
-        room -= len(made.encode()) + 40
+        room -= len(made.encode()) + CARD_AROUND
         if room < 0:
             break
         cards.append(made)
@@ -102,6 +105,7 @@ def _context(told: Told) -> dict[str, Any]:
         "nearest": told.nearest,
         "sources": sources,
         "by_source": by_source,
+        "of_source": sum(by_source.values(), Counter()),
         "answers": figures.answers_of(told.provenance),
         "letters": {task: dict(sorted(found.items())) for task, found in sorted(released.letters.items())},
         "blind": [(row.task, figures.guesses(row)) for row in released.blind],
