@@ -108,6 +108,16 @@ def last_direction(one: Asked, others: Sequence[Asked]) -> str | None:
     return next((word for word in re.findall(r"[a-z]+", one.where)[::-1] if word in AXES), None)
 
 
+def more_within_more(one: Asked, others: Sequence[Asked]) -> str | None:
+    """There is one within 20 metres, and none nearer."""
+    return ("yes" if "within 20 metres" in one.question else "no") if one.kind == "any" else None
+
+
+def none_within_less(one: Asked, others: Sequence[Asked]) -> str | None:
+    """There is none within 10 metres, and one farther about."""
+    return ("no" if "within 10 metres" in one.question else "yes") if one.kind == "any" else None
+
+
 def _of(question: str) -> str:
     """The question without signs, names and colours of its target: what sort of thing is asked of."""
     bare = re.sub(r" named [^:,?]+?(?=[:,?]| is | a place )| with an? \w+ signboard", "", question)
@@ -116,7 +126,7 @@ def _of(question: str) -> str:
 
 RULES: tuple[Rule, ...] = (
     most_frequent, as_it_says, last_colour, first_named, last_named, longest, right_elsewhere, by_target,
-    last_direction,
+    last_direction, more_within_more, none_within_less,
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import Any
@@ -182,6 +183,14 @@ def test_answers_are_even(rows: list[Row]) -> None:
     """Who knows the category and the answers' kind alone is right about half of the questions with yes or no."""
     count = Counter(row["answer"] for row in rows if row["category"] == "Existence Judgement")
     assert abs(count["yes"] - count["no"]) <= 6  # from four or from six starts
+    raws = {
+        (row["group"], *found.groups(), row["answer"])
+        for row in rows
+        if (found := re.search(r"Is there any (.+?) within (\d+) metres", row["question"]))
+    }
+    even = Counter((asked, metres, answer) for _, asked, metres, answer in raws)
+    assert even  # nor does who knows the distance
+    assert all(even[asked, metres, "yes"] == even[asked, metres, "no"] for asked, metres, _ in even)
 
 
 def test_which_is_nearer_is_even_over_pairs_and_places() -> None:

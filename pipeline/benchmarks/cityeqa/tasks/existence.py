@@ -49,7 +49,7 @@ def _exists(view: CityView, found: Gathered, asked: Phrase) -> Raw:
         shown=(found.at, *those[:1]) if those else (found.at, *found.things),
         pixels_min=view.rules.pixels_min // 4,
         about=found.things,
-        even=f"{said} {'near' if near else 'in'} a {place.kind}",
+        even=f"{said} {f'within {found.near_m} m of' if near else 'in'} a {place.kind}",  # farther about there is more
         checks=(
             *found.checks,
             rule("colour_unknown", len(unknown), "<=", 0, "things"),
