@@ -42,21 +42,21 @@ LOW: Final = 4  # storeys: higher houses have flat roofs
 # Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
 SHOPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("bakery", ("GOLDEN CRUST", "THREE LOAVES", "THE WARM OVEN")),
-    ("pharmacy", ("GREEN CROSS", "WELL AGAIN", "MORTAR AND PESTLE")),
+    ("pharmacy", ("GREEN CROSS", "PILLS AND POTIONS", "MORTAR AND PESTLE")),
     ("bookshop", ("PAGE ONE", "THE LAST CHAPTER", "DOG EARS")),
-    ("café", ("LUNA", "DAILY GRIND", "THE SLOW CUP")),
+    ("café", ("ESPRESSO LUNA", "DAILY GRIND", "THE SLOW CUP")),
     ("restaurant", ("BLUE OLIVE", "THE LONG TABLE", "SALT AND THYME")),
-    ("supermarket", ("FRESH AISLE", "FULL BASKET", "PENNYWISE")),
+    ("supermarket", ("FRESH AISLE", "FULL BASKET", "THE BIG TROLLEY")),
     ("flower shop", ("ROSE AND FERN", "FIRST BLOOM", "WILD STEMS")),
     ("bank", ("FIRST SAVINGS", "HARBOUR TRUST", "OAK AND SONS SAVINGS")),
     ("hairdresser's", ("SHARP CUTS", "CURL UP", "A CUT ABOVE")),
     ("toy shop", ("TEDDY AND CO", "THE ROCKING HORSE", "TIN SOLDIER")),
-    ("shoe shop", ("GOOD SOLES", "BEST FOOT", "THE COBBLER")),
+    ("shoe shop", ("GOOD SOLES", "BEST FOOT", "HEEL AND TOE")),
     ("butcher's", ("OLD OAK MEATS", "PRIME CUTS", "THE BLOCK AND CLEAVER")),
     ("bar", ("THE ANCHOR", "LAST ORDERS", "THE NIGHT OWL")),
     ("bicycle shop", ("TWO WHEELS", "SPOKE AND CHAIN", "FREEWHEEL")),
     ("optician's", ("CLEAR SIGHT", "SECOND LOOK", "BRIGHT EYES")),
-    ("tea shop", ("GREEN LEAF", "THE COPPER KETTLE", "STEEP HILL")),
+    ("tea shop", ("GREEN LEAF", "OOLONG AND CO", "LEAF AND STEEP")),
 )
 _SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1, 0)}
 FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
