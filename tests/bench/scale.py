@@ -25,6 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.engine.given import STORE
+from pipeline.engine.manifest import MANIFEST_FILE
+from pipeline.export.history import HISTORY_FILE
 from tests.bench.builds import raw_scenes
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, perturbed, prefect_environment
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -126,11 +128,10 @@ def _started(folder: Path, way: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _digest(out: Path) -> str:
-    """Of all results and the release, by names and bytes."""
+    """Of all results and the release, by names and bytes, without what tells when, and how long it took."""
     files = [p for place in (out / STORE, out / "releases") for p in sorted(place.rglob("*")) if p.is_file()]
-    names = {
-        p.relative_to(out).as_posix(): sha256(p.read_bytes()).hexdigest() for p in files if p.name != "history.jsonl"
-    }
+    files = [p for p in files if p.name != HISTORY_FILE and not p.name.endswith(MANIFEST_FILE)]
+    names = {p.relative_to(out).as_posix(): sha256(p.read_bytes()).hexdigest() for p in files}
     return sha256(json.dumps(names, sort_keys=True).encode()).hexdigest()
 
 
