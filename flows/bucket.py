@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -13,7 +12,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from pipeline.core.errors import StoreError
-from pipeline.engine.lease import BEAT_S, EXPIRES_S, LEASE_FILE, holder_told, is_dead, new_mark
+from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, beating, holder_told, is_dead, new_mark
 
 CLOCK: Final = ".clock"  # written to learn what time it is there
 FREE: Final = "free"
@@ -93,14 +92,10 @@ class Bucket:
         """Holds the lease within the block. Raises StoreError where another build holds it."""
         lease = BucketLease(self)
         lease.take()
-        ended = threading.Event()
-        beating = threading.Thread(target=_beat, args=(lease, ended), daemon=True)
-        beating.start()
         try:
-            yield lease
+            with beating(lease.beat):
+                yield lease
         finally:
-            ended.set()
-            beating.join()
             lease.give_back()
 
 
@@ -167,8 +162,3 @@ class BucketLease:
     def _busy(self, mark: str) -> StoreError:
         told = holder_told(mark.partition("\n")[0])
         return StoreError(f"{self._bucket.url}: another build works on this store{told}; wait for it")
-
-
-def _beat(lease: BucketLease, ended: threading.Event) -> None:
-    while not ended.wait(BEAT_S):
-        lease.beat()

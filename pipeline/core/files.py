@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import secrets
@@ -39,6 +40,12 @@ def read_file(path: Path, most_bytes: int = MAX_FILE_BYTES) -> bytes:
         raise OSError(errno.EFBIG, f"{size} bytes, over {most_bytes}", str(path))
     with open_file(path) as file:
         return file.read(most_bytes)
+
+
+def sha256_of_file(path: Path) -> str:
+    """SHA-256 of a file of any size, in hexadecimal. Raises OSError, also for what is no file."""
+    with open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def size_of_file(path: Path) -> int:

@@ -13,7 +13,7 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,14 +67,11 @@ def leased(folder: Path) -> Iterator[Lease]:
         locks = _lock(file, path)
         mark = new_mark()
         _take(path, mark, locks)
-        lease, ended = Lease(path, mark), threading.Event()
-        beating = threading.Thread(target=_beat, args=(lease, ended), daemon=True)
-        beating.start()
+        lease = Lease(path, mark)
         try:
-            yield lease
+            with beating(lease.beat):
+                yield lease
         finally:
-            ended.set()
-            beating.join()
             if lease.is_ours():
                 path.unlink(missing_ok=True)
 
@@ -131,9 +128,22 @@ def _is_gone(path: Path, mark: str, locks: bool) -> bool:
     return False
 
 
-def _beat(lease: Lease, ended: threading.Event) -> None:
-    while not ended.wait(BEAT_S):
-        lease.beat()
+@contextmanager
+def beating(beat: Callable[[], None]) -> Iterator[None]:
+    """Calls ``beat`` every `BEAT_S` seconds from a thread of its own within the block."""
+
+    def run() -> None:
+        while not ended.wait(BEAT_S):
+            beat()
+
+    ended = threading.Event()
+    heart = threading.Thread(target=run, daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        heart.join()
 
 
 def _busy(path: Path) -> StoreError:

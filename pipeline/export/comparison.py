@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.core.tables import DEBIASED, PART_SPLITS
-from pipeline.export.release import CHECKSUMS
+from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
 from pipeline.export.tables import FIXES
 from pipeline.questions.published import Columns, Published, read_published
 from pipeline.questions.selection import OVER_CAP, SHARES

@@ -22,7 +22,8 @@ from typing import Final, NamedTuple
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, explained, write_atomically
 from pipeline.core.identity import digest_of
-from pipeline.export.release import CHECKSUMS, checksums
+from pipeline.core.tables import CHECKSUMS
+from pipeline.export.release import checksums
 
 RELEASE: Final = "release"  # of a build's folder: a link
 RELEASES: Final = "releases"

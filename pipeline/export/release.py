@@ -19,10 +19,10 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.blind.totals import ModelTotals
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import StoreError
-from pipeline.core.files import write_atomically
+from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import DEBIASED, QUESTIONS, REJECTIONS, TINY, asked_in
+from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in
 from pipeline.export.card import dataset_card
 from pipeline.export.columns import said_of
 from pipeline.export.croissant import CROISSANT_FILE, croissant
@@ -40,9 +40,7 @@ from pipeline.export.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
 
 ZSTD_LEVEL: Final = 9
-CHECKSUMS: Final = "checksums.sha256"
 TINY_PER_TASK: Final = 50
-WITHOUT_VIDEO: Final = "without_video.json"  # the blind table (`WithoutVideo` per task), for programs
 COUNTED_ROWS: Final = 100_000  # rejections that are counted at once
 _COUNTED: Final = ["task", "reason"]
 
@@ -176,7 +174,7 @@ def changed_file(folder: Path, released: Released) -> str | None:
     """The first file of a release that is missing or has other bytes than its summary names; None: all is whole."""
     for name, sha256 in released.files.items():
         try:
-            if _sha256_of(folder / name) != sha256:
+            if sha256_of_file(folder / name) != sha256:
                 return name
         except OSError:
             return name
@@ -188,11 +186,6 @@ def changed_file(folder: Path, released: Released) -> str | None:
 
 def _sha256(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def checksums(sums: dict[str, str]) -> bytes:

@@ -10,7 +10,6 @@ alone, or its mean per token, short or long options win whatever is asked).
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import http.client
 import json
 import os
@@ -23,6 +22,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import sha256_of_file
 from pipeline.llm.base import ModelSpec, Reply, Request, Terms
 from pipeline.llm.error_bodies import error_of
 from pipeline.llm.failures import ModelError
@@ -217,8 +217,7 @@ def packaged_weights() -> Path:
 def verify(weights: Path, sha256: str) -> None:
     """Raises ConfigError unless the file has that digest: what llama.cpp reads is native code's input."""
     try:
-        with weights.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256_of_file(weights)
     except OSError as error:
         raise ConfigError(f"{weights}: the weights cannot be read ({error.strerror})") from error
     if found != sha256:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import sha256_of_file
 from pipeline.core.schema import SCHEMA_VERSION
-from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS, WITHOUT_VIDEO
 
-CHECKSUMS: Final = "checksums.sha256"
-WITHOUT_VIDEO: Final = "without_video.json"
 _VERSION: Final = b"scan2qa_schema_version"
 _AGAIN: Final = "copy the release again"
 
@@ -58,8 +56,7 @@ def split_of(release: Path, name: str | None = None) -> Split:
 
 def _check(path: Path, digest: str) -> None:
     try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256_of_file(path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from error
     if found != digest:

@@ -11,8 +11,9 @@ import pytest
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
+from pipeline.core.tables import CHECKSUMS
 from pipeline.export.history import RELEASE, RELEASES, history, publish
-from pipeline.export.release import CHECKSUMS, checksums
+from pipeline.export.release import checksums
 from tests.builds import build, release_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 

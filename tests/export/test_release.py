@@ -21,8 +21,9 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.identity import ID_BITS, digest_of
 from pipeline.core.schema import SCHEMA_VERSION, Scene
+from pipeline.core.tables import CHECKSUMS
 from pipeline.engine.config import BuildConfig
-from pipeline.export.release import CHECKSUMS, Released
+from pipeline.export.release import Released
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles

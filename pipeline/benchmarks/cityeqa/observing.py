@@ -71,13 +71,11 @@ class Observer:
         seen = view.sight.seen(poses, things, step=_SEARCH)
         least, cut = seen.pixels.min(1), seen.touches_border.any(1)
         order = np.lexsort((np.arange(len(poses)), -least, cut))[:_TRIED]
-        best: tuple[float, int, FloatArray] | None = None
-        for i in order.tolist():
-            exact = view.sight.shown(np.repeat(poses[i : i + 1], len(things), axis=0), things)
-            found = (float(exact.pixels.min()), int(exact.touches_border.sum()), poses[i])
-            if best is None or (found[1], -found[0]) < (best[1], -best[0]):
-                best = found
-        assert best is not None  # noqa: S101 - there is a pose
+        exact = [view.sight.shown(np.repeat(poses[i : i + 1], len(things), axis=0), things) for i in order.tolist()]
+        found = [
+            (float(e.pixels.min()), int(e.touches_border.sum()), poses[i]) for e, i in zip(exact, order, strict=True)
+        ]
+        best = min(found, key=lambda one: (one[1], -one[0]))
         rules = (
             rule("not_visible", best[0], ">=", pixels_min, "pixels"),
             rule("cut_by_the_border", best[1], "<=", 0, "things"),
