@@ -17,12 +17,14 @@ from pipeline.reading.reader import Reader
 from pipeline.worlds.city.world import CITY
 from pipeline.worlds.flight.world import FLIGHT
 from pipeline.worlds.indoor.world import INDOOR
+from pipeline.worlds.panorama.world import PANORAMA
 from pipeline.worlds.world import World
 
 _ALL: Final[tuple[World[Any], ...]] = (
     INDOOR,
     FLIGHT,
     CITY,
+    PANORAMA,
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}

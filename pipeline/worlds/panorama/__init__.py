@@ -1,0 +1,1 @@
+"""The world of panoramas: street views in all directions from one place."""

@@ -1,0 +1,161 @@
+"""The facts of a panorama: the picture, where and which way it was taken, and what can be seen in it.
+
+The picture is equirectangular: of a whole sphere of W x H pixels the middle of column u lies at yaw
+((u + 1/2) / W - 1/2) * 360 degrees, the middle of row v at pitch (1/2 - (v + 1/2) / H) * 180 degrees.
+
+Angles: yaw is clockwise seen from above, 0 at the middle column, in [-180, 180), and knows no compass; a heading is a
+compass angle, clockwise from true north, in [0, 360). Pitch is positive upwards. Places are ENU metres about the
+camera's foot (x east, y north).
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat
+
+from pipeline.core.schema import Facts, Model, Name, Origin, Scene
+
+Vec2 = tuple[FiniteFloat, FiniteFloat]
+Compass = Annotated[FiniteFloat, Field(ge=0, lt=360)]
+Yaw = Annotated[FiniteFloat, Field(ge=-180, lt=180)]
+Pitch = Annotated[FiniteFloat, Field(ge=-90, le=90)]
+Metres = Annotated[FiniteFloat, Field(ge=0)]
+Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
+Pixels = Annotated[int, Field(gt=0)]
+Slot = Literal["Architecture", "Signage", "Vegetation", "Terrain", "Infrastructure"]
+"""The slots of foundational perception (ERGeoBench, section 4.3)."""
+
+
+class Crop(Model):
+    """Where a picture lies in the whole sphere, pixels (GPano: FullPano…, CroppedArea…)."""
+
+    full_width: Pixels = Field(description="of the whole sphere")
+    full_height: Pixels = Field(description="of the whole sphere: half its width")
+    left: Annotated[int, Field(ge=0)] = Field(description="columns of the sphere to the left of the picture")
+    top: Annotated[int, Field(ge=0)] = Field(description="rows of the sphere above the picture")
+
+
+class Picture(Model):
+    """The panorama's picture. Its path is relative to the reader's root."""
+
+    path: str
+    width: Pixels
+    height: Pixels
+    crop: Crop | None = Field(default=None, description="None: it is the whole sphere, twice as wide as high")
+    sha256: str = Field(description="of the file")
+
+
+class Depth(Model):
+    """Distances from the camera's centre: a grey PNG of 16 bits, which covers what the picture covers."""
+
+    path: str
+    metres_per_unit: Annotated[FiniteFloat, Field(gt=0)] = Field(description="0 units: not known")
+    width: Pixels
+    height: Pixels
+
+
+class Seen(Model):
+    """Something that is to be seen. What is not known of it is None, and is not said.
+
+    It lies within ``width_deg`` about ``yaw_deg``, so that one that lies across the seam is one interval all the same.
+    """
+
+    id: Name = Field(description="stable within its panorama")
+    label: Name = Field(description='what one calls it: "pharmacy", "traffic light"')
+    slot: Slot | None = None
+    name: Name | None = Field(default=None, description="its proper name, readable or known")
+    kind: Name | None = Field(default=None, description='of a point of interest, as OpenStreetMap has it: "pharmacy"')
+    attributes: dict[Name, Name] = Field(default_factory=dict, description='what is seen of it: {"colour": "red"}')
+    yaw_deg: Yaw = Field(description="of its middle")
+    width_deg: Annotated[FiniteFloat, Field(gt=0, le=360)]
+    pitch_low_deg: Pitch
+    pitch_high_deg: Pitch
+    distance_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        default=None, description="from the camera, level with the ground"
+    )
+    visible_share: Share | None = Field(default=None, description="of what would be seen with nothing before it")
+    place: Vec2 | None = Field(default=None, description="of its middle, where heading and distance are known")
+    doubt: str | None = Field(default=None, description="why nothing is asked of it; None: all is well")
+    told_by: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
+
+
+class Place(Model):
+    """Where a panorama lies, in words, and the measures that show how surely. None: not known.
+
+    Never by the nearest point of a list of cities: that puts the Eiffel Tower in Vanves.
+    """
+
+    country: Name | None = None
+    country_code: Name | None = Field(default=None, description="ISO 3166-1, two letters")
+    country_border_m: Metres | None = Field(default=None, description="to the border of the polygon that holds it")
+    city: Name | None = None
+    city_border_m: Metres | None = Field(default=None, description="to the border of the polygon that holds it")
+    street: Name | None = Field(default=None, description="the nearest road that has a name")
+    street_m: Metres | None = Field(default=None, description="to its middle line")
+    next_street: Name | None = Field(default=None, description="the nearest road of another name")
+    next_street_m: Metres | None = None
+    gap_m: Metres | None = Field(
+        default=None, description="next_street_m - street_m; None: no other within the radius that was searched"
+    )
+    searched_m: Metres | None = Field(default=None, description="radius within which streets were looked for")
+    other_names: dict[str, tuple[Name, ...]] = Field(
+        default_factory=dict, description='by "country", "city", "street": in other languages, short, official'
+    )
+    told_by: dict[str, str] = Field(
+        default_factory=dict, description='for each name, who or what says so: {"street": "maps/monaco.osm way/12"}'
+    )
+
+
+class DeclaredView(Model):
+    """A view that people declared: what is asked of it can be seen in it."""
+
+    name: Name
+    yaw_deg: Yaw
+    pitch_deg: Pitch = 0.0
+    fov_deg: Annotated[FiniteFloat, Field(gt=0, lt=180)] = Field(default=90.0, description="from left to right")
+
+
+class Measured(Model):
+    """What was measured of a panorama's picture; a limit that it passes or fails is the build's (`observe`).
+
+    Each is None where the picture was not looked at.
+    """
+
+    pixels_per_degree: Annotated[FiniteFloat, Field(gt=0)]
+    sharpness: Metres = Field(description="variance of the Laplacian, grey levels²: the median of the tangent views")
+    nadir_share: Share = Field(description="of the lower views: what the car that carried the camera hides")
+    perceptual_hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] = Field(description="64 bits, of the whole sphere")
+
+
+class Panorama(Facts):
+    """The facts of a panorama."""
+
+    world: Literal["panorama"] = "panorama"
+    picture: Picture
+    position: Origin | None = Field(default=None, description="WGS84; None: not known, or not believed")
+    accuracy_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="of the position")
+    heading_deg: Compass | None = Field(default=None, description="of the middle column; None: nothing needs north")
+    camera_pitch_deg: Pitch | None = Field(default=None, description="of the middle column's middle; None: level")
+    camera_roll_deg: Annotated[FiniteFloat, Field(ge=-180, le=180)] | None = None
+    camera_height_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="above the ground")
+    depth: Depth | None = None
+    objects: tuple[Seen, ...] = Field(default=(), description="by id; no two have one")
+    slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
+        default_factory=dict, description="what people say of each slot; a slot that they do not name is not known"
+    )
+    complete: tuple[Name, ...] = Field(default=(), description="labels of which `objects` has all that is to be seen")
+    views: tuple[DeclaredView, ...] = ()
+    indoor: bool | None = Field(default=None, description="None: nobody said, and nothing shows it")
+    place: Place | None = Field(default=None, description="None: not looked for, or the position is not known")
+    measured: Measured | None = None
+    captured: datetime.date | None = None
+    licence: Name | None = None
+    author: Name | None = None
+    source_url: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    tags: tuple[Name, ...] = Field(default=(), description='what users call it: "wilderness"')
+    told_by: dict[str, str] = Field(default_factory=dict, description='{"heading_deg": "XMP GPano:PoseHeadingDegrees"}')
+
+
+PanoramaScene = Scene[Panorama]

@@ -1,0 +1,41 @@
+"""The world of panoramas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.schema import Model
+from pipeline.worlds.panorama.facts import Panorama, PanoramaScene
+from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from pipeline.worlds.panorama.sight import BULKY, UNITS, sight
+from pipeline.worlds.panorama.sketch import sketch
+from pipeline.worlds.world import Samples, World
+
+
+class PanoramaConfig(Model):
+    """How panoramas are looked at."""
+
+
+def observe_panorama(scene: PanoramaScene, geometry: None, config: PanoramaConfig) -> PanoramaScene:
+    """The scene as it is."""
+    return scene
+
+
+def _write_samples(folder: Path) -> None:
+    (folder / Panoramas.name).mkdir(parents=True, exist_ok=True)
+
+
+PANORAMA: Final = World(
+    name="panorama",
+    units=UNITS,
+    facts=Panorama,
+    readers=(Panoramas(),),
+    config=PanoramaConfig,
+    observe=observe_panorama,
+    samples=Samples(_write_samples, (Panoramas.name,)),
+    sight=sight,
+    quick=(Panoramas.name,),
+    bulky=BULKY,
+    sketch=sketch,
+)
