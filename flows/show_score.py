@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flows.console import console
 from flows.show import NAMED
@@ -14,6 +14,8 @@ from pipeline.questions.scored import Metric, Score
 from pipeline.scoring.answered import COUNTED, LEFT_OUT
 from pipeline.scoring.figures import Row
 from pipeline.scoring.score import Scored
+
+COLUMNS_MAX: Final = 6  # metrics side by side; with more each has a line of its own
 
 
 def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
@@ -31,11 +33,9 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
         shown = {name: metric for name, metric in measured.items() if not metric.is_minor}
         sections = dict.fromkeys(row.figure.section for row in found.rows if row.figure.section)
         for section in sections:
-            print_listing(
-                _table(
-                    [row for row in found.rows if row.figure.section == section and row.metric in shown], shown, section
-                )
-            )
+            own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}
+            of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
+            print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
     _show_unusual(found, {**COUNTED, **LEFT_OUT, **score.unusual})
     for note in found.marks.notes:
         console.print(note)
@@ -79,6 +79,14 @@ def _table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> 
         heads,
         [(name, own["n"], *(own.get(metric, "") for metric in metrics)) for name, own in cells.items()],
     )
+
+
+def _long_table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> Listing:
+    """One section in many metrics, a line each, as in table 2 of ERGeoBench's paper."""
+    names = list(dict.fromkeys(row.figure.name for row in rows))
+    cells = {(row.metric, row.figure.name): _number(row.value, metrics[row.metric]) for row in rows}
+    lines = [(m.title, *(cells.get((key, name), "") for name in names)) for key, m in metrics.items()]
+    return Listing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
 
 
 def _cells(row: Row, metric: Metric, prior: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -45,12 +45,29 @@ class Metric:
         digits: behind the point.
         is_guessed: whether the blind table of a release tells what guessing earns in it.
         is_minor: whether people are shown it of all questions alone.
+        statistic: what of the marks a figure is.
+        sections: of the figures that are told in it; empty: all.
     """
 
     title: str
     digits: int = 3
     is_guessed: bool = False
     is_minor: bool = False
+    statistic: Literal["mean", "median"] = "mean"
+    sections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Composite:
+    """A metric that has no marks of its own: a figure in it follows from the same figure in others.
+
+    Attributes:
+        parts: names of the metrics.
+        formula: (k, ...) figures in these -> (...) of this one, element by element: it is asked of all samples at once.
+    """
+
+    parts: tuple[str, ...]
+    formula: Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -108,6 +125,7 @@ class Score(Generic[S]):
         figures: of answers.
         judge: the model that the settings name as judge.
         unusual: name in `Marks.left_out` -> what it means.
+        composites: metric -> how it follows from others.
     """
 
     read: Callable[[Path], list[Published]]
@@ -117,6 +135,7 @@ class Score(Generic[S]):
     figures: Callable[[Sequence[Answer]], list[Figure]]
     judge: Callable[[S], ModelSpec | None] = no_judge
     unusual: Mapping[str, str] = field(default_factory=dict)
+    composites: Mapping[str, Composite] = field(default_factory=dict)
 
 
 def by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:

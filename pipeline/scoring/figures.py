@@ -6,7 +6,7 @@ there are, drawn with replacement, each with all its questions. All samples are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from pipeline.questions.scored import Figure
 
 SAMPLES: Final = 2000
 LEVEL: Final = 0.95  # of the intervals
+CHUNK: Final = 128  # samples that are sorted through at once: each needs a number per question
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def rows_of(
     marks: FloatArray,
     scenes: Sequence[str],
     priors: FloatArray | None = None,
+    statistic: str = "mean",
 ) -> list[Row]:
     """Every figure in one metric.
 
@@ -61,57 +63,114 @@ def rows_of(
         marks: (n,), NaN where not measured.
         scenes: (n,) of the questions.
         priors: (n,) what guessing earns on each question; NaN where that is not known.
+        statistic: what of the marks a figure is, "mean" or "median".
     """
-    _, scene = np.unique(np.array(scenes), return_inverse=True)
-    known: dict[str, tuple[int, FloatArray]] = {}
-    guessed: dict[str, tuple[int, FloatArray]] = {}
-    drawn = _drawn(int(scene.max()) + 1)
+    known = sampled(figures, marks, scenes, statistic)
+    guessed = sampled(figures, priors, scenes, samples=0) if priors is not None else {}
     rows = []
-    for figure in _parts_first(figures):
-        known[figure.name] = _means(figure, marks, scene, drawn, known)
-        if priors is not None:
-            guessed[figure.name] = _means(figure, priors, scene, drawn[:1], guessed)
     for figure in figures:
-        n, means = known[figure.name]
-        value = _number(means[0])
-        spread = means[1:][~np.isnan(means[1:])]
-        low = high = None
-        if value is not None and drawn.shape[1] > 1 and len(spread):
-            tail = (1 - LEVEL) / 2
-            low, high = (float(q) for q in np.quantile(spread, [tail, 1 - tail]))
+        n, found = known[figure.name]
         own = marks[list(figure.members)]
         own = own[~np.isnan(own)]
         deviation = float(own.std(ddof=1)) if len(own) > 1 else None
         prior = _number(guessed[figure.name][1][0]) if guessed and guessed[figure.name][0] == n else None
-        rows.append(Row(figure, metric, n, value, low, high, deviation, prior))
+        rows.append(_row(figure, metric, n, found, deviation, prior))
     return rows
 
 
+def composed(
+    figures: Sequence[Figure],
+    metric: str,
+    parts: Sequence[Mapping[str, tuple[int, FloatArray]]],
+    formula: Callable[[FloatArray], FloatArray],
+) -> list[Row]:
+    """Every figure in a metric that follows from others, given what those come to (`sampled`)."""
+    rows = []
+    for figure in figures:
+        n = min(part[figure.name][0] for part in parts)
+        found = formula(np.stack([part[figure.name][1] for part in parts]))
+        rows.append(_row(figure, metric, n, found, None, None))
+    return rows
+
+
+def sampled(
+    figures: Sequence[Figure],
+    marks: FloatArray,
+    scenes: Sequence[str],
+    statistic: str = "mean",
+    samples: int = SAMPLES,
+) -> dict[str, tuple[int, FloatArray]]:
+    """Figure -> how many questions, and (1 + samples,) what it comes to: of what there is, then of each sample."""
+    _, scene = np.unique(np.array(scenes), return_inverse=True)
+    drawn = _drawn(int(scene.max()) + 1)[: 1 + samples]
+    known: dict[str, tuple[int, FloatArray]] = {}
+    for figure in _parts_first(figures):
+        of_members = _medians if statistic == "median" else _means
+        known[figure.name] = _of_parts(figure, known) if figure.parts else of_members(figure, marks, scene, drawn)
+    return known
+
+
+def _row(figure: Figure, metric: str, n: int, found: FloatArray, deviation: float | None, prior: float | None) -> Row:
+    value = _number(found[0])
+    spread = found[1:][~np.isnan(found[1:])]
+    low = high = None
+    if value is not None and len(spread):
+        tail = (1 - LEVEL) / 2
+        low, high = (float(q) for q in np.quantile(spread, [tail, 1 - tail]))
+    return Row(figure, metric, n, value, low, high, deviation, prior)
+
+
 def _drawn(scenes: int) -> IntArray:
-    """How often each scene is in each sample, (1 + SAMPLES, scenes): the first is what there is, the rest are drawn."""
+    """How often each scene is in each sample, (1 + SAMPLES, scenes): the first is what there is, the rest are drawn.
+
+    Of one scene no samples are drawn: they would all be what there is.
+    """
+    there = np.ones((1, scenes), dtype=np.int64)
+    if scenes == 1:
+        return there
     samples = rng_for("bootstrap", scenes).multinomial(scenes, np.full(scenes, 1 / scenes), size=SAMPLES)
-    return np.concatenate([np.ones((1, scenes), dtype=samples.dtype), samples])
+    return np.concatenate([there, samples])
 
 
-def _means(
-    figure: Figure, marks: FloatArray, scene: IntArray, drawn: IntArray, known: Mapping[str, tuple[int, FloatArray]]
-) -> tuple[int, FloatArray]:
-    """How many questions, and the mean in each sample; NaN where a sample has none of them."""
-    if figure.parts:
-        parts = [known[name] for name in figure.parts]
-        means = np.stack([mean for _, mean in parts])
-        there = (~np.isnan(means)).sum(axis=0)
-        sums = np.nansum(means, axis=0)
-        mean = np.divide(sums, there, out=np.full(len(sums), np.nan), where=there > 0)
-        mean[0] = means[:, 0].mean()  # of what there is, no part may be missing
-        return sum(n for n, _ in parts), mean
+def _of_parts(figure: Figure, known: Mapping[str, tuple[int, FloatArray]]) -> tuple[int, FloatArray]:
+    """How many questions, and the mean of the parts in each sample, of those that it has."""
+    parts = [known[name] for name in figure.parts]
+    means = np.stack([mean for _, mean in parts])
+    there = (~np.isnan(means)).sum(axis=0)
+    sums = np.nansum(means, axis=0)
+    mean = np.divide(sums, there, out=np.full(len(sums), np.nan), where=there > 0)
+    mean[0] = means[:, 0].mean()  # of what there is, no part may be missing
+    return sum(n for n, _ in parts), mean
+
+
+def _measured(figure: Figure, marks: FloatArray) -> IntArray:
     members = np.array(figure.members, dtype=np.intp)
-    members = members[~np.isnan(marks[members])]
+    return members[~np.isnan(marks[members])]
+
+
+def _means(figure: Figure, marks: FloatArray, scene: IntArray, drawn: IntArray) -> tuple[int, FloatArray]:
+    """How many questions, and the mean in each sample; NaN where a sample has none of them."""
+    members = _measured(figure, marks)
     count = np.bincount(scene[members], minlength=drawn.shape[1]).astype(np.float64)
     total = np.bincount(scene[members], marks[members], minlength=drawn.shape[1])
     # Not the matrix product, whose rounding differs from one processor to another.
     n, sums = np.einsum("bs,s->b", drawn, count), np.einsum("bs,s->b", drawn, total)
     return len(members), np.divide(sums, n, out=np.full(len(sums), np.nan), where=n > 0)
+
+
+def _medians(figure: Figure, marks: FloatArray, scene: IntArray, drawn: IntArray) -> tuple[int, FloatArray]:
+    """How many questions, and the median in each sample: of an even number the mean of the middle two."""
+    members = _measured(figure, marks)
+    members = members[np.argsort(marks[members], kind="stable")]
+    medians = np.full(len(drawn), np.nan)
+    for start in range(0, len(drawn) if len(members) else 0, CHUNK):
+        passed = np.cumsum(drawn[start : start + CHUNK][:, scene[members]], axis=1)
+        n = passed[:, -1:]
+        low, high = ((passed <= middle).sum(axis=1) for middle in ((n - 1) // 2, n // 2))
+        there = n[:, 0] > 0
+        ordered = marks[members]
+        medians[start : start + CHUNK][there] = (ordered[low[there]] + ordered[high[there]]) / 2
+    return len(members), medians
 
 
 def _parts_first(figures: Sequence[Figure]) -> list[Figure]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pipeline.core.schema import Model
 from pipeline.questions.scored import Answer, Ask, Marks, Score
 from pipeline.scoring.answered import LEFT_OUT, answered
-from pipeline.scoring.figures import LEVEL, SAMPLES, Row, rows_of
+from pipeline.scoring.figures import LEVEL, SAMPLES, Row, composed, rows_of, sampled
 from pipeline.scoring.predictions import read_predictions
 from pipeline.scoring.priors import best_priors, per_question
 
@@ -124,10 +124,17 @@ def scored(
     figures = score.figures(joined.answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
     priors = per_question(best_priors(blind, debiased), asked) if blind else None
-    rows = [
-        row
-        for name, metric in score.metrics.items()
-        if not np.isnan(marks.values[name]).all()
-        for row in rows_of(figures, name, marks.values[name], scenes, priors if metric.is_guessed else None)
-    ]
+    rows = []
+    for name, metric in score.metrics.items():
+        told = [f for f in figures if not metric.sections or f.section in metric.sections]
+        composite = score.composites.get(name)
+        if composite is not None:
+            parts = [
+                sampled(told, marks.values[part], scenes, score.metrics[part].statistic) for part in composite.parts
+            ]
+            if told and not any(np.isnan(marks.values[part]).all() for part in composite.parts):
+                rows += composed(told, name, parts, composite.formula)
+        elif told and not np.isnan(marks.values[name]).all():
+            own = priors if metric.is_guessed else None
+            rows += rows_of(told, name, marks.values[name], scenes, own, metric.statistic)
     return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out})

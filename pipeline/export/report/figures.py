@@ -13,6 +13,7 @@ from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.schema import Quarantine
 from pipeline.export.comparison import CAPS
 from pipeline.export.release import Released
+from pipeline.questions.selection import OVER_CAP, SHARES
 
 RULE: Final = "rule"  # what a candidate was dropped by; the others are `CHOICE` and `GUESSED`
 CHOICE: Final = "choice"
@@ -24,6 +25,13 @@ _ENDS: Final = (0.01, 0.99)  # what lies beyond goes into the first and the last
 TRIED: Final = "more_than_are_tried"  # of `questions.tuples`: the rest of more candidates than are formed
 BLIND: Final = frozenset({ANSWERED, BALANCE})
 CHOSEN: Final = CAPS | {TRIED}
+_TOLD: Final = {  # reasons without a limit that says what they are
+    OVER_CAP: "its scene has enough questions of this task",
+    SHARES: "others of its scene ask about the same things",
+    TRIED: "more than are tried of one kind",
+    ANSWERED: "models answered it without the video",
+    BALANCE: "left out so that no answer became more frequent by that",
+}
 SPLITS: Final = ("asked", "released", "debiased")
 
 
@@ -37,7 +45,7 @@ class Step(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why candidates of a task were dropped; ``told`` says what the reason means, "" where nobody wrote that down."""
+    """A reason for which candidates of a task were dropped; ``told`` says what a reason other than a rule means."""
 
     task: str
     reason: str
@@ -99,10 +107,10 @@ def by_whom(reason: str) -> str:
     return CHOICE if reason in CHOSEN else GUESSED if reason in BLIND else RULE
 
 
-def reasons_of(rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, str]) -> list[Reason]:
-    """Every reason of every task, the most frequent first within its task; tasks by name. ``words``: `glossary`."""
+def reasons_of(rejections: Mapping[str, Mapping[str, int]]) -> list[Reason]:
+    """Every reason of every task, the most frequent first within its task; tasks by name."""
     rows = [
-        Reason(task, name, by_whom(name), n, words.get(name, ""))
+        Reason(task, name, by_whom(name), n, _TOLD.get(name, ""))
         for task, found in rejections.items()
         for name, n in found.items()
     ]
@@ -112,9 +120,8 @@ def reasons_of(rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, 
 def funnel(released: Released, debiased: int | None) -> list[Step]:
     """From all candidates to the release, and to `debiased` where there is such a split."""
     dropped: Counter[str] = Counter()
-    for found in released.rejections.values():
-        for name, n in found.items():
-            dropped[by_whom(name)] += n
+    for row in reasons_of(released.rejections):
+        dropped[row.by] += row.n
     asked = sum(released.questions.values())
     offered = asked + dropped[GUESSED]
     sound = offered + dropped[CHOICE]

@@ -1,0 +1,169 @@
+"""ERGeoBench's score: table 2 of replies to geo-localization, table 3 of all other tasks.
+
+A reply to geo-localization is read as section B.4 has it (`hypothesis`). One that names no place is invalid (F.3): it
+is wrong at every level and distance, and its error is half the Earth's circumference. What the valid replies alone
+come to is told beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
+from pipeline.benchmarks.ergeobench.dimensions import DIMENSIONS, GEO, SETTINGS
+from pipeline.benchmarks.ergeobench.gls import FARTHEST_KM, WITHIN_KM, error_score, gls, great_circle_km
+from pipeline.benchmarks.ergeobench.hypothesis import Hypothesis, find_hypothesis
+from pipeline.benchmarks.ergeobench.names import is_same
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Model
+from pipeline.metrics.letters import find_letter
+from pipeline.questions.published import Published, read_published
+from pipeline.questions.scored import (
+    TOO_LONG,
+    Answer,
+    Ask,
+    Composite,
+    Figure,
+    Marks,
+    Metric,
+    Score,
+    by,
+    is_too_long,
+    unmeasured,
+)
+
+ACCURACY, INVALID = "accuracy", "invalid"
+GLS, MEAN_ERROR, MEDIAN_ERROR, ERROR_SCORE = "gls", "mean_error_km", "median_error_km", "s_err"
+LEVELS: Final = ("street", "city", "country")
+VALID: Final = "_valid"  # ending of a metric of the valid replies alone
+SETTING: Final = "setting"
+_HITS: Final = {f"within_{km}_km": km for km in WITHIN_KM}
+_MARKED: Final = (*LEVELS, *_HITS, MEAN_ERROR, MEDIAN_ERROR)  # metrics with marks of their own, in per cent or km
+_TOLD_OF_GLS: Final = (*LEVELS, *_HITS, MEDIAN_ERROR)  # in the order of `gls`
+_TITLES: Final = {
+    "street": "street (%)",
+    "city": "city (%)",
+    "country": "country (%)",
+    **{name: f"acc. at {km} km (%)" for name, km in _HITS.items()},
+    MEAN_ERROR: "mean error (km)",
+    MEDIAN_ERROR: "median error (km)",
+}
+
+
+def _metrics() -> dict[str, Metric]:
+    found: dict[str, Metric] = {}
+    for ending, told in (("", ""), (VALID, ", valid replies alone")):
+        found[GLS + ending] = Metric(f"GLS{told}", 2, sections=(SETTING,))
+        for name in _MARKED:
+            statistic: Literal["mean", "median"] = "median" if name == MEDIAN_ERROR else "mean"
+            found[name + ending] = Metric(f"{_TITLES[name]}{told}", 2, statistic=statistic, sections=(SETTING,))
+        found[ERROR_SCORE + ending] = Metric(f"S_err{told}", 2, sections=(SETTING,))
+    found[INVALID] = Metric("invalid replies (%)", 2, sections=(SETTING,))
+    found[ACCURACY] = Metric("accuracy", 4, is_guessed=True, sections=("task", "dimension", ""))
+    return found
+
+
+METRICS: Final = _metrics()
+COMPOSITES: Final = {
+    **{GLS + end: Composite(tuple(name + end for name in _TOLD_OF_GLS), gls) for end in ("", VALID)},
+    **{ERROR_SCORE + end: Composite((MEDIAN_ERROR + end,), lambda parts: error_score(parts[0])) for end in ("", VALID)},
+}
+
+
+class Settings(Model):
+    """What may be chosen."""
+
+    required: tuple[Literal["country", "city", "street", "coordinates"], ...] = ("country", "city", "coordinates")
+
+
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+    """Marks of all metrics: of geo-localization in per cent and kilometres, of all else 0 or 1."""
+    values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
+    unread: list[str | None] = [None] * len(answers)
+    places: list[tuple[int, Hypothesis | None]] = []
+    for n, answer in enumerate(answers):
+        if answer.question.question_type.removesuffix(OUT_OF) in GEO:
+            found, unread[n] = find_hypothesis(answer.reply, settings.required)
+            places.append((n, found))
+        else:
+            letter, unread[n] = _letter(answer)
+            values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
+    _measure(answers, places, values)
+    return Marks(values, unread)
+
+
+def _letter(answer: Answer) -> tuple[str | None, str | None]:
+    if is_too_long(answer.reply):
+        return None, TOO_LONG
+    options = answer.question.options or ()
+    return find_letter(answer.reply or "", len(options), [option.split(". ", 1)[-1] for option in options])
+
+
+def _measure(
+    answers: Sequence[Answer], places: Sequence[tuple[int, Hypothesis | None]], values: dict[str, FloatArray]
+) -> None:
+    """Fills in the marks of geo-localization."""
+    rows = np.array([n for n, _ in places], dtype=np.intp)
+    valid = np.array([found is not None for _, found in places], dtype=bool)
+    truths = [truth_of(answers[n].question) for n, _ in places]
+    marks: dict[str, FloatArray] = {}
+    for level in LEVELS:
+        same = [
+            (said := getattr(found, level, None)) is not None and is_same(level, said, truth[level])
+            if truth.get(level)
+            else np.nan
+            for (_, found), truth in zip(places, truths, strict=True)
+        ]
+        marks[level] = 100 * np.array(same, dtype=np.float64)
+    away = _away_km([found for _, found in places], truths)
+    marks |= {name: np.where(away <= km, 100.0, 0.0) for name, km in _HITS.items()}
+    marks |= {MEAN_ERROR: away, MEDIAN_ERROR: away}
+    for name, own in marks.items():
+        values[name][rows] = own
+        values[name + VALID][rows[valid]] = own[valid]
+    values[INVALID][rows] = 100.0 * ~valid
+
+
+def _away_km(places: Sequence[Hypothesis | None], truths: Sequence[dict[str, Any]]) -> FloatArray:
+    """Errors (n,) in kilometres; of replies without coordinates `FARTHEST_KM`."""
+    there = [n for n, p in enumerate(places) if p is not None and p.lat_deg is not None and p.lon_deg is not None]
+    away = np.full(len(places), FARTHEST_KM)
+    if there:
+        said = np.array([[getattr(places[n], axis) for axis in ("lat_deg", "lon_deg")] for n in there])
+        truth = np.array([[truths[n]["lat"], truths[n]["lon"]] for n in there])
+        away[there] = np.minimum(great_circle_km(said, truth), FARTHEST_KM)
+    return away
+
+
+def truth_of(question: Published) -> dict[str, Any]:
+    """Country, city, street, lat and lon of a released geo-localization question."""
+    return dict(json.loads(question.ground_truth))
+
+
+def figures(answers: Sequence[Answer]) -> list[Figure]:
+    """The settings of table 2, and out of distribution (table 14); tasks, dimensions and their mean of table 3."""
+    apart = {f"{task}{OUT_OF}": f"{name}{OUT_OF}" for task, name in SETTINGS.items()}
+    settings = by(answers, SETTING, SETTINGS | apart)
+    tasks, dimensions = [], []
+    for dimension, names in DIMENSIONS.items():
+        own = by(answers, "task", {name: name for name in names})
+        tasks += own
+        if own:
+            dimensions.append(Figure(dimension, "dimension", parts=tuple(f.name for f in own)))
+    whole = [Figure("all", parts=tuple(f.name for f in dimensions))] if dimensions else []
+    return [*settings, *tasks, *dimensions, *whole]
+
+
+SCORE: Final = Score[Settings](
+    read=partial(read_published, columns=[COLUMNS]),
+    metrics=METRICS,
+    settings=Settings,
+    mark=mark,
+    figures=figures,
+    composites=COMPOSITES,
+)

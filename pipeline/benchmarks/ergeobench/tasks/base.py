@@ -1,0 +1,98 @@
+"""What the tasks about what is seen share: wording by identity, views drawn after the answer, and named refusals.
+
+A text must not tell its answer. So, wherever a view can make any answer true, the answer is drawn first, by identity,
+and then a view in which it is true; and where it cannot, a question is asked only together with its counterparts: the
+same words about other views, each answer as often as any other, and no answer is offered that has no counterpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from numpy.random import Generator
+
+from pipeline.benchmarks.ergeobench.images import Shot, show
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.benchmarks.ergeobench.wording import worded
+from pipeline.core.errors import TemplateError
+from pipeline.core.identity import digest, rng_for
+from pipeline.core.schema import Rejection
+from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.rules import Measure, rule
+
+TRIES: Final = 24  # views that are drawn for an answer
+
+
+class SeenTask(CaseTask[ErgeoView]):
+    """Base of tasks about what a panorama shows."""
+
+    def obstacle(self, view: ErgeoView) -> Rejection | None:
+        """Nothing is asked of panoramas that are out of distribution, lean, or of which no object is known."""
+        facts, rules = view.facts, view.rules
+        tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
+        measures = (
+            rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
+            rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
+            rule("no_objects_known", len(view.objects), ">=", 1, "objects"),
+        )
+        return next((measure.rejection() for measure in measures if not measure.holds), None)
+
+    def ask_once(self, view: ErgeoView, cases: Iterable[Case]) -> None:
+        """The same words about another view are another question."""
+
+    def rng(self, view: ErgeoView, *operands: str) -> Generator:
+        """What draws a candidate's answer and view."""
+        return rng_for(view.scene.id, self.name, *operands)
+
+    def word(self, view: ErgeoView, case: Case, template: str | None = None, **fields: str) -> Case:
+        """Gives a candidate its text, in one of the template's wordings."""
+        try:
+            case.wording = worded(template or self.template, (view.scene.id, *case.operands), **fields)
+        except TemplateError:
+            case.wording = ""
+            case.refuse("reads_in_two_ways")
+        return case
+
+    def about(self, view: ErgeoView, *members: int, more: Sequence[str] = ()) -> Case:
+        """A candidate about objects, with what makes them usable."""
+        case = Case(*(view.objects[i].id for i in members), *more, wording="")
+        for i in members:
+            seen = view.objects[i]
+            for measure in view.measures(i):
+                case.measured(_of(measure, seen.id))
+            case.fact("yaw", seen.id, seen.yaw_deg, "deg")
+            case.fact("width", seen.id, seen.width_deg, "deg")
+            if seen.distance_m is not None:
+                case.fact("distance", seen.id, seen.distance_m, "m")
+        return case
+
+    def lay(self, view: ErgeoView, case: Case, *shots: Shot, members: Sequence[int] = ()) -> None:
+        """Writes the views of a candidate, and where objects lie in the first that shows them."""
+        show(case, *shots)
+        for i in members:
+            shot = next((shot for shot in shots if shot.kind == "view" and view.whole(shot)[i]), None)
+            if shot is not None:
+                names = ("left_edge", "right_edge", "lower_edge", "upper_edge")
+                for name, value in zip(names, view.extent(i, shot).tolist(), strict=True):
+                    case.fact(name, view.objects[i].id, value, "half pictures")
+
+    def unshown(self, case: Case, tried: int) -> Case:
+        """Refuses a candidate for which no view was found."""
+        if case.refusal is None:
+            case.refuse("no_view_shows_it_alone", 0, 1, f"views of {tried}")
+        return case
+
+
+def _of(measure: Measure, subject: str) -> Measure:
+    return Measure(measure.name, measure.value, measure.unit, subject, measure.relation, measure.limit)
+
+
+def by_digest(view: ErgeoView, task: str, members: Iterable[int]) -> list[int]:
+    """Objects in an order that only their identity tells."""
+    return sorted(members, key=lambda i: digest(view.scene.id, task, "order", view.objects[i].id))
+
+
+def usable(view: ErgeoView) -> Iterator[int]:
+    """Indices of the objects that can be asked about by their label."""
+    return (i for i in range(len(view.objects)) if view.usable(i))

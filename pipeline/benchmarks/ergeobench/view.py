@@ -1,0 +1,128 @@
+"""A panorama as ERGeoBench's tasks see it: its objects, what views show of them, and views drawn by identity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.ergeobench.aiming import extents, half_width_deg, view, wrapped
+from pipeline.benchmarks.ergeobench.images import Shot
+from pipeline.benchmarks.ergeobench.rules import ErgeoRules
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.identity import rng_for
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Seen
+
+TURNS: Final = 24  # views about the horizon that are looked through
+
+
+class ErgeoView:
+    """One panorama. Objects are spoken of by their index.
+
+    Args:
+        scene: of the world "panorama".
+        rules: the limits.
+    """
+
+    def __init__(self, scene: PanoramaScene, rules: ErgeoRules) -> None:
+        self.scene, self.rules = scene, rules
+        self.facts: Panorama = scene.facts
+        self.objects: tuple[Seen, ...] = self.facts.objects
+        self._shows: dict[Shot, tuple[BoolArray, BoolArray]] = {}
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each object is called."""
+        return tuple(seen.label for seen in self.objects)
+
+    def of_label(self, label: str) -> IntArray:
+        """Indices of the objects of a label, whatever is in doubt about them."""
+        return np.flatnonzero(np.array([own == label for own in self.labels], dtype=bool))
+
+    @cached_property
+    def boxes(self) -> FloatArray:
+        """Middle yaw, width, lowest and highest pitch (n, 4), degrees."""
+        rows = [(o.yaw_deg, o.width_deg, o.pitch_low_deg, o.pitch_high_deg) for o in self.objects]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    @cached_property
+    def distances_m(self) -> FloatArray:
+        """(n,); NaN where it is not known."""
+        known = [np.nan if o.distance_m is None else o.distance_m for o in self.objects]
+        return np.array(known, dtype=np.float64)
+
+    def measures(self, i: int, *, is_named: bool = True) -> tuple[Measure, ...]:
+        """Whether an object can be asked about at all.
+
+        Args:
+            i: its index.
+            is_named: whether its label must tell which one is meant, so that all of the label must be known.
+        """
+        seen, rules = self.objects[i], self.rules
+        height_deg = seen.pitch_high_deg - seen.pitch_low_deg
+        found = [
+            rule("object_in_doubt", float(seen.doubt is not None), "<=", 0, "doubts"),
+            rule("too_small_to_tell", min(seen.width_deg, height_deg), ">=", rules.apparent_min_deg, "deg"),
+            rule("too_wide_for_a_place", seen.width_deg, "<=", rules.apparent_max_deg, "deg"),
+        ]
+        if seen.visible_share is not None:
+            found.append(rule("occluded", seen.visible_share, ">=", rules.visible_share_min, "share"))
+        if is_named:
+            is_complete = float(seen.label in self.facts.complete)
+            found.append(rule("label_not_complete", is_complete, ">=", 1, "labels of which all are known"))
+        return tuple(found)
+
+    def usable(self, i: int) -> bool:
+        """Whether it can be asked about by its label."""
+        return all(measure.holds for measure in self.measures(i))
+
+    def whole(self, shot: Shot) -> BoolArray:
+        """Which objects (n,) a view shows from edge to edge."""
+        return self._seen(shot)[0]
+
+    def touched(self, shot: Shot) -> BoolArray:
+        """Which objects (n,) a view may show any part of: all whose yaws it reaches, at whatever height."""
+        return self._seen(shot)[1]
+
+    def _seen(self, shot: Shot) -> tuple[BoolArray, BoolArray]:
+        if shot not in self._shows:
+            yaw, width, low, high = self.boxes.T
+            found = extents(yaw, width, low, high, shot)
+            with np.errstate(invalid="ignore"):
+                whole = np.abs(found).max(axis=1, initial=0.0) <= 1 - self.rules.edge_margin
+            gap_deg = np.abs(wrapped(yaw - shot.yaw_deg)) - width / 2 - half_width_deg(shot)
+            self._shows[shot] = whole, gap_deg < self.rules.apart_deg
+        return self._shows[shot]
+
+    def extent(self, i: int, shot: Shot) -> FloatArray:
+        """Leftmost and rightmost x, lowest and highest y (4,) of an object in a view."""
+        yaw, width, low, high = self.boxes[i : i + 1].T
+        return np.asarray(extents(yaw, width, low, high, shot)[0])
+
+    def is_lone(self, i: int, shot: Shot) -> bool:
+        """Whether a view shows all of an object and nothing of another of its label."""
+        same = self.of_label(self.labels[i])
+        return bool(self.whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
+
+    def first_lone(self, i: int, shots: Iterable[Shot]) -> Shot | None:
+        """The first of some views that shows an object so."""
+        return next((shot for shot in shots if self.is_lone(i, shot)), None)
+
+    @cached_property
+    def around(self) -> tuple[Shot, ...]:
+        """Declared views of the usual form, then views all around from a drawn yaw on, in a drawn order."""
+        rng = rng_for(self.scene.id, "views around")
+        start = float(rng.uniform(0, 360 / TURNS))
+        turns = [view(start + 360 / TURNS * k) for k in rng.permutation(TURNS).tolist()]
+        declared = [
+            Shot("view", v.yaw_deg, v.pitch_deg, v.fov_deg) for v in sorted(self.facts.views, key=lambda v: v.name)
+        ]
+        return (*declared, *turns)
+
+    @property
+    def is_out_of_distribution(self) -> bool:
+        """Whether it is of the set that geo-localization alone is asked of."""
+        return self.rules.ood_tag in self.facts.tags

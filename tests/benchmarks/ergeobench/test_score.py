@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.benchmarks.ergeobench.dimensions import DIMENSIONS, SETTINGS
+from pipeline.benchmarks.ergeobench.gls import FARTHEST_KM, gls, great_circle_km
+from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
+from pipeline.benchmarks.ergeobench.names import FORMS, is_same
+from pipeline.benchmarks.ergeobench.score import SCORE, Settings
+from pipeline.core.arrays import FloatArray
+from pipeline.core.identity import rng_for
+from pipeline.scoring.score import Scored, scored
+from tests.benchmarks.ergeobench.published import MODELS, TABLE_2, TABLE_3
+from tests.scoring.made import file_of
+
+REQUIRED = ("country", "city", "coordinates")
+SINGLE, _, EMBODIED = SETTINGS
+MONACO = {"country": "Monaco", "city": "Monaco", "street": "Boulevard Albert 1er", "lat": 43.7347, "lon": 7.4206}
+
+
+def printed(table: str) -> FloatArray:
+    """(lines, models)."""
+    return np.array([line.split() for line in table.split("\n") if line.strip()], dtype=np.float64)
+
+
+def unlike_printed(table: str) -> dict[str, float]:
+    """Models whose GLS does not follow from the other lines within 0.01, with the difference."""
+    lines = printed(table)
+    off = gls(lines[:9]) - lines[9]
+    return {model: round(float(d), 3) for model, d in zip(MODELS, off, strict=True) if abs(d) > 0.01}
+
+
+@pytest.mark.parametrize("setting", TABLE_2)
+def test_gls_of_table_2_follows_from_its_columns(setting: str) -> None:
+    assert unlike_printed(TABLE_2[setting]) == {}
+
+
+def test_a_row_that_does_not_follow_would_be_listed() -> None:
+    wrong = TABLE_2["embodied"].replace("67.55", "67.57")
+    assert unlike_printed(wrong) == {"GPT-4o": pytest.approx(-0.019, abs=0.002)}
+
+
+@pytest.mark.parametrize("dimension", TABLE_3)
+def test_averages_of_table_3(dimension: str) -> None:
+    lines = printed(TABLE_3[dimension])
+    assert len(lines) == len(DIMENSIONS[dimension]) + 1
+    assert np.abs(lines[:-1].mean(axis=0) - lines[-1]).max() < 0.01
+
+
+def test_distances_on_the_sphere() -> None:
+    """A quarter of the equator, pole to pole, across the date line, and a degree of latitude."""
+    one = np.array([[0.0, 0.0], [90.0, 10.0], [10.0, 179.5], [50.0, 8.0]])
+    two = np.array([[0.0, 90.0], [-90.0, 70.0], [10.0, -179.5], [51.0, 8.0]])
+    degree = 6371 * math.pi / 180
+    expected = [90 * degree, 180 * degree, degree * math.cos(math.radians(10)), degree]
+    assert great_circle_km(one, two) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("level", "said", "truth"),
+    [
+        ("country", "The USA", "United States"),
+        ("country", "DE", "Germany"),
+        ("country", "Côte d’Ivoire", "Ivory Coast"),
+        ("country", "日本", "Japan"),
+        ("country", "Republic of Korea", "South Korea"),
+        ("city", "City of São Paulo, SP", "Sao Paulo"),
+        ("city", "New York", "New York City"),
+        ("city", "Cologne", "Köln; Cologne"),
+        ("street", "Bd. Albert 1er (Monte-Carlo)", "Boulevard Albert 1er"),
+        ("street", "12 Main St.", "Main Street"),
+        ("street", "St. John St", "St John Street"),
+        ("street", "Hauptstr. 5", "Hauptstraße"),
+    ],
+)
+def test_names_that_are_the_same(level: str, said: str, truth: str) -> None:
+    assert is_same(level, said, truth)
+
+
+@pytest.mark.parametrize(
+    ("level", "said", "truth"),
+    [
+        ("country", "Niger", "Nigeria"),
+        ("country", "Guinea", "Guinea-Bissau"),
+        ("country", "Ireland", "United Kingdom"),
+        ("city", "Vanves", "Paris"),
+        ("street", "Calle 5", "Calle 6"),
+        ("street", "5th Avenue", "6th Avenue"),
+        ("street", "Main Street", "Main Road"),
+    ],
+)
+def test_names_that_are_not(level: str, said: str, truth: str) -> None:
+    assert not is_same(level, said, truth)
+
+
+def test_every_form_is_its_own_form() -> None:
+    names = ["The City of London, UK", "Rue de l'Église 12", "U.S.A.", "Łódź", "ประเทศไทย", "St. Gallen", "12 Bd. X"]
+    for form in FORMS.values():
+        assert [form(form(name)) for name in names] == [form(name) for name in names]
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    [
+        '"latitude": 43.7347, "longitude": 7.4206',
+        '"lat": "43.7347", "lng": "7.4206"',
+        '"latitude": "43.7347° N", "longitude": "7.4206° E"',
+        '"coordinates": [43.7347, 7.4206]',
+        '"coordinates": ["43.7347 N", "7.4206 E"]',
+        '"coordinates": "7.4206 E, 43.7347 N"',
+        '"GPS coordinates": "(43.7347, 7.4206)"',
+        '"gps": "N 43.7347 E 7.4206"',
+        '"coordinates": {"Latitude": 43.7347, "Longitude": 7.4206}',
+        '"coordinates": "Lat: 43.7347, Lon: 7.4206"',
+        """"coordinates": "43°44'4.92\\"N, 7°25'14.16\\"E\"""",
+    ],
+)
+def test_coordinates_in_any_form(coordinates: str) -> None:
+    reply = (
+        '<think>{"country": "France"}</think>Here:\n```json\n{"structured_observation": {"Signage": "French {"},\n'
+        f'"hypothesis_update": {{"country": "Monaco", "city": "Monaco", "street/area": "Bd", {coordinates}}},'
+        '"next_action": {"stop": true}}\n```\nHope it helps {x}. {"country": "Italy", "city": "x", "lat": 1, "lon": 2}'
+    )
+    found = find_hypothesis(reply, REQUIRED).value
+    assert found is not None
+    assert (found.country, found.city, found.street) == ("Monaco", "Monaco", "Bd")
+    assert (found.lat_deg, found.lon_deg) == (pytest.approx(43.7347, abs=1e-6), pytest.approx(7.4206, abs=1e-6))
+
+
+def test_south_and_west_are_negative_once() -> None:
+    for text in (
+        "33.9 S, 70.6 W",
+        "-33.9 S, -70.6 W",
+        "-33.9, -70.6",
+        "33.9 south 70.6 west",
+        "\u221233.9; \u221270.6",
+    ):
+        found = find_hypothesis(json.dumps({"country": "Chile", "city": "Santiago", "gps": text}), REQUIRED).value
+        assert found is not None, text
+        assert (found.lat_deg, found.lon_deg) == (-33.9, -70.6)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "empty"),
+        ("Monaco, I think.", "no_json"),
+        ('{"answer": "B"}', "no_place"),
+        ('{"country": "Monaco", "lat": 43.7, "lon": 7.4}', "missing_city"),
+        ('{"country": "Unknown", "city": "Monaco", "lat": 43.7, "lon": 7.4}', "unknown_country"),
+        ('{"country": "Monaco", "city": "Cannot be determined", "lat": 1, "lon": 7.4}', "unknown_city"),
+        ('{"country": "Monaco", "city": "Monaco"}', "missing_coordinates"),
+        ('{"country": "Monaco", "city": "Monaco", "coordinates": "N/A"}', "unknown_coordinates"),
+        ('{"country": "Monaco", "city": "Monaco", "lat": 0.0, "lon": 0}', "placeholder_coordinates"),
+        ('{"country": "Monaco", "city": "Monaco", "lat": 143.7, "lon": 7.4}', "coordinates_out_of_range"),
+        ('{"country": "Monaco", "city": "Monaco", "coordinates": "43 to 44 N, 7 E"}', "unreadable_coordinates"),
+        ('{"country": "Monaco", "city": "Monaco", "lat": true, "lon": 7.4}', "unreadable_coordinates"),
+        ('{"country": "Monaco", "city": "Monaco", "lat": NaN, "lon": 7.4}', "unreadable_coordinates"),
+        ("{" * 100_000, "no_json"),
+        ('{"country": "Monaco", "city": "Mon', "no_json"),
+    ],
+)
+def test_invalid_replies_have_a_reason(reply: str, reason: str) -> None:
+    assert find_hypothesis(reply, REQUIRED) == (None, reason)
+
+
+def geo(number: int, task: str = EMBODIED, apart: bool = False, **place: Any) -> dict[str, Any]:
+    """A released geo-localization question."""
+    return {
+        "id": number, "panorama": f"p{number}", "dimension": "Geo-localization", "task": task, "question": "Where?",
+        "options": None, "ground_truth": json.dumps(MONACO | place), "out_of_distribution": apart,
+    }  # fmt: skip
+
+
+def choice(number: int, task: str, truth: str) -> dict[str, Any]:
+    return {
+        "id": number, "panorama": f"p{number % 3}", "dimension": "x", "task": task, "question": "Which?",
+        "options": ["A. left", "B. right"], "ground_truth": truth, "out_of_distribution": False,
+    }  # fmt: skip
+
+
+def score(folder: Path, rows: list[dict[str, Any]], replies: dict[int, str], **settings: Any) -> Scored:
+    lines = [{"id": i, "answer": reply} for i, reply in replies.items()]
+    files = file_of(folder / "q.json", rows), file_of(folder / "p.jsonl", lines)
+    return scored(SCORE, files[0], [files[1]], Settings.model_validate(settings))
+
+
+def values(found: Scored, figure: str) -> dict[str, float | None]:
+    return {row.metric: row.value for row in found.rows if row.figure.name == figure}
+
+
+def reply(**place: Any) -> str:
+    return json.dumps({"hypothesis_update": MONACO | place})
+
+
+def test_table_2_by_hand(tmp_path: Path) -> None:
+    """Right; right city 111 km off; nothing valid. One degree of latitude is 111.195 km."""
+    replies = {1: reply(), 2: reply(lat=44.7347, street=None), 3: "no idea"}
+    own = values(score(tmp_path, [geo(1), geo(2), geo(3)], replies), "embodied")
+    third = 100 / 3
+    assert (own["street"], own["city"], own["country"]) == pytest.approx((third, 2 * third, 2 * third))
+    assert [own[f"within_{km}_km"] for km in (1, 25, 200, 750, 2500)] == pytest.approx([third, third, *[2 * third] * 3])
+    assert own["median_error_km"] == pytest.approx(111.195, abs=0.001)
+    assert own["mean_error_km"] == pytest.approx((0 + 111.195 + FARTHEST_KM) / 3, abs=0.001)
+    s_err = 100 * (1 - math.log(112.195) / math.log(20_038.5))
+    assert own["s_err"] == pytest.approx(s_err, abs=0.001)
+    assert own["gls"] == pytest.approx((5 * third / 3 + 8 * third / 5 + s_err) / 3, abs=0.001)
+    assert own["invalid"] == pytest.approx(third)
+    assert (own["city_valid"], own["mean_error_km_valid"]) == (100, pytest.approx(111.195 / 2, abs=0.001))
+    assert (own["gls_valid"] or 0) > (own["gls"] or 0)
+
+
+def test_nothing_known_is_no_truth_and_out_of_distribution_is_apart(tmp_path: Path) -> None:
+    rows = [geo(1), geo(2, street=None), geo(3, SINGLE, apart=True)]
+    found = score(tmp_path, rows, {1: reply(street="Elsewhere"), 2: reply(), 3: reply()})
+    assert values(found, "embodied")["street"] == 0.0, "of one question the street is known"
+    assert values(found, "single, out of distribution")["gls"] == pytest.approx(100.0)
+    assert values(found, "single") == {}
+
+
+def test_what_a_reply_must_name_can_be_chosen(tmp_path: Path) -> None:
+    only_country = {1: '{"country": "Monaco"}'}
+    assert values(score(tmp_path, [geo(1)], only_country), "embodied")["invalid"] == 100
+    own = values(score(tmp_path, [geo(1)], only_country, required=["country"]), "embodied")
+    assert (own["invalid"], own["country"], own["mean_error_km"]) == (0, 100, FARTHEST_KM)
+
+
+def test_table_3_counts_tasks_and_dimensions_alike(tmp_path: Path) -> None:
+    rows = [choice(n, task, "A") for n, task in enumerate(["Signage", "Terrain", "Terrain", "Distance"])]
+    found = score(tmp_path, rows, {0: "A", 1: "B", 2: "the left one: A", 3: "left"})
+    own = {name: values(found, name)["accuracy"] for name in ("Terrain", "Foundational Perception", "all")}
+    assert own == {"Terrain": 0.5, "Foundational Perception": 0.75, "all": 0.875}
+    assert not [row for row in found.rows if row.metric == "gls"]
+
+
+def test_intervals_of_medians_are_those_of_a_plain_loop(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [{**geo(n), "panorama": f"p{n % 7}"} for n in range(20)]
+    found = score(tmp_path, rows, {n: reply(lat=float(43 + rng.random() * 20)) for n in range(20)})
+    away = found.marks.values["median_error_km"]
+    (row,) = [row for row in found.rows if row.metric == "median_error_km"]
+    (composite,) = [row for row in found.rows if row.metric == "gls"]
+    drawn = rng_for("bootstrap", 7).multinomial(7, np.full(7, 1 / 7), size=2000)
+    medians = [np.median(np.repeat(away, counts[[n % 7 for n in range(20)]])) for counts in drawn]
+    assert (row.low, row.high) == tuple(pytest.approx(q, rel=1e-12) for q in np.quantile(medians, [0.025, 0.975]))
+    assert row.value == np.median(away)
+    assert (composite.low or 0) < (composite.value or 0) < (composite.high or 0)
