@@ -85,6 +85,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
+	$(BIN)/scan2qa reference
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }

@@ -531,6 +531,16 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
         write_atomically(folder / file, text.encode())
 
 
+@app.command()
+def reference(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference")) -> None:
+    """Writes the documentation's reference pages: reasons, columns, and the keys of each configuration."""
+    from pipeline.core.files import write_atomically
+    from pipeline.engine.reference import references
+
+    for file, text in references(BUILDS).items():
+        write_atomically(folder / file, text.encode())
+
+
 def configuration(name: str) -> Path:
     """The file of a build's configuration. Raises ConfigError where there is none."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"

@@ -25,6 +25,7 @@ from pipeline.engine.manifest import read_manifest, read_quarantine
 from pipeline.engine.store import Result, Store
 from pipeline.export.comparison import read_release
 from pipeline.export.comparison_report import Report
+from pipeline.export.glossary import glossary
 from pipeline.export.history import RELEASES, history
 from pipeline.export.release import Released, changed_file
 from pipeline.export.report.examples import drawn, examples
@@ -79,6 +80,7 @@ def report_page(folder: Path) -> bytes:
         states=_states(reviewed, found.questions),
         quarantine=read_quarantine(folder),
         nearest=nearest.of_reasons,
+        words=glossary(benchmark.name),
         changes=changes,
         unread=unread,
         fixes=len(found.fixes),

@@ -14,7 +14,7 @@ from tests.cost import REFUSED_S, complaint
 REPOSITORY = Path(__file__).resolve().parents[1]
 RUN = """
 import sys, pytest
-sys.exit(pytest.main([*sys.argv[1:], "-p", "tests.cost", "-p", "no:dash", "-p", "no:cacheprovider", "-q", "-rA"]))
+sys.exit(pytest.main([*sys.argv[1:], "-p", "tests.cost", "-p", "xdist", "-p", "no:cacheprovider", "-q", "-rA"]))
 """
 TESTS = """
 import subprocess, sys, time
@@ -56,6 +56,7 @@ def run_of(folder: Path, *arguments: str) -> tuple[int, dict[str, str]]:
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
     command = [sys.executable, "-c", RUN, *arguments, str(folder)]
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # not the outer run's
+    ours["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # each takes a part of a second to import
     run = subprocess.run(command, cwd=REPOSITORY, env=ours, capture_output=True, text=True, check=False)
     lines = (line.split() for line in run.stdout.splitlines() if line.startswith(("PASSED", "FAILED")))
     return run.returncode, {node.partition("::")[2]: outcome for outcome, node, *_ in lines}

@@ -113,7 +113,7 @@ def test_the_rate_limit_is_never_exceeded_in_any_window(rpm: int, count: int, tm
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    count, concurrency, path = 200, 16, tmp_path / "replies.sqlite"
+    count, concurrency, path = 100, 16, tmp_path / "replies.sqlite"
     with running(latency_s=0.05, faults=FAULTS) as server:
         model = hosted(server.address, concurrency=concurrency, attempts=8, timeout_s=4.0)
         job = {"cache": str(path), "questions": count, "model": model.model_dump(mode="json")}

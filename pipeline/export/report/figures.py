@@ -13,7 +13,6 @@ from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.schema import Quarantine
 from pipeline.export.comparison import CAPS
 from pipeline.export.release import Released
-from pipeline.questions.selection import OVER_CAP, SHARES
 
 RULE: Final = "rule"  # what a candidate was dropped by; the others are `CHOICE` and `GUESSED`
 CHOICE: Final = "choice"
@@ -25,13 +24,6 @@ _ENDS: Final = (0.01, 0.99)  # what lies beyond goes into the first and the last
 TRIED: Final = "more_than_are_tried"  # of `questions.tuples`: the rest of more candidates than are formed
 BLIND: Final = frozenset({ANSWERED, BALANCE})
 CHOSEN: Final = CAPS | {TRIED}
-_TOLD: Final = {  # reasons without a limit that says what they are
-    OVER_CAP: "its scene has enough questions of this task",
-    SHARES: "others of its scene ask about the same things",
-    TRIED: "more than are tried of one kind",
-    ANSWERED: "models answered it without the video",
-    BALANCE: "left out so that no answer became more frequent by that",
-}
 SPLITS: Final = ("asked", "released", "debiased")
 
 
@@ -45,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A reason for which candidates of a task were dropped; ``told`` says what a reason other than a rule means."""
+    """Why candidates of a task were dropped; ``told`` says what the reason means, "" where nobody wrote that down."""
 
     task: str
     reason: str
@@ -107,10 +99,10 @@ def by_whom(reason: str) -> str:
     return CHOICE if reason in CHOSEN else GUESSED if reason in BLIND else RULE
 
 
-def reasons_of(rejections: Mapping[str, Mapping[str, int]]) -> list[Reason]:
-    """Every reason of every task, the most frequent first within its task; tasks by name."""
+def reasons_of(rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, str]) -> list[Reason]:
+    """Every reason of every task, the most frequent first within its task; tasks by name. ``words``: `glossary`."""
     rows = [
-        Reason(task, name, by_whom(name), n, _TOLD.get(name, ""))
+        Reason(task, name, by_whom(name), n, words.get(name, ""))
         for task, found in rejections.items()
         for name, n in found.items()
     ]
@@ -120,8 +112,9 @@ def reasons_of(rejections: Mapping[str, Mapping[str, int]]) -> list[Reason]:
 def funnel(released: Released, debiased: int | None) -> list[Step]:
     """From all candidates to the release, and to `debiased` where there is such a split."""
     dropped: Counter[str] = Counter()
-    for row in reasons_of(released.rejections):
-        dropped[row.by] += row.n
+    for found in released.rejections.values():
+        for name, n in found.items():
+            dropped[by_whom(name)] += n
     asked = sum(released.questions.values())
     offered = asked + dropped[GUESSED]
     sound = offered + dropped[CHOICE]

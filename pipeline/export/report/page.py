@@ -37,6 +37,7 @@ class Told:
         about: one sentence about the benchmark.
         provenance: id, scene, task and answer of every question.
         debiased: how many questions the split of that name has; None where there is none.
+        words: what each reason for dropping a candidate means.
         states: of human review, how many questions stand where; empty where nobody reviewed.
         nearest: per task and reason, the rejection nearest to its limit.
         changes: since the release before; None where there is none, or it cannot be read (``unread`` says why).
@@ -54,6 +55,7 @@ class Told:
     states: Mapping[str, int]
     quarantine: Sequence[Quarantine]
     nearest: Mapping[tuple[str, str], Near]
+    words: Mapping[str, str]
     changes: Report | None
     unread: str
     fixes: int
@@ -93,7 +95,7 @@ def page(told: Told, examples: Iterable[Example]) -> bytes:
 
 def _context(told: Told) -> dict[str, Any]:
     released = told.released
-    reasons = figures.reasons_of(released.rejections)
+    reasons = figures.reasons_of(released.rejections, told.words)
     sources, by_source = figures.sources(told.provenance)
     tasks = sorted({*released.questions, *released.rejections})
     return {

@@ -1,0 +1,153 @@
+"""Views out of panoramas: where their pixels look, what they show, and that nothing is torn at the seam."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from pipeline.geometry.equirect import Sphere, levels_of, render_nearest, whole_sphere
+from pipeline.geometry.views import View, box_in, directions_of, is_in, pixels_of, turned_deg
+from tests.oracles.sphere_dots import found_in, painted
+
+WORST_DEG = 0.003
+POSES = (  # seam, both poles, and what lies between, wide and narrow
+    View(yaw_deg=0), View(yaw_deg=-180), View(yaw_deg=179.9, fov_deg=60), View(yaw_deg=90, pitch_deg=30),
+    View(yaw_deg=-90, pitch_deg=-30), View(yaw_deg=45, pitch_deg=60), View(yaw_deg=-135, pitch_deg=-60),
+    View(yaw_deg=10, pitch_deg=90), View(yaw_deg=-77, pitch_deg=-90), View(yaw_deg=13.7, pitch_deg=-7.3, fov_deg=45),
+    View(yaw_deg=-178.2, pitch_deg=81, fov_deg=70), View(yaw_deg=161.3, pitch_deg=11, fov_deg=80),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dots() -> Sphere:
+    return Sphere(Image.fromarray(painted(2048, 1024)))
+
+
+@pytest.mark.parametrize("view", POSES, ids=lambda v: f"{v.yaw_deg:g},{v.pitch_deg:g},{v.fov_deg:g}")
+def test_dots_are_found_where_they_are(dots: Sphere, view: View) -> None:
+    found = found_in(view, dots.render(view))
+    assert found.dots >= 4
+    assert found.worst_deg <= WORST_DEG
+
+
+def test_hand_computed_pixels() -> None:
+    view = View(yaw_deg=90, fov_deg=90, width=4, height=2)  # focal length 2: tangents ±1/4, ±3/4
+    yaw, pitch = directions_of(view)
+    assert yaw[0] == pytest.approx([90 + math.degrees(math.atan(x)) for x in (-0.75, -0.25, 0.25, 0.75)])
+    assert pitch[:, 1] == pytest.approx([math.degrees(math.atan(s * 0.25 / math.hypot(1, 0.25))) for s in (1, -1)])
+    assert view.fov_up_deg == pytest.approx(2 * math.degrees(math.atan(0.5)))
+    column, row = pixels_of(view, np.array([90.0, 135.0, -90.0]), np.zeros(3))
+    assert column == pytest.approx([1.5, 3.5, np.nan], nan_ok=True)
+    assert row == pytest.approx([0.5, 0.5, np.nan], nan_ok=True)
+    assert is_in(view, np.array([46.0, 44.0, 134.0, 136.0, -90.0]), np.zeros(5)).tolist() == [
+        True, False, True, False, False,
+    ]  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-180, 179.9), st.floats(-90, 90), st.floats(5, 150), st.integers(1, 40), st.integers(1, 40))
+def test_directions_and_pixels_are_inverse(yaw: float, pitch: float, fov: float, width: int, height: int) -> None:
+    view = View(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov, width=width, height=height)
+    column, row = pixels_of(view, *directions_of(view))
+    assert np.allclose(column, np.arange(width)[None, :], atol=1e-5)
+    assert np.allclose(row, np.arange(height)[:, None], atol=1e-5)
+
+
+def test_a_box_across_the_seam_is_one_box() -> None:
+    view = View(yaw_deg=-180)
+    box = box_in(view, 180, 20, -5, 10)
+    assert box is not None
+    assert (box.left + box.right) / 2 == pytest.approx(320)
+    assert box.right - box.left == pytest.approx(2 * view.focal_px * math.tan(math.radians(10)))
+    assert box.bottom == pytest.approx(240 + view.focal_px * math.tan(math.radians(5)) / math.cos(math.radians(10)))
+    assert box_in(view, 80, 20, -5, 10) is None  # partly behind
+    assert turned_deg(180) == turned_deg(-540) == -180
+
+
+def test_a_turn_by_whole_columns_turns_the_picture() -> None:
+    rng = np.random.default_rng(1)
+    color = rng.integers(0, 256, (64, 128, 3), dtype=np.uint8)
+    for pitch in (0.0, 50.0):
+        straight = Sphere(Image.fromarray(color)).render(View(yaw_deg=0, pitch_deg=pitch, width=48, height=40))
+        turned = Sphere(Image.fromarray(np.roll(color, 32, axis=1)))
+        again = turned.render(View(yaw_deg=90, pitch_deg=pitch, width=48, height=40))
+        assert np.abs(again.astype(int) - straight).max() <= 255 / 64 + 1  # a place may round to its neighbour
+
+
+def test_pixels_of_the_equator_are_taken_as_they_are() -> None:
+    # Where the view's grid meets the picture's columns, there is nothing to weigh.
+    color = np.zeros((64, 128, 3), dtype=np.uint8)
+    color[..., 0], color[..., 1] = np.arange(128), 255 - np.arange(128)
+    half_column = 360 / 128 / 2
+    view = View(yaw_deg=half_column, fov_deg=2, width=1, height=1)
+    assert Sphere(Image.fromarray(color)).render(view)[0, 0].tolist() == [64, 191, 0]
+    between = View(yaw_deg=0, fov_deg=2, width=1, height=1)
+    assert Sphere(Image.fromarray(color)).render(between)[0, 0].tolist() == [64, 192, 0]  # 63.5, 191.5
+    seam = View(yaw_deg=-180, fov_deg=2, width=1, height=1)
+    assert Sphere(Image.fromarray(color)).render(seam)[0, 0, 0] == 64  # between 127 and 0
+
+
+def test_a_fine_pattern_becomes_grey() -> None:
+    board = ((np.indices((512, 1024)).sum(0) % 2) * 255).astype(np.uint8)
+    view = View(yaw_deg=20, pitch_deg=20, width=80, height=60)  # a pixel for two of the board and more
+    picture = Sphere(Image.fromarray(np.repeat(board[..., None], 3, 2))).render(view)
+    assert np.abs(picture.astype(int) - 128).max() <= 2
+    assert np.ptp(render_nearest(board, view)) == 255  # what it would be otherwise
+
+
+def test_even_light_stays_even_at_the_poles() -> None:
+    sphere = Sphere(Image.new("RGB", (202, 101), (7, 130, 255)))
+    for pitch in (90, -90, 70):
+        assert (sphere.render(View(yaw_deg=30, pitch_deg=pitch, width=50, height=50)) == (7, 130, 255)).all()
+
+
+def test_labels_are_never_mixed() -> None:
+    labels = np.where(np.arange(360) < 180, 3, 900).astype(np.int32)[None, :].repeat(180, 0)
+    for yaw in (0, -180):
+        seen = render_nearest(labels, View(yaw_deg=yaw, width=64, height=48))
+        assert set(np.unique(seen)) == {3, 900}
+        left = 3 if yaw == 0 else 900
+        assert (seen[:, :32] == left).all()
+        assert (seen[:, 32:] == 903 - left).all()
+
+
+def test_wider_than_sixteen_bits() -> None:
+    color = np.zeros((64, 70_000, 3), dtype=np.uint8)
+    color[:, 69_000:] = 200
+    yaw = turned_deg((69_500 / 70_000 - 0.5) * 360)
+    view = View(yaw_deg=yaw, fov_deg=1, width=3, height=1)
+    assert (Sphere(Image.fromarray(color)).render(view) == 200).all()
+    assert (render_nearest(color[..., 0], view) == 200).all()
+
+
+def test_levels() -> None:
+    assert [level[:2] for level in levels_of(250, 125)] == [(250, 125), (125, 63)]
+    assert levels_of(10, 5)[0].start == 0
+
+
+def test_a_part_of_the_sphere_is_put_in_its_place() -> None:
+    part = Image.fromarray(np.arange(12, dtype=np.uint8).reshape(2, 6, 1).repeat(3, 2))
+    whole = np.asarray(whole_sphere(part, 8, 4, 5, 1))[..., 0]
+    assert whole[1].tolist() == [3, 4, 5, 0, 0, 0, 1, 2]
+    assert whole[[0, 3]].sum() == 0
+    with pytest.raises(ValueError, match="is not within 8 x 4"):
+        whole_sphere(part, 8, 4, 0, 3)
+
+
+def test_another_mode_is_refused() -> None:
+    with pytest.raises(ValueError, match="mode RGB"):
+        Sphere(Image.new("L", (64, 32)))
+
+
+def test_names_tell_views_apart_and_nothing_else() -> None:
+    view = View(yaw_deg=0)
+    others = [View(yaw_deg=1e-3), View(yaw_deg=0, pitch_deg=1), View(yaw_deg=0, height=481)]
+    names = {view.name("a/b"), view.name("a/c"), *(other.name("a/b") for other in others)}
+    assert len(names) == 5
+    assert View(yaw_deg=-0.0).name("a/b") == view.name("a/b")
+    assert all(len(name) == 16 for name in names)
