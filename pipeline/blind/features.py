@@ -27,6 +27,7 @@ from pipeline.blind.items import Item
 from pipeline.core.arrays import FloatArray, IntArray
 
 SMOOTHING: Final = 2.0  # a key's mean counts this many answers of the mean of all
+_DECIMALS: Final = 9  # of logarithms: processors differ in their last bit, and then other trees grow
 SCALE: Final = 50.0  # asinh(50 x): the logarithm of a length or an area from a centimetre on, but defined for all
 _STEP: Final = re.compile(r"(?:^|\s)\d+\.\s")
 _NUMERIC: Final = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -115,7 +116,7 @@ def _means(sums: FloatArray, target: FloatArray, choice: bool) -> FloatArray:
     count, total, square = sums
     center, spread = (0.0, 0.0) if choice or not len(target) else (float(target.mean()), float(target.var()))
     mean = (total + SMOOTHING * center) / (count + SMOOTHING)
-    columns = [np.log((count + 1) / (len(target) + 1)), mean]
+    columns = [np.round(np.log((count + 1) / (len(target) + 1)), _DECIMALS), mean]
     if not choice:
         second = (square + SMOOTHING * (spread + center**2)) / (count + SMOOTHING)
         columns.append(np.sqrt(np.maximum(second - mean**2, 0.0)))
@@ -133,7 +134,7 @@ def _number_rows(items: Sequence[Item]) -> Rows:
         question=np.arange(len(items)),
         keys=tuple(codes for codes in map(_codes, keys) if codes.size),
         plain=np.array([[len(item.text.split()), _steps(item)] for item in items], dtype=np.float64),
-        target=np.arcsinh(SCALE * np.array([float(item.number or 0) for item in items])),
+        target=np.arcsinh(SCALE * np.array([float(item.number or 0) for item in items])).round(_DECIMALS),
         choice=False,
     )
 
