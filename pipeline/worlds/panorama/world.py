@@ -8,6 +8,7 @@ from typing import Final
 from pipeline.core.schema import Model
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from pipeline.worlds.panorama.rendered import rendered
 from pipeline.worlds.panorama.sight import BULKY, UNITS, sight
 from pipeline.worlds.panorama.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -38,4 +39,5 @@ PANORAMA: Final = World(
     quick=(Panoramas.name,),
     bulky=BULKY,
     sketch=sketch,
+    pictures=rendered,
 )
