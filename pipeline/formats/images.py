@@ -21,9 +21,11 @@ _BROKEN: Final = (UnidentifiedImageError, OSError, SyntaxError, ValueError, Inde
 _TOO_LARGE: Final = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 
 
-def decode_color(raw: bytes, formats: tuple[str, ...] = FORMATS) -> npt.NDArray[np.uint8] | None:
-    """RGB image (h, w, 3) of encoded bytes, or None."""
-    return _decode(raw, formats, "RGB")
+def decode_color(
+    raw: bytes, formats: tuple[str, ...] = FORMATS, most_pixels: int = MAX_PIXELS
+) -> npt.NDArray[np.uint8] | None:
+    """RGB image (h, w, 3) of encoded bytes, or None, as for one of more pixels than it may have."""
+    return _decode(raw, formats, "RGB", most_pixels)
 
 
 def jpeg_bytes(color: npt.NDArray[np.uint8], quality: int = 90) -> bytes:
@@ -33,22 +35,22 @@ def jpeg_bytes(color: npt.NDArray[np.uint8], quality: int = 90) -> bytes:
     return out.getvalue()
 
 
-def decode_numbers(raw: bytes) -> npt.NDArray[np.integer[Any]] | None:
+def decode_numbers(raw: bytes, most_pixels: int = MAX_PIXELS) -> npt.NDArray[np.integer[Any]] | None:
     """The whole numbers (h, w) of a grey PNG of 8 or 16 bits, or None."""
-    numbers = _decode(raw, ("PNG",), None)
+    numbers = _decode(raw, ("PNG",), None, most_pixels)
     return numbers if numbers is not None and numbers.ndim == 2 and numbers.dtype.kind in "iu" else None
 
 
-def color_file(path: Path | ZipMember) -> npt.NDArray[np.uint8] | None:
+def color_file(path: Path | ZipMember, most_pixels: int = MAX_PIXELS) -> npt.NDArray[np.uint8] | None:
     """RGB image (h, w, 3) of a file, or None."""
     raw = _bytes(path)
-    return None if raw is None else decode_color(raw)
+    return None if raw is None else decode_color(raw, most_pixels=most_pixels)
 
 
-def depth_file(path: Path | ZipMember, units_per_m: float = 1000.0) -> FloatArray | None:
+def depth_file(path: Path | ZipMember, units_per_m: float = 1000.0, most_pixels: int = MAX_PIXELS) -> FloatArray | None:
     """Depth (h, w) in metres of a 16-bit PNG, NaN where it is 0; None where there is none."""
     raw = _bytes(path)
-    units = None if raw is None else decode_numbers(raw)
+    units = None if raw is None else decode_numbers(raw, most_pixels)
     return None if units is None else np.where(units > 0, units / units_per_m, np.nan)
 
 
@@ -73,10 +75,10 @@ def _bytes(path: Path | ZipMember) -> bytes | None:
         return None
 
 
-def _decode(raw: bytes, formats: tuple[str, ...], mode: str | None) -> Any:
+def _decode(raw: bytes, formats: tuple[str, ...], mode: str | None, most_pixels: int) -> Any:
     try:
         with Image.open(io.BytesIO(raw), formats=formats) as image:
-            if image.width * image.height > MAX_PIXELS:
+            if image.width * image.height > most_pixels:
                 return None
             return np.array(image.convert(mode) if mode else image)
     except (*_BROKEN, *_TOO_LARGE):

@@ -15,6 +15,7 @@ from pipeline.reading.wants import Want
 
 if TYPE_CHECKING:
     from pipeline.reading.files import SceneFiles
+    from pipeline.reading.panorama_geometry import PanoramaGeometry
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class SceneRef:
         stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
             many to read each time, of names, sizes and modification times.
         span: first and one-past-last byte, for scenes that share a file.
+        beside: ids and files, relative to the root, of other scenes with which it is compared; ``stamp`` changes with
+            them.
     """
 
     id: str
     files: tuple[str, ...]
     stamp: str
     span: tuple[int, int] | None = None
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def dataset(self) -> str:
@@ -84,10 +88,11 @@ class Reader(Protocol):
         """
         ...
 
-    def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | None:
+    def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | PanoramaGeometry | None:
         """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
 
-        Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it.
+        Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it; of a
+        panorama its pixels, its depth and the maps of the place.
         """
         ...
 

@@ -118,15 +118,16 @@ class DeclaredView(Model):
 
 
 class Measured(Model):
-    """What was measured of a panorama's picture; a limit that it passes or fails is the build's (`observe`).
-
-    Each is None where the picture was not looked at.
-    """
+    """What was measured of a panorama's picture; the limits that it is held against are the build's (`observe`)."""
 
     pixels_per_degree: Annotated[FiniteFloat, Field(gt=0)]
-    sharpness: Metres = Field(description="variance of the Laplacian, grey levels²: the median of the tangent views")
-    nadir_share: Share = Field(description="of the lower views: what the car that carried the camera hides")
-    perceptual_hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] = Field(description="64 bits, of the whole sphere")
+    sharpness: Annotated[FiniteFloat, Field(ge=0)] | None = Field(
+        description="variance of the Laplacian, grey levels²: the median of four views; None: of a part of a sphere"
+    )
+    nadir_share: Share | None = Field(
+        description="of the lower half of the sphere: what the vehicle hides that carried the camera; None: not told"
+    )
+    perceptual_hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] = Field(description="64 bits: pHash")
 
 
 class Panorama(Facts):

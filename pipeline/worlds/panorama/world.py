@@ -5,22 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.schema import Model
-from pipeline.worlds.panorama.facts import Panorama, PanoramaScene
+from pipeline.worlds.panorama.config import PanoramaConfig
+from pipeline.worlds.panorama.facts import Panorama
+from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.rendered import rendered
 from pipeline.worlds.panorama.sight import BULKY, UNITS, sight
 from pipeline.worlds.panorama.sketch import sketch
 from pipeline.worlds.world import Samples, World
-
-
-class PanoramaConfig(Model):
-    """How panoramas are looked at."""
-
-
-def observe_panorama(scene: PanoramaScene, geometry: None, config: PanoramaConfig) -> PanoramaScene:
-    """The scene as it is."""
-    return scene
 
 
 def _write_samples(folder: Path) -> None:
@@ -39,5 +30,4 @@ PANORAMA: Final = World(
     quick=(Panoramas.name,),
     bulky=BULKY,
     sketch=sketch,
-    pictures=rendered,
 )

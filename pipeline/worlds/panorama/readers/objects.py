@@ -3,11 +3,12 @@
 ``{"objects": [{"id", "label", "yaw_deg": [from, to], "pitch_deg": [low, high]} …], "complete": [labels]}``: yaw
 clockwise from the middle column, so that [170, -170] is 20 degrees across the seam. In their place ``box_px``: [left,
 top, right, bottom] in pixels of the picture, left over right for what lies across the seam. Further keys: slot, name,
-kind, attributes, distance_m.
+kind, attributes, distance_m, visible_share.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import Field, FiniteFloat, ValidationError
@@ -16,8 +17,8 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.panorama.facts import Crop, Picture, Seen, Slot
-from pipeline.worlds.panorama.readers.sidecar import OBJECTS_FILE
+from pipeline.worlds.panorama.facts import Crop, Picture, Seen, Share, Slot
+from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE
 
 DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance: millimetres
 _WHO_CHARS: Final = 60
@@ -38,15 +39,17 @@ class _Raw(Model):
     pitch_deg: tuple[FiniteFloat, FiniteFloat] | None = None
     box_px: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
     distance_m: Annotated[FiniteFloat, Field(gt=0, le=DISTANCE_MAX_M)] | None = None
+    visible_share: Share | None = None
 
 
-def read_objects(files: SceneFiles, picture: Picture, findings: Findings) -> tuple[tuple[Seen, ...], tuple[str, ...]]:
+def read_objects(
+    files: SceneFiles, path: Path, picture: Picture, findings: Findings
+) -> tuple[tuple[Seen, ...], tuple[str, ...]]:
     """The usable objects by id, and the labels of which they are all; what is wrong with single ones is a doubt.
 
     Raises:
         RawDataError: where the file is no JSON object with a list of objects.
     """
-    path = files.folder / OBJECTS_FILE
     if not path.is_file():
         return (), ()
     value = files.json(path)
@@ -101,7 +104,8 @@ def _seen(entry: Any, picture: Picture) -> Seen | str:
         pitch_low_deg=low,
         pitch_high_deg=high,
         distance_m=raw.distance_m,
-        told_by={"distance_m": OBJECTS_FILE} if raw.distance_m is not None else {},
+        visible_share=raw.visible_share,
+        told_by={key: OBJECTS_FILE for key in ("distance_m", "visible_share") if getattr(raw, key) is not None},
     )
 
 

@@ -1,45 +1,78 @@
-"""Reader of panoramas: a folder for each, with its picture and what is known of it.
+"""Reader of panoramas: a folder for each, or pictures in the root, with what is known of them.
 
-``id/{pano.jpg, pano.yaml, depth.png, objects.json}``. Only the picture is needed.
+``id/{pano.jpg, pano.yaml, depth.png, objects.json, mapillary.json or panoramax.json}``; or ``id.jpg`` with ``id.yaml``,
+``id.depth.png``, ``id.objects.json`` and so on. Only the picture is needed. Maps of all lie in ``maps/``.
 """
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
+from pipeline.core.extras import need
 from pipeline.core.findings import Findings
-from pipeline.formats.images import size_of
+from pipeline.core.schema import Finding
+from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
+from pipeline.reading.maps.countries import COUNTRIES
+from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
+from pipeline.reading.maps.read import OSM_SUFFIXES
+from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
 from pipeline.reading.reader import Listing
 from pipeline.reading.wants import Want
-from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Picture
+from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Place
+from pipeline.worlds.panorama.readers.depth import find_depth
+from pipeline.worlds.panorama.readers.listed import list_panoramas
+from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, stated
 from pipeline.worlds.panorama.readers.objects import read_objects
-from pipeline.worlds.panorama.readers.sidecar import (
-    DEFAULT_DATASET,
-    DEPTH_FILE,
-    OBJECTS_FILE,
-    PICTURES,
-    SIDECAR,
-    Sidecar,
-    read_sidecar,
-)
+from pipeline.worlds.panorama.readers.own_files import MAPS, SERVICES, SIDECAR, SUFFIXES, own_files
+from pipeline.worlds.panorama.readers.picture import MOST_PIXELS, open_picture
+from pipeline.worlds.panorama.readers.sidecar import Sidecar, read_sidecar
+from pipeline.worlds.panorama.readers.told import compare, first
 
+TOLD: Final = (
+    "position",
+    "accuracy_m",
+    "heading_deg",
+    "camera_pitch_deg",
+    "camera_roll_deg",
+    "captured",
+    "author",
+    "licence",
+    "source_url",
+)
+# By which endings `doctor` knows the files of a panorama, in a folder and in the root.
 WANTS: Final = (
-    Want("picture", PICTURES, "the panorama is left out", True),
-    Want("sidecar", (SIDECAR,), "only what the picture itself says of position and heading"),
-    Want("depth", (DEPTH_FILE,), "no distances but those that people gave"),
-    Want("objects", (OBJECTS_FILE,), "no question about objects"),
+    Want("picture", tuple(f"*{suffix}" for suffix in SUFFIXES), "the panorama is left out", True, SUFFIXES),
+    Want("sidecar", ("pano.yaml",), "only what picture or service say of position and heading", recorded=(".yaml",)),
+    Want(
+        "service",
+        tuple(f"*{name}.json" for name in SERVICES),
+        "nothing, where pano.yaml or the picture say the same",
+        recorded=tuple(f"{name}.json" for name in SERVICES),
+    ),
+    Want("depth", ("depth.png",), "no distances but those that people gave", recorded=("depth.png",)),
+    Want("objects", ("objects.json",), "no question about objects", recorded=("objects.json",)),
 )
 
 
+@dataclass(frozen=True)
 class Panoramas:
-    """Panoramas in folders of the user."""
+    """Panoramas in folders of the user.
 
+    Args:
+        maps: a folder of map files; "" for the folder ``maps`` of the root.
+    """
+
+    maps: str = ""
     name = "panoramas"
     version = 1
     extra = None
@@ -47,50 +80,41 @@ class Panoramas:
     wants = WANTS
 
     def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
+        """See `Reader.settings`. The maps are among what changes a scene's stamp."""
         return {}
 
     def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give a folder of panoramas, a folder for each")
-        layout = Layout(
-            dataset=DEFAULT_DATASET,
-            tops=(("",),),
-            is_scene=_is_panorama,
-            main_files=lambda _: (*PICTURES, SIDECAR),
-            expected="a folder of panoramas: a folder for each, with pano.jpg and pano.yaml",
-        )
-        return list_scenes(root, layout)
+        """See `Reader.scenes`. Raises ConfigError where maps need a package that is not installed."""
+        maps = self._maps(root)
+        if any(path.name.lower().endswith(OSM_SUFFIXES) for path in maps):
+            need("flights", f"reader {self.name} with a map of OpenStreetMap")
+        return list_panoramas(root, maps)
 
     def read(self, files: SceneFiles) -> PanoramaScene:
         """See `Reader.read`."""
         findings = Findings()
-        sidecar = read_sidecar(files)
-        picture = _picture(files, sidecar)
-        objects, complete = read_objects(files, picture, findings)
-        told = ("position", "accuracy_m", "heading_deg", "camera_height_m", "indoor")
+        sidecar = read_sidecar(files, own_files(files).sidecar)
+        own = own_files(files, sidecar.picture)
+        opened = open_picture(files, own, sidecar.crop, findings)
+        told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.told]
+        compare(told, findings)
+        objects, complete = read_objects(files, own.objects, opened.picture, findings)
+        told_by: dict[str, str] = {}
         panorama = Panorama(
-            picture=picture,
-            position=sidecar.position,
-            accuracy_m=sidecar.accuracy_m,
-            heading_deg=sidecar.heading_deg,
-            camera_pitch_deg=sidecar.camera_pitch_deg,
-            camera_roll_deg=sidecar.camera_roll_deg,
+            picture=opened.picture,
+            **{name: first(told, name, told_by) for name in TOLD},
             camera_height_m=sidecar.camera_height_m,
-            depth=_depth(files, sidecar),
+            depth=find_depth(files, own, sidecar, opened.picture, findings),
             objects=objects,
             slots=sidecar.slots,
             complete=complete,
             views=sidecar.views,
             indoor=sidecar.indoor,
-            captured=sidecar.captured,
-            licence=sidecar.licence,
-            author=sidecar.author,
-            source_url=sidecar.source_url,
+            place=_stated_place(sidecar),
             tags=sidecar.tags,
-            told_by={key: SIDECAR for key in told if getattr(sidecar, key) is not None},
+            told_by=told_by,
         )
+        say_what_is_missing(panorama.position, panorama.heading_deg, findings)
         return PanoramaScene(
             id=files.scene,
             dataset=files.dataset,
@@ -100,37 +124,43 @@ class Panoramas:
             findings=tuple(findings.items),
         )
 
-    def geometry(self, files: SceneFiles, scene: PanoramaScene) -> None:
-        """See `Reader.geometry`."""
+    def geometry(self, files: SceneFiles, scene: PanoramaScene) -> PanoramaGeometry:
+        """See `Reader.geometry`. Nothing is decoded or read before it is asked for."""
+        facts = scene.facts
+        twins = tuple(Twin(other, partial(_color, files.root / path)) for other, path in files.ref.beside)
+        return PanoramaGeometry(
+            color=partial(_color, files.root / facts.picture.path),
+            depth_m=lambda: None if facts.depth is None else _depth_m(files.root / facts.depth.path, facts.depth),
+            gazetteer=partial(_gazetteer, self._maps(files.root)),
+            twins=twins,
+        )
 
     def footage(self, files: SceneFiles, scene: PanoramaScene) -> Footage | None:
         """See `Reader.footage`: a panorama is no film."""
 
-
-def _is_panorama(folder: Path) -> bool:
-    return (folder / SIDECAR).is_file() or any((folder / name).is_file() for name in PICTURES)
-
-
-def _picture(files: SceneFiles, sidecar: Sidecar) -> Picture:
-    names = (sidecar.picture,) if sidecar.picture else PICTURES
-    path = next((p for name in names if (p := files.folder / name).is_file()), files.folder / names[0])
-    raw = files.raw(path)
-    size = size_of(raw)
-    if size is None:
-        raise files.fault(path, "unreadable_picture", "this is no JPEG and no PNG", "fetch the picture again")
-    width, height = size
-    return Picture(
-        path=files.relative(path), width=width, height=height, crop=sidecar.crop, sha256=hashlib.sha256(raw).hexdigest()
-    )
+    def _maps(self, root: Path) -> tuple[Path, ...]:
+        folder = Path(self.maps) if self.maps else root / MAPS
+        if self.maps and not folder.is_dir():
+            raise ConfigError(f"configuration readers.{self.name}.maps: {folder}: no such folder")
+        return maps_in(folder)
 
 
-def _depth(files: SceneFiles, sidecar: Sidecar) -> Depth | None:
-    if sidecar.depth is None:
+def _stated_place(sidecar: Sidecar) -> Place | None:
+    if sidecar.place is None:
         return None
-    path = files.folder / sidecar.depth.path
-    size = size_of(files.raw(path))
-    if size is None:
-        raise files.fault(path, "unreadable_depth", "this is no PNG", "write a grey PNG of 16 bits")
-    return Depth(
-        path=files.relative(path), metres_per_unit=sidecar.depth.metres_per_unit, width=size[0], height=size[1]
-    )
+    words = {name: value for name, value in sidecar.place if value is not None}
+    if "country_code" in words and "country" not in words:
+        words["country"] = COUNTRIES.get(words["country_code"], words["country_code"])
+    return Place(**words, told_by={name: SIDECAR for name in words if name != "country_code"})
+
+
+def _color(path: Path) -> npt.NDArray[np.uint8] | None:
+    return color_file(path, MOST_PIXELS)
+
+
+def _depth_m(path: Path, depth: Depth) -> FloatArray | None:
+    return depth_file(path, 1.0 / depth.metres_per_unit, MOST_PIXELS)
+
+
+def _gazetteer(maps: tuple[Path, ...]) -> tuple[Gazetteer, tuple[Finding, ...]] | None:
+    return read_gazetteer(tuple(stamped(path) for path in maps)) if maps else None

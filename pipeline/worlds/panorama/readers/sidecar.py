@@ -1,29 +1,45 @@
-"""The files of a panorama's folder, and what ``pano.yaml`` may say of it."""
+"""What people say of a panorama: ``pano.yaml``."""
 
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field, FiniteFloat
 
-from pipeline.core.schema import Model, Name, Origin
+from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.panorama.facts import Compass, Crop, DeclaredView, Pitch, Slot
 
-SIDECAR: Final = "pano.yaml"
-OBJECTS_FILE: Final = "objects.json"
-DEPTH_FILE: Final = "depth.png"
-PICTURES: Final = ("pano.jpg", "pano.jpeg", "pano.png")
 DEFAULT_DATASET: Final = "panoramas"
+
+
+class Position(Model):
+    """Where the camera was, WGS84."""
+
+    lat_deg: Annotated[FiniteFloat, Field(ge=-90, le=90)] = Field(description="degrees, north positive, -90 to 90")
+    lon_deg: Annotated[FiniteFloat, Field(ge=-180, le=180)] = Field(description="degrees, east positive, -180 to 180")
+    alt_m: FiniteFloat | None = Field(default=None, description="metres above mean sea level")
 
 
 class DepthSettings(Model):
     """What ``pano.yaml`` says of the depth."""
 
-    path: File = DEPTH_FILE
+    path: File | None = Field(default=None, description="name of the file, if it is not depth.png")
     metres_per_unit: Annotated[FiniteFloat, Field(gt=0)] = Field(description="metres of one unit; 0 units: not known")
+
+
+class DeclaredPlace(Model):
+    """Where the panorama lies, in words, as ``pano.yaml`` says."""
+
+    country: Name | None = Field(default=None, description="its usual English name")
+    country_code: Annotated[str, Field(pattern="^[A-Z]{2}$")] | None = Field(
+        default=None, description="ISO 3166-1, two capital letters"
+    )
+    city: Name | None = None
+    street: Name | None = None
 
 
 class Sidecar(Model):
@@ -33,7 +49,7 @@ class Sidecar(Model):
         default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"
     )
     picture: File | None = Field(default=None, description="name of the picture; else pano.jpg or the only one")
-    position: Origin | None = Field(default=None, description="lat_deg, lon_deg, alt_m (null: not known), WGS84")
+    position: Position | None = Field(default=None, description="lat_deg, lon_deg and, where known, alt_m, WGS84")
     accuracy_m: Annotated[FiniteFloat, Field(gt=0, le=10_000)] | None = Field(
         default=None, description="metres within which the position is right"
     )
@@ -49,6 +65,9 @@ class Sidecar(Model):
     )
     crop: Crop | None = Field(default=None, description="full_width, full_height, left, top in pixels of the sphere")
     depth: DepthSettings | None = Field(default=None, description="path, metres_per_unit")
+    place: DeclaredPlace | None = Field(
+        default=None, description="country, country_code, city, street; they come before what maps say"
+    )
     slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
         default_factory=dict, description="words for Architecture, Signage, Vegetation, Terrain, Infrastructure"
     )
@@ -63,7 +82,6 @@ class Sidecar(Model):
     tags: tuple[Name, ...] = Field(default=(), description="words of one's own, as wilderness")
 
 
-def read_sidecar(files: SceneFiles) -> Sidecar:
-    """The folder's ``pano.yaml``, or what holds without one. Raises RawDataError where it is wrong."""
-    path = files.folder / SIDECAR
+def read_sidecar(files: SceneFiles, path: Path) -> Sidecar:
+    """A panorama's ``pano.yaml``, or what holds without one. Raises RawDataError where it is wrong."""
     return read_model(files, path, Sidecar) if path.is_file() else Sidecar()

@@ -1,0 +1,184 @@
+"""The metadata that pictures carry: EXIF (CIPA DC-008) and GPano (Photo Sphere XMP), as plain numbers and words.
+
+All of it is of untrusted origin. What cannot be read is left out, never guessed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import math
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from PIL import ExifTags, Image
+
+GPANO: Final = "http://ns.google.com/photos/1.0/panorama/"
+_DECLARES: Final = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_XMP_MAX: Final = 1 << 20  # bytes; a packet in a JPEG has 64 KiB at most
+_WORDS_MAX: Final = 200
+_GPS: Final = 0x8825
+_EXIF: Final = 0x8769
+_THUMBNAIL: Final = (0x0201, 0x0202)  # offset and length, in the second directory
+_BROKEN: Final = (OSError, SyntaxError, ValueError, IndexError, OverflowError, EOFError, KeyError, TypeError)
+
+
+@dataclass(frozen=True)
+class Exif:
+    """What EXIF says. None: it does not say, or what it says is no number.
+
+    Attributes:
+        lat_deg: as its numbers say, degrees, signed where it has a letter for north or south.
+        lat_ref: that letter, as it stands there; empty where it has none.
+        lon_deg: likewise.
+        lon_ref: likewise, for east or west.
+        alt_m: above sea level; below 0 where it says so.
+        accuracy_m: of the position (GPSHPositioningError).
+        heading_deg: of the picture's middle (GPSImgDirection).
+        heading_ref: "T" true north, "M" magnetic north; empty where it does not say.
+        taken: day of the exposure.
+        author: Artist.
+        copyright: Copyright.
+        orientation: 1 upright; the others are turned or mirrored.
+        thumbnail_has_gps: whether the small picture within has a position of its own.
+    """
+
+    lat_deg: float | None = None
+    lat_ref: str = ""
+    lon_deg: float | None = None
+    lon_ref: str = ""
+    alt_m: float | None = None
+    accuracy_m: float | None = None
+    heading_deg: float | None = None
+    heading_ref: str = ""
+    taken: datetime.date | None = None
+    author: str | None = None
+    copyright: str | None = None
+    orientation: int = 1
+    thumbnail_has_gps: bool = False
+
+
+def tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
+    """EXIF and GPano of an encoded picture whose size was looked at; each None where it is not there or broken."""
+    try:
+        with warnings.catch_warnings(), Image.open(io.BytesIO(raw), formats=("JPEG", "PNG")) as image:
+            warnings.simplefilter("ignore")  # of broken metadata, of which we say ourselves what is wrong
+            packet = image.info.get("xmp", image.info.get("XML:com.adobe.xmp"))
+            exif = image.getexif()
+            return (_exif(exif, image.info.get("exif", b"")) if exif else None), gpano_of(packet)
+    except (*_BROKEN, Image.DecompressionBombError):
+        return None, None
+
+
+def gpano_of(packet: bytes | str | None) -> dict[str, str] | None:
+    """The GPano properties of an XMP packet by their names without the namespace; None where it has none."""
+    try:
+        text = packet.decode("utf-8-sig") if isinstance(packet, bytes) else packet or ""
+        text = text.strip("\0 \r\n\t")
+        if not text or len(text) > _XMP_MAX or _DECLARES.search(text):
+            return None
+        root = ElementTree.fromstring(text)  # noqa: S314 - a document that declares entities is refused above
+    except (UnicodeDecodeError, ElementTree.ParseError, RecursionError):
+        return None
+    found: dict[str, str] = {}
+    prefix = f"{{{GPANO}}}"
+    for element in root.iter():
+        if element.tag.startswith(prefix):
+            found.setdefault(element.tag.removeprefix(prefix), (element.text or "").strip()[:_WORDS_MAX])
+        for name, value in element.attrib.items():
+            if name.startswith(prefix):
+                found.setdefault(name.removeprefix(prefix), value.strip()[:_WORDS_MAX])
+    return found or None
+
+
+def _exif(exif: Image.Exif, packet: Any) -> Exif:
+    gps, more = _directory(exif, _GPS), _directory(exif, _EXIF)
+    lat_ref, lon_ref = _letter(gps.get(1)), _letter(gps.get(3))
+    alt, below = _number(gps.get(6)), gps.get(5) in {b"\x01", 1}
+    orientation = exif.get(0x0112, 1)
+    return Exif(
+        lat_deg=_degrees(gps.get(2), lat_ref == "S"),
+        lat_ref=lat_ref,
+        lon_deg=_degrees(gps.get(4), lon_ref == "W"),
+        lon_ref=lon_ref,
+        alt_m=None if alt is None else -alt if below else alt,
+        accuracy_m=_number(gps.get(31)),
+        heading_deg=_number(gps.get(17)),
+        heading_ref=_letter(gps.get(16)),
+        taken=_day(more.get(0x9003) or exif.get(0x0132)),
+        author=_words(exif.get(0x013B)),
+        copyright=_words(exif.get(0x8298)),
+        orientation=orientation if isinstance(orientation, int) else 1,
+        thumbnail_has_gps=_thumbnail_has_gps(exif, packet),
+    )
+
+
+def _directory(exif: Image.Exif, tag: int) -> dict[int, Any]:
+    try:
+        return dict(exif.get_ifd(tag))
+    except _BROKEN:
+        return {}
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; EXIF has fractions, of which some are over zero."""
+    try:
+        number = float(value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _degrees(value: Any, negative: bool) -> float | None:
+    """Degrees, minutes and seconds as degrees."""
+    if not isinstance(value, tuple) or len(value) != 3:
+        return None
+    parts = [_number(part) for part in value]
+    if parts[0] is None or parts[1] is None or parts[2] is None:
+        return None
+    degrees = parts[0] + parts[1] / 60.0 + parts[2] / 3600.0
+    return -degrees if negative else degrees
+
+
+def _letter(value: Any) -> str:
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    return text.strip("\0 ").upper()[:1] if isinstance(text, str) else ""
+
+
+def _words(value: Any) -> str | None:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if not isinstance(text, str):
+        return None
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_WORDS_MAX]
+    return text or None
+
+
+def _day(value: Any) -> datetime.date | None:
+    """The day of "2024:05:17 10:11:12"."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    if not isinstance(text, str):
+        return None
+    try:
+        return datetime.date(*map(int, text.strip("\0 ")[:10].split(":")))
+    except (ValueError, TypeError):
+        return None
+
+
+def _thumbnail_has_gps(exif: Image.Exif, packet: Any) -> bool:
+    """Whether the thumbnail, a JPEG within the EXIF block, has a position in its own EXIF."""
+    second = _directory(exif, ExifTags.IFD.IFD1)
+    start, length = second.get(_THUMBNAIL[0]), second.get(_THUMBNAIL[1])
+    if not (isinstance(start, int) and isinstance(length, int) and isinstance(packet, bytes)):
+        return False
+    block = packet.removeprefix(b"Exif\0\0")
+    inner = block[start : start + length]
+    if not inner.startswith(b"\xff\xd8"):
+        return False
+    try:
+        with Image.open(io.BytesIO(inner), formats=("JPEG",)) as image:
+            return bool(_directory(image.getexif(), _GPS))
+    except (*_BROKEN, Image.DecompressionBombError):
+        return False

@@ -1,0 +1,152 @@
+"""What can be observed in a panorama: whether its picture is fit to be asked about, where it lies, how far things are.
+
+Filters: ERGeoBench, table 9, "Manual panorama filtering". Each is measured, and what fails one is left out with the
+measured value and the limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.schema import Finding
+from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
+from pipeline.worlds.panorama.config import PanoramaConfig
+from pipeline.worlds.panorama.facts import Measured, Panorama, PanoramaScene
+from pipeline.worlds.panorama.observe import nadir
+from pipeline.worlds.panorama.observe.likeness import differing_bits, hash_of, thumbnail
+from pipeline.worlds.panorama.observe.objects import DEPTH, measure_objects
+from pipeline.worlds.panorama.observe.place import find_place
+from pipeline.worlds.panorama.observe.sharpness import sharpness_of
+
+_ROOF_M: Final = 12.0  # above the camera: nearer all over, it may be a ceiling
+_ROOFED: Final = 0.9  # of the sky above 60 degrees
+_UP_SHARE: Final = 1 / 6  # of the rows that lie above 60 degrees
+TILT_DEG: Final = 3.0  # by which a camera may lean: a view's horizon shows more
+
+Color = npt.NDArray[np.uint8]
+
+
+def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: PanoramaConfig) -> PanoramaScene:
+    """The scene with what was measured; a finding of severity "fault" leaves it out."""
+    findings = Findings()
+    facts = scene.facts
+    color = geometry.color()
+    if color is None:
+        message = f"{facts.picture.path} cannot be decoded"
+        findings.add(_fault(note("broken_picture", "picture", message, "fetch the picture again")))
+        return _with(scene, facts, findings)
+    depth_m = geometry.depth_m()
+    if facts.depth is not None and depth_m is None:
+        message = f"{facts.depth.path} cannot be decoded; it was not used"
+        findings.add(doubt("broken_depth", DEPTH, message, "write it again"))
+    facts = facts.model_copy(update={"measured": _measure(facts, color, depth_m)})
+    _filter(facts, config, findings)
+    _compare(color, geometry.twins, config, findings)
+    facts = _indoor(facts, depth_m, findings)
+    _level(facts, findings)
+    known = geometry.gazetteer()
+    if known is not None:
+        gazetteer, wrong = known
+        findings.add(*wrong)
+        facts = facts.model_copy(update={"place": find_place(facts, gazetteer, config, findings)})
+    facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
+    return _with(scene, facts, findings)
+
+
+def _with(scene: PanoramaScene, facts: Panorama, findings: Findings) -> PanoramaScene:
+    return scene.model_copy(update={"facts": facts, "findings": (*scene.findings, *findings.items)})
+
+
+def _fault(found: Finding) -> Finding:
+    return found.model_copy(update={"severity": "fault"})
+
+
+def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measured:
+    picture = facts.picture
+    whole = picture.crop is None
+    across = picture.width if picture.crop is None else picture.crop.full_width
+    share = None
+    if whole and depth_m is not None and facts.camera_height_m is not None:
+        share = nadir.by_depth(depth_m, facts.camera_height_m)
+    elif whole:
+        share = nadir.by_colour(color)
+    return Measured(
+        pixels_per_degree=round(across / 360.0, 3),
+        sharpness=round(sharpness_of(color), 1) if whole else None,
+        nadir_share=None if share is None else round(share, 4),
+        perceptual_hash=hash_of(thumbnail(color)),
+    )
+
+
+def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:
+    measured = facts.measured
+    if measured is None:
+        return
+    fine, sharp, hidden = measured.pixels_per_degree, measured.sharpness, measured.nadir_share
+    if fine < config.pixels_per_degree_min:
+        message = f"it has {fine:g} pixels per degree, under {config.pixels_per_degree_min:g}"
+        remedy = "fetch it in full size, or set observe.panorama.pixels_per_degree_min"
+        unit = "pixels per degree"
+        found.add(_fault(note("low_resolution", "picture", message, remedy, fine, config.pixels_per_degree_min, unit)))
+    if sharp is not None and sharp < config.sharpness_min:
+        message = f"the variance of its Laplacian is {sharp:.1f}, under {config.sharpness_min:g}: it is blurred"
+        remedy = "take another, or set observe.panorama.sharpness_min"
+        found.add(_fault(note("blurred", "picture", message, remedy, sharp, config.sharpness_min, "grey levels²")))
+    if hidden is not None and hidden > config.nadir_share_max:
+        message = f"its vehicle hides {hidden:.0%} of what is below, over {config.nadir_share_max:.0%}"
+        remedy = "take another, or set observe.panorama.nadir_share_max"
+        limit = config.nadir_share_max
+        found.add(_fault(note("vehicle_hides", "picture", message, remedy, hidden, limit, "of the lower half")))
+
+
+def _compare(color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, found: Findings) -> None:
+    """Finds that the picture is another one, taken twice."""
+    if config.duplicate_bits < 0 or not twins:
+        return
+    own = thumbnail(color)
+    for twin in twins:
+        other = twin.color()
+        if other is None:  # said of that one
+            continue
+        bits = differing_bits(own, thumbnail(other))
+        if bits <= config.duplicate_bits:
+            message = f"it is {twin.id} once more: their hashes differ in {bits} of 64 bits, at most"
+            message += f" {config.duplicate_bits}, and they were taken at one place"
+            remedy = "keep one of them, or set observe.panorama.duplicate_bits"
+            limit = float(config.duplicate_bits)
+            found.add(_fault(note("near_duplicate", "picture", message, remedy, float(bits), limit, "bits")))
+            return
+
+
+def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Panorama:
+    """Whether it was taken under a roof: what people or a model say, else what depth shows, else a doubt."""
+    remedy = "state indoor (true or false) in pano.yaml"
+    if facts.indoor:
+        found.add(_fault(note("indoor", "indoor", "it is said to be taken indoors", "take it out")))
+    if facts.indoor is not None:
+        return facts
+    if depth_m is None or facts.picture.crop is not None:
+        found.add(doubt("indoor_unknown", "indoor", "nobody said whether it was taken indoors", remedy))
+        return facts
+    rows = depth_m[: max(1, int(len(depth_m) * _UP_SHARE))]
+    weight = np.broadcast_to(np.sin(np.pi * (np.arange(len(rows)) + 0.5) / len(depth_m))[:, None], rows.shape)
+    with np.errstate(invalid="ignore"):
+        roofed = float(weight[rows < _ROOF_M].sum() / weight.sum())
+    if roofed > _ROOFED:
+        message = f"{roofed:.0%} of what is above 60 degrees is nearer than {_ROOF_M:g} m: a ceiling, or trees"
+        found.add(doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
+        return facts
+    return facts.model_copy(update={"indoor": False, "told_by": facts.told_by | {"indoor": DEPTH}})
+
+
+def _level(facts: Panorama, found: Findings) -> None:
+    tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
+    if tilt > TILT_DEG:
+        message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
+        remedy = "level the picture, and take camera_pitch_deg and camera_roll_deg out"
+        found.add(doubt("not_level", "level", message, remedy, tilt, TILT_DEG, "degrees"))

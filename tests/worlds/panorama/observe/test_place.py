@@ -1,0 +1,198 @@
+"""What a place is called: against hand-made files, and a plain search over the streets of Monaco."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pyproj
+import pytest
+import shapely
+
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Origin
+from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
+from pipeline.worlds.panorama.config import PanoramaConfig
+from pipeline.worlds.panorama.facts import Panorama, Picture, Place
+from pipeline.worlds.panorama.observe.place import find_place
+from tests.conftest import REAL_DATA
+from tests.torture import times
+
+POINTS = times(50, 200)
+CONFIG = PanoramaConfig()
+
+
+def line(name: str, *points: tuple[float, float], **properties: Any) -> dict[str, Any]:
+    geometry = {"type": "LineString", "coordinates": [list(point) for point in points]}
+    return {
+        "type": "Feature",
+        "properties": {"highway": "residential", "name": name} | properties,
+        "geometry": geometry,
+    }
+
+
+def square(west: float, south: float, side: float, **properties: Any) -> dict[str, Any]:
+    ring = [[west, south], [west + side, south], [west + side, south + side], [west, south + side], [west, south]]
+    return {"type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}}
+
+
+def gazetteer(folder: Path, *features: dict[str, Any], name: str = "map.geojson") -> Gazetteer:
+    (folder / name).write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    found, wrong = read_gazetteer(tuple(stamped(path) for path in maps_in(folder)))
+    assert wrong == ()
+    return found
+
+
+def place(known: Gazetteer, lat: float, lon: float, **facts: Any) -> tuple[Place, dict[str, Any]]:
+    """The place of a panorama there, and its findings by name."""
+    picture = Picture(path="p.jpg", width=256, height=128, sha256="0")
+    panorama = Panorama(picture=picture, position=Origin(lat_deg=lat, lon_deg=lon, alt_m=None), **facts)
+    findings = Findings()
+    found = find_place(panorama, known, CONFIG, findings)
+    assert found is not None
+    return found, {finding.name: finding for finding in findings.items}
+
+
+def test_the_nearest_street_and_the_gap_to_the_next(tmp_path: Path) -> None:
+    """Two streets along meridians 0.001 degrees apart, at the equator: 111.3 m. The place is 11.1 m off one."""
+    known = gazetteer(
+        tmp_path,
+        line("First Street", (8.0, -0.01), (8.0, 0.01), alt_name="Old Street;Main Street"),
+        line("first street", (8.0, 0.01), (8.01, 0.01)),
+        line("Second Street", (8.001, -0.01), (8.001, 0.01)),
+        line("Under Ground", (8.0001, -0.01), (8.0001, 0.01), tunnel="yes"),
+        line("Not Yet", (8.0001, -0.01), (8.0001, 0.01), highway="proposed"),
+        square(7.9, -0.1, 0.2, kind="country", name="Nowhere"),
+        square(7.95, -0.05, 0.1, kind="city", name="Null"),
+    )
+    found, findings = place(known, 0.0, 8.0001)
+    assert findings == {}
+    assert (found.street, found.next_street) == ("First Street", "Second Street")
+    assert found.street_m == pytest.approx(11.13, abs=0.01)
+    assert found.gap_m == pytest.approx(89.06, abs=0.02)
+    assert found.other_names["street"] == ("Main Street", "Old Street")
+    assert (found.country, found.country_code, found.city) == ("Nowhere", None, "Null")
+    assert found.city_border_m == pytest.approx(0.0499 * 111_320, rel=2e-3)
+    assert found.told_by["street"] == "map.geojson 0"
+
+
+@pytest.mark.parametrize(
+    ("lon", "accuracy_m", "names"),
+    [
+        (8.00049, None, {"street_ambiguous", "street_far"}),  # 54.5 m from one, 56.8 m from the other
+        (8.0004, 5.0, {"street_far"}),
+        (8.0001, 45.0, {"street_ambiguous"}),  # the gap is 89 m, and the place may be off by 45
+        (8.0001, 44.0, set()),
+        (8.02, None, {"street_far"}),
+    ],
+)
+def test_a_street_that_is_far_or_one_of_two_is_in_doubt(
+    tmp_path: Path, lon: float, accuracy_m: float | None, names: set[str]
+) -> None:
+    known = gazetteer(tmp_path, line("A", (8.0, -0.01), (8.0, 0.01)), line("B", (8.001, -0.01), (8.001, 0.01)))
+    _, findings = place(known, 0.0, lon, accuracy_m=accuracy_m)
+    assert set(findings) == names
+    assert all(finding.subject == "street" for finding in findings.values())
+    assert all(finding.measured is not None and finding.limit is not None for finding in findings.values())
+
+
+def test_a_place_in_the_sea_and_one_in_two_countries(tmp_path: Path) -> None:
+    known = gazetteer(
+        tmp_path,
+        square(0, 0, 2, id="CN"),
+        square(1, 1, 0.5, id="HK"),
+        square(5, 0, 1, id="NL-BQ1"),
+        name="countries.geojson",
+    )
+    assert place(known, 9.0, 9.0)[1].keys() == {"no_country", "street_far"}
+    found, findings = place(known, 1.2, 1.2)
+    assert (found.country, found.country_code) == ("Hong Kong", "HK")
+    assert findings["several_countries"].measured == 2.0
+    assert place(known, 0.5, 0.5)[0].country == "China"
+    assert place(known, 0.5, 5.5)[0].country_code == "NL"
+    assert place(known, 0.5, 0.0005)[1]["country_border_near"].measured == pytest.approx(55.7, abs=0.2)
+
+
+def test_what_people_state_holds_and_differences_are_told(tmp_path: Path) -> None:
+    known = gazetteer(tmp_path, line("A", (8.0, -0.01), (8.0, 0.01)))
+    stated = Place(street="B", city="Null", told_by={"street": "pano.yaml", "city": "pano.yaml"})
+    found, findings = place(known, 0.0, 8.0, place=stated)
+    assert (found.street, found.city, found.told_by["street"]) == ("B", "Null", "pano.yaml")
+    assert findings["place_disagrees"].subject == "street"
+
+
+def test_names_in_other_scripts_and_names_that_are_none(tmp_path: Path) -> None:
+    known = gazetteer(
+        tmp_path,
+        line("شارع الحمرا", (8.0, -0.01), (8.0, 0.01), **{"name:en": "Hamra Street"}),
+        line("Bad\x07Name", (8.0, -0.01), (8.0, 0.01)),
+        line("  ", (8.0, -0.01), (8.0, 0.01)),
+    )
+    found, _ = place(known, 0.0, 8.0)
+    assert found.street == "شارع الحمرا"
+    assert found.other_names["street"] == ("Hamra Street",)
+    assert len(known.roads) == 1
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b'{"type": "Topology"}', b"[" * 100_000, b"\xff\xfe"])
+def test_a_broken_map_is_left_out_alone(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "bad.geojson").write_bytes(raw)
+    (tmp_path / "bad.osm.pbf").write_bytes(raw)
+    (tmp_path / "good.geojson").write_text(
+        json.dumps({"features": [line("A", (8.0, -0.01), (8.0, 0.01)), {"type": "Feature"}]})
+    )
+    known, findings = read_gazetteer(tuple(stamped(path) for path in maps_in(tmp_path)))
+    assert [road.name for road in known.roads] == ["A"]
+    assert [f.name for f in findings if f.severity == "doubt"] == ["map_unreadable", "map_unreadable"]
+    assert "broken_features" in {f.name for f in findings}
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_streets_of_monaco_against_a_plain_search() -> None:
+    """Every named road's distance from 200 places, in a projection about each: the same street, refused alike."""
+    extract = REAL_DATA / "city" / "monaco.osm.gz"
+    known, wrong = read_gazetteer((stamped(extract),))
+    assert wrong == ()
+    names, lines = _plain_roads(extract)
+    rng = np.random.default_rng(3)
+    asked = 0
+    for lat, lon in np.column_stack([rng.uniform(43.727, 43.749, POINTS), rng.uniform(7.411, 7.437, POINTS)]).tolist():
+        plane = pyproj.Transformer.from_crs(4326, f"+proj=aeqd +lat_0={lat} +lon_0={lon}", always_xy=True)
+        flat = shapely.transform(lines, lambda at, to=plane: np.column_stack(to.transform(*at.T)))
+        away = shapely.distance(flat, shapely.Point(0, 0))
+        order = np.argsort(away, kind="stable")
+        first = order[0]
+        second = next(i for i in order if names[i] != names[first])
+        gap = float(away[second] - away[first])
+        found, findings = place(known, lat, lon)
+        if away[first] > CONFIG.street_search_m:
+            assert found.street is None
+            continue
+        assert found.street_m == pytest.approx(away[first], abs=0.02)
+        if gap > 0.02:
+            assert found.street == names[first]
+        if away[second] <= CONFIG.street_search_m:
+            assert found.gap_m == pytest.approx(gap, abs=0.02)
+        if abs(gap - CONFIG.street_gap_min_m) > 0.02:
+            assert ("street_ambiguous" in findings) == (gap < CONFIG.street_gap_min_m)
+        asked += not {"street_ambiguous", "street_far"} & findings.keys()
+    assert asked > POINTS // 8
+
+
+def _plain_roads(extract: Path) -> tuple[list[str], np.ndarray]:
+    """Names and lines of the roads of an extract, as its XML has them."""
+    root = ElementTree.fromstring(gzip.decompress(extract.read_bytes()))  # noqa: S314 - ours
+    at = {node.get("id"): (float(node.get("lon", "")), float(node.get("lat", ""))) for node in root.iter("node")}
+    names, lines = [], []
+    for way in root.iter("way"):
+        tags = {tag.get("k"): tag.get("v", "") for tag in way.iter("tag")}
+        places = [at[nd.get("ref")] for nd in way.iter("nd") if nd.get("ref") in at]
+        if "highway" in tags and "name" in tags and tags.get("tunnel") not in {"yes", "covered"} and len(places) > 1:
+            names.append(tags["name"])
+            lines.append(shapely.LineString(places))
+    return names, np.array(lines)

@@ -1,0 +1,223 @@
+"""What sources say of a panorama, which of them is believed, and what of it is not."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.errors import RawDataError
+from pipeline.worlds.panorama.facts import Crop, PanoramaScene
+from tests.worlds.panorama.panoramas import read, write
+from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
+
+GPANO = {"ProjectionType": "equirectangular", "PoseHeadingDegrees": "37.0", "PosePitchDegrees": "1.5"}
+MAPILLARY: dict[str, Any] = {
+    "id": "498763468214164",
+    "geometry": {"type": "Point", "coordinates": [7.42730, 43.73960]},
+    "computed_geometry": {"type": "Point", "coordinates": [7.42735, 43.73962]},
+    "compass_angle": 30.0,
+    "computed_compass_angle": 33.25,
+    "computed_rotation": [math.pi / 2, 0.0, 0.0],  # looks north, level
+    "captured_at": 1715940000000,
+    "camera_type": "spherical",
+    "creator": {"username": "ada", "id": "1"},
+}
+PANORAMAX: dict[str, Any] = {
+    "type": "Feature",
+    "id": "1",
+    "geometry": {"type": "Point", "coordinates": [7.4273, 43.7396]},
+    "properties": {
+        "datetime": "2024-05-17T10:00:00+00:00",
+        "view:azimuth": 120,
+        "pers:pitch": 0.5,
+        "pers:roll": -0.25,
+        "pers:interior_orientation": {"field_of_view": 360},
+        "quality:horizontal_accuracy": 2.5,
+        "license": "etalab-2.0",
+    },
+    "providers": [{"name": "host", "roles": ["host"]}, {"name": "Grace", "roles": ["producer"]}],
+    "links": [{"rel": "self", "href": "https://example.org/api/items/1"}],
+}
+
+
+def found(scene: PanoramaScene) -> dict[str, str]:
+    return {finding.name: finding.subject for finding in scene.findings if finding.severity == "doubt"}
+
+
+def test_exif_tells_place_and_heading(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, tags={0x013B: "Ada", 0x8298: "CC0"})))
+    facts = scene.facts
+    assert facts.position is not None
+    assert (facts.position.lat_deg, facts.position.lon_deg) == pytest.approx((43.7396, 7.4273))
+    assert (facts.position.alt_m, facts.accuracy_m, facts.heading_deg) == (52.5, 4.0, 37.5)
+    assert (facts.author, facts.licence) == ("Ada", "CC0")
+    assert facts.told_by["position"] == facts.told_by["heading_deg"] == "EXIF"
+    assert found(scene) == {}
+
+
+def test_south_and_west_are_negative(tmp_path: Path) -> None:
+    root = write(tmp_path, sidecar=None, picture=picture(NICE | {1: "S", 3: "W", 5: b"\1"}))
+    at = read(root).facts.position
+    assert at is not None
+    assert (at.lat_deg, at.lon_deg, at.alt_m) == pytest.approx((-43.7396, -7.4273, -52.5))
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubts"),
+    [
+        ({1: ""}, {"gps_reference_missing": "position"}),
+        ({3: "X"}, {"gps_reference_missing": "position"}),
+        ({2: (223.0, 0.0, 0.0)}, {"latitude_out_of_range": "position"}),
+        ({4: (187.0, 0.0, 0.0)}, {"longitude_out_of_range": "position"}),
+        ({2: (0.0, 0.0, 0.0), 4: (0.0, 0.0, 1.0)}, {"position_zero": "position"}),
+        ({4: (7.0, 25.0)}, {"half_a_position": "position"}),
+        ({16: "M"}, {"magnetic_heading": "heading"}),
+        ({17: 723.0}, {"heading_out_of_range": "heading"}),
+        ({17: 0.6545}, {"perhaps_radians": "heading"}),
+    ],
+)
+def test_what_exif_cannot_mean_is_in_doubt(tmp_path: Path, changes: dict[int, Any], doubts: dict[str, str]) -> None:
+    scene = read(write(tmp_path, sidecar=None, picture=picture(NICE | changes)))
+    assert found(scene) == doubts
+    (subject,) = doubts.values()
+    assert (scene.facts.position is None) == (subject == "position")
+    assert (scene.facts.heading_deg is None) == (subject == "heading" and "perhaps_radians" not in doubts)
+
+
+def test_a_whole_number_of_degrees_is_no_radians(tmp_path: Path) -> None:
+    assert found(read(write(tmp_path, sidecar=None, picture=picture(NICE | {17: 5.0})))) == {}
+
+
+def test_gpano_tells_heading_and_tilt(tmp_path: Path) -> None:
+    facts = read(write(tmp_path, sidecar=None, picture=picture(NICE, GPANO))).facts
+    assert (facts.heading_deg, facts.camera_pitch_deg, facts.camera_roll_deg) == (37.0, 1.5, None)
+    assert facts.told_by["heading_deg"] == "XMP GPano"
+
+
+@pytest.mark.parametrize("crop", [False, True])
+def test_a_cropped_picture_lies_where_gpano_says(tmp_path: Path, crop: bool) -> None:
+    """A picture of 400 x 100 of a sphere of 400 x 200, halved after its metadata were written or not."""
+    gpano = GPANO | {
+        "FullPanoWidthPixels": "400", "FullPanoHeightPixels": "200", "CroppedAreaLeftPixels": "0",
+        "CroppedAreaTopPixels": "50", "CroppedAreaImageWidthPixels": "400", "CroppedAreaImageHeightPixels": "100",
+    }  # fmt: skip
+    scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, gpano, (200, 50) if crop else (400, 100))))
+    half = 2 if crop else 1
+    expected = Crop(full_width=400 // half, full_height=200 // half, left=0, top=50 // half)
+    assert scene.facts.picture.crop == expected
+    assert ("gpano_scaled" in {finding.name for finding in scene.findings}) == crop
+
+
+@pytest.mark.parametrize(
+    ("gpano", "finding"),
+    [
+        ({"ProjectionType": "cylindrical"}, "not_equirectangular"),
+        ({"FullPanoWidthPixels": "400"}, "gpano_incomplete"),
+        (
+            {"FullPanoWidthPixels": "400", "FullPanoHeightPixels": "300", "CroppedAreaLeftPixels": "0",
+             "CroppedAreaTopPixels": "0", "CroppedAreaImageWidthPixels": "256", "CroppedAreaImageHeightPixels": "128"},
+            "gpano_contradicts",
+        ),
+    ],
+)  # fmt: skip
+def test_gpano_that_cannot_be(tmp_path: Path, gpano: dict[str, str], finding: str) -> None:
+    with pytest.raises(RawDataError) as caught:
+        read(write(tmp_path, sidecar=None, picture=picture(None, gpano)))
+    assert caught.value.finding == finding
+
+
+def test_a_packet_with_entities_is_not_read(tmp_path: Path) -> None:
+    raw = picture(None, {"PoseHeadingDegrees": "&a;"})
+    head = '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>'.encode()
+    bomb = raw.replace(head, b'<!DOCTYPE a [<!ENTITY a "1">]>'.ljust(len(head)))
+    assert bomb != raw
+    scene = read(write(tmp_path, sidecar=None, picture=bomb))
+    assert scene.facts.heading_deg is None
+
+
+def test_people_come_before_the_picture_and_the_difference_is_told(tmp_path: Path) -> None:
+    sidecar = "position: {lat_deg: 43.7406, lon_deg: 7.4273}\nheading_deg: 90\n"
+    scene = read(write(tmp_path, sidecar=sidecar, picture=picture(NICE, GPANO)))
+    assert scene.facts.heading_deg == 90.0
+    differing = {f.name: f for f in scene.findings}
+    assert differing["positions_disagree"].measured == pytest.approx(111.3, abs=0.2)  # a thousandth of a degree
+    assert differing["headings_disagree"].measured == 53.0
+
+
+def test_a_heading_in_radians_is_known_by_the_other(tmp_path: Path) -> None:
+    sidecar = f"heading_deg: {math.radians(37.2):.6f}\n"
+    assert found(read(write(tmp_path, sidecar=sidecar, picture=picture(NICE)))) == {"heading_in_radians": "heading"}
+
+
+def test_mapillary_computed_comes_before_measured(tmp_path: Path) -> None:
+    root = write(tmp_path, sidecar=None, mapillary__json=json.dumps(MAPILLARY).encode())
+    scene = read(root)
+    facts = scene.facts
+    assert facts.position is not None
+    assert (facts.position.lat_deg, facts.position.lon_deg, facts.heading_deg) == (43.73962, 7.42735, 33.25)
+    assert facts.camera_pitch_deg == pytest.approx(0.0, abs=1e-9)
+    assert facts.camera_roll_deg == pytest.approx(0.0, abs=1e-9)
+    assert (facts.captured, facts.author, facts.licence) == (datetime.date(2024, 5, 17), "ada", "CC BY-SA 4.0")
+    assert facts.told_by["heading_deg"] == "Mapillary computed"
+    assert found(scene) == {}
+
+
+@pytest.mark.parametrize(
+    ("rotation", "pitch", "roll"),
+    [
+        ([math.pi / 2 + 0.1, 0.0, 0.0], -math.degrees(0.1), 0.0),
+        ([math.pi / 2 - 0.1, 0.0, 0.0], math.degrees(0.1), 0.0),
+    ],
+)
+def test_the_tilt_of_a_rotation(tmp_path: Path, rotation: list[float], pitch: float, roll: float) -> None:
+    """About east by a right angle the camera's axes are right east, down down, ahead north: beyond, it looks down."""
+    raw = json.dumps(MAPILLARY | {"computed_rotation": rotation}).encode()
+    facts = read(write(tmp_path, sidecar=None, mapillary__json=raw)).facts
+    assert facts.camera_pitch_deg == pytest.approx(pitch)
+    assert facts.camera_roll_deg == pytest.approx(roll, abs=1e-9)
+
+
+def test_panoramax(tmp_path: Path) -> None:
+    facts = read(write(tmp_path, sidecar=None, panoramax__json=json.dumps(PANORAMAX).encode())).facts
+    assert (facts.heading_deg, facts.accuracy_m, facts.camera_pitch_deg, facts.camera_roll_deg) == (
+        120,
+        2.5,
+        0.5,
+        -0.25,
+    )
+    assert (facts.author, facts.licence, facts.source_url) == ("Grace", "etalab-2.0", "https://example.org/api/items/1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mapillary", MAPILLARY | {"camera_type": "perspective"}),
+        ("panoramax", PANORAMAX | {"properties": {"pers:interior_orientation": {"field_of_view": 70}}}),
+    ],
+)
+def test_a_service_that_says_it_is_no_panorama(tmp_path: Path, name: str, value: dict[str, Any]) -> None:
+    with pytest.raises(RawDataError, match="not_equirectangular"):
+        read(write(tmp_path, sidecar=None, **{f"{name}__json": json.dumps(value).encode()}))
+
+
+def test_json_of_nobody_is_named_and_costs_nothing(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, other__json=b'{"a": 1}'))
+    assert "unknown_json" in {finding.name for finding in scene.findings}
+    assert scene.facts.heading_deg == 37.5
+
+
+def test_a_thumbnail_with_a_position_is_told(tmp_path: Path) -> None:
+    raw = with_thumbnail(picture(), picture(NICE, size=(32, 16)))
+    scene = read(write(tmp_path, picture=raw))
+    assert "thumbnail_has_gps" in {finding.name for finding in scene.findings}
+    assert "thumbnail_has_gps" not in {f.name for f in read(write(tmp_path / "b", picture=picture(NICE))).findings}
+
+
+def test_nothing_is_known_of_a_bare_picture(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, sidecar=None))
+    assert found(scene) == {"no_position": "position", "no_heading": "heading"}
