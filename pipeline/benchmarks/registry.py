@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.ergeobench.benchmark import ERGEOBENCH
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.questions.scored import Score
@@ -14,6 +15,7 @@ _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     VSI,
     URBANVIDEO,
     CITYEQA,
+    ERGEOBENCH,
 )
 BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}
 # Whose published questions can be examined, by name.

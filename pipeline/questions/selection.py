@@ -15,7 +15,7 @@ from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.spreading import SHARED_MAX, Offered, spread
-from pipeline.questions.task import Choice, Number, Task
+from pipeline.questions.task import Choice, FreeText, Number, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,6 +157,11 @@ def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
     return draw_options(row["id"], row["answer"], labels, task.form.most)
 
 
+def _guessed(label: str, task: Task[Any]) -> str:
+    """What of an answer in words of one's own is guessed."""
+    return task.form.guessed(label) if isinstance(task.form, FreeText) else label
+
+
 def _question(
     row: dict[str, Any], task: Task[Any], offered: tuple[str, ...], position: int, *, as_released: bool
 ) -> dict[str, Any]:
@@ -191,6 +196,6 @@ def _question(
         "text": text,
         "options": lettered(ordered) if offers else None,
         "ground_truth": letter if offers else row["answer"],
-        "choices": None if offers else lettered(ordered),
+        "choices": None if offers else lettered([_guessed(label, task) for label in ordered]),
         "choice": None if offers else letter,
     }

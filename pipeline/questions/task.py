@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -63,9 +64,11 @@ class FreeText:
 
     Attributes:
         most: at most so many of them, the truth among them.
+        guessed: what of an answer is guessed, where that is not all of it.
     """
 
     most: int = 10
+    guessed: Callable[[str], str] = str
 
 
 Form = Choice | Number | FreeText

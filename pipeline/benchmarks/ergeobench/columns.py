@@ -9,7 +9,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.ergeobench.dimensions import DIMENSION_OF, GEO, SETTINGS
-from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, file_of, shots_of
+from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, file_of, shown_in
+from pipeline.geometry.views import View
 from pipeline.questions.published import Columns
 
 OUT_OF_DISTRIBUTION: Final = "out_of_distribution"  # flag
@@ -46,7 +47,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
 def _public(row: Mapping[str, Any]) -> dict[str, Any]:
     dataset, _, name = row["scene"].partition("/")
     place = json.loads(row["answer"]) if row["task"] in GEO else {}
-    shots = shots_of(row)
+    shots = shown_in(row)
     options = row["options"]
     return {
         "id": row["id"],
@@ -59,9 +60,9 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "question": row["text"],
         "options": options,
         "ground_truth": row["ground_truth"],
-        "images": [file_of(row["scene"], shot) for shot in shots],
+        "images": [file_of(row["scene"], shown) for shown in shots],
         "views": [
-            {"yaw_deg": s.yaw_deg, "pitch_deg": s.pitch_deg, "fov_deg": s.fov_deg} if s.kind == "view" else None
+            {"yaw_deg": s.yaw_deg, "pitch_deg": s.pitch_deg, "fov_deg": s.fov_deg} if isinstance(s, View) else None
             for s in shots
         ],
         **{level: place.get(level) for level in (*LEVELS, "lat", "lon")},

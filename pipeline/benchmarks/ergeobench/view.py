@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.ergeobench.aiming import extents, half_width_deg, view, wrapped
-from pipeline.benchmarks.ergeobench.images import Shot
+from pipeline.benchmarks.ergeobench.aiming import extents, half_width_deg, looking, outlines, wrapped
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
+from pipeline.geometry.views import View
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Seen
 
@@ -31,7 +31,7 @@ class ErgeoView:
         self.scene, self.rules = scene, rules
         self.facts: Panorama = scene.facts
         self.objects: tuple[Seen, ...] = self.facts.objects
-        self._shows: dict[Shot, tuple[BoolArray, BoolArray]] = {}
+        self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -47,6 +47,12 @@ class ErgeoView:
         """Middle yaw, width, lowest and highest pitch (n, 4), degrees."""
         rows = [(o.yaw_deg, o.width_deg, o.pitch_low_deg, o.pitch_high_deg) for o in self.objects]
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    @cached_property
+    def outlines(self) -> FloatArray:
+        """Unit vectors (n, k, 3) to points along the sides of the boxes."""
+        yaw, width, low, high = self.boxes.T
+        return outlines(yaw, width, low, high)
 
     @cached_property
     def distances_m(self) -> FloatArray:
@@ -79,48 +85,53 @@ class ErgeoView:
         """Whether it can be asked about by its label."""
         return all(measure.holds for measure in self.measures(i))
 
-    def whole(self, shot: Shot) -> BoolArray:
+    def whole(self, shot: View) -> BoolArray:
         """Which objects (n,) a view shows from edge to edge."""
         return self._seen(shot)[0]
 
-    def touched(self, shot: Shot) -> BoolArray:
+    def touched(self, shot: View) -> BoolArray:
         """Which objects (n,) a view may show any part of: all whose yaws it reaches, at whatever height."""
         return self._seen(shot)[1]
 
-    def _seen(self, shot: Shot) -> tuple[BoolArray, BoolArray]:
+    def _seen(self, shot: View) -> tuple[BoolArray, BoolArray]:
         if shot not in self._shows:
-            yaw, width, low, high = self.boxes.T
-            found = extents(yaw, width, low, high, shot)
+            yaw, width, _, _ = self.boxes.T
+            found = extents(self.outlines, shot)
             with np.errstate(invalid="ignore"):
                 whole = np.abs(found).max(axis=1, initial=0.0) <= 1 - self.rules.edge_margin
             gap_deg = np.abs(wrapped(yaw - shot.yaw_deg)) - width / 2 - half_width_deg(shot)
             self._shows[shot] = whole, gap_deg < self.rules.apart_deg
         return self._shows[shot]
 
-    def extent(self, i: int, shot: Shot) -> FloatArray:
+    def extent(self, i: int, shot: View) -> FloatArray:
         """Leftmost and rightmost x, lowest and highest y (4,) of an object in a view."""
-        yaw, width, low, high = self.boxes[i : i + 1].T
-        return np.asarray(extents(yaw, width, low, high, shot)[0])
+        return np.asarray(extents(self.outlines[i : i + 1], shot)[0])
 
-    def is_lone(self, i: int, shot: Shot) -> bool:
+    def is_lone(self, i: int, shot: View) -> bool:
         """Whether a view shows all of an object and nothing of another of its label."""
         same = self.of_label(self.labels[i])
         return bool(self.whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
 
-    def first_lone(self, i: int, shots: Iterable[Shot]) -> Shot | None:
+    def first_lone(self, i: int, shots: Iterable[View]) -> View | None:
         """The first of some views that shows an object so."""
         return next((shot for shot in shots if self.is_lone(i, shot)), None)
 
     @cached_property
-    def around(self) -> tuple[Shot, ...]:
+    def around(self) -> tuple[View, ...]:
         """Declared views of the usual form, then views all around from a drawn yaw on, in a drawn order."""
         rng = rng_for(self.scene.id, "views around")
         start = float(rng.uniform(0, 360 / TURNS))
-        turns = [view(start + 360 / TURNS * k) for k in rng.permutation(TURNS).tolist()]
+        turns = [looking(start + 360 / TURNS * k) for k in rng.permutation(TURNS).tolist()]
         declared = [
-            Shot("view", v.yaw_deg, v.pitch_deg, v.fov_deg) for v in sorted(self.facts.views, key=lambda v: v.name)
+            View(yaw_deg=v.yaw_deg, pitch_deg=v.pitch_deg, fov_deg=v.fov_deg)
+            for v in sorted(self.facts.views, key=lambda v: v.name)
         ]
         return (*declared, *turns)
+
+    @cached_property
+    def doubts(self) -> frozenset[str]:
+        """What of the panorama is in doubt, by the subjects of its findings."""
+        return frozenset(f.subject for f in self.scene.findings if f.severity == "doubt")
 
     @property
     def is_out_of_distribution(self) -> bool:

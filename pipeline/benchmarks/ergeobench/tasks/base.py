@@ -12,12 +12,13 @@ from typing import Final
 
 from numpy.random import Generator
 
-from pipeline.benchmarks.ergeobench.images import Shot, show
+from pipeline.benchmarks.ergeobench.images import Shown, show
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.benchmarks.ergeobench.wording import worded
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
+from pipeline.geometry.views import View
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 
@@ -54,12 +55,12 @@ class SeenTask(CaseTask[ErgeoView]):
             case.refuse("reads_in_two_ways")
         return case
 
-    def about(self, view: ErgeoView, *members: int, more: Sequence[str] = ()) -> Case:
+    def about(self, view: ErgeoView, *members: int, more: Sequence[str] = (), is_named: bool = True) -> Case:
         """A candidate about objects, with what makes them usable."""
         case = Case(*(view.objects[i].id for i in members), *more, wording="")
         for i in members:
             seen = view.objects[i]
-            for measure in view.measures(i):
+            for measure in view.measures(i, is_named=is_named):
                 case.measured(_of(measure, seen.id))
             case.fact("yaw", seen.id, seen.yaw_deg, "deg")
             case.fact("width", seen.id, seen.width_deg, "deg")
@@ -67,11 +68,11 @@ class SeenTask(CaseTask[ErgeoView]):
                 case.fact("distance", seen.id, seen.distance_m, "m")
         return case
 
-    def lay(self, view: ErgeoView, case: Case, *shots: Shot, members: Sequence[int] = ()) -> None:
+    def lay(self, view: ErgeoView, case: Case, *shots: Shown, members: Sequence[int] = ()) -> None:
         """Writes the views of a candidate, and where objects lie in the first that shows them."""
         show(case, *shots)
         for i in members:
-            shot = next((shot for shot in shots if shot.kind == "view" and view.whole(shot)[i]), None)
+            shot = next((own for own in shots if isinstance(own, View) and view.whole(own)[i]), None)
             if shot is not None:
                 names = ("left_edge", "right_edge", "lower_edge", "upper_edge")
                 for name, value in zip(names, view.extent(i, shot).tolist(), strict=True):

@@ -1,0 +1,26 @@
+"""ERGeoBench."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.ergeobench.card import CARD
+from pipeline.benchmarks.ergeobench.columns import COLUMNS
+from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
+from pipeline.benchmarks.ergeobench.score import SCORE
+from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.worlds.panorama.world import PANORAMA
+
+ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
+    name="ergeobench",
+    title="ERGeoBench",
+    worlds=(PANORAMA,),
+    tasks=tuple(ERGEO_TASKS.values()),
+    profiles=PROFILES,
+    view=ErgeoView,
+    columns=COLUMNS,
+    card=CARD,
+    score=SCORE,
+)

@@ -1,0 +1,185 @@
+"""Common Sense: a need, and the place that serves it in one view, in one of two, or nearer than another.
+
+The options are parts of pictures and not sorts of places: those would say which one serves the need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from numpy.random import Generator
+
+from pipeline.benchmarks.ergeobench.aiming import aimed, looking
+from pipeline.benchmarks.ergeobench.needs import Need, needs
+from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.core.schema import Rejection
+from pipeline.geometry.views import View
+from pipeline.questions.cases import Case
+from pipeline.questions.rules import rule
+
+NEEDS: Final = 2  # that are asked of one place
+THIRDS: Final = {"on the left": -2 / 3, "in the middle": 0.0, "on the right": 2 / 3}
+PICTURES: Final = ("the first picture", "the second picture")
+HALVES: Final = ("left half", "right half")
+TURNS_DEG: Final = (90.0, 180.0, 270.0)  # between two pictures that show nothing alike
+
+
+class NeedTask(SeenTask):
+    """Base: a place is usable where it is wide enough, near enough and its kind is known."""
+
+    def obstacle(self, view: ErgeoView) -> Rejection | None:
+        """There must be a place whose kind is known."""
+        known = sum(seen.kind is not None for seen in view.objects)
+        measure = rule("no_places_known", known, ">=", 1, "places")
+        return super().obstacle(view) or (None if measure.holds else measure.rejection())
+
+    def place(self, view: ErgeoView, case: Case, i: int) -> None:
+        """Whether a place can be told and reached."""
+        seen, rules = view.objects[i], view.rules
+        case.require("too_small_to_tell", seen.width_deg, ">=", rules.poi_min_deg, "deg", seen.id)
+        if seen.distance_m is not None:
+            case.require("too_far_to_walk", seen.distance_m, "<=", rules.poi_reach_m, "m", seen.id)
+
+    def served(self, view: ErgeoView) -> Iterator[tuple[int, Need]]:
+        """Places with needs that they serve, drawn."""
+        for i, seen in enumerate(view.objects):
+            if seen.kind is None:
+                continue
+            own = [need for need in needs() if seen.kind in need.serves]
+            order = self.rng(view, seen.id, "needs").permutation(len(own)).tolist()
+            yield from ((i, own[n]) for n in order[:NEEDS])
+
+    def others(self, view: ErgeoView, i: int, need: Need) -> list[int]:
+        """Other objects that may serve a need, and those of which it is not known what they are."""
+        return [j for j, seen in enumerate(view.objects) if j != i and seen.kind in need.all]
+
+    def none_else(self, view: ErgeoView, i: int, need: Need, *shots: View) -> bool:
+        """Whether views show nothing of other places that may serve a need."""
+        others = self.others(view, i, need)
+        return not any(view.touched(shot)[others].any() for shot in shots)
+
+    def about_place(self, view: ErgeoView, *members: int, need: Need) -> Case:
+        """A candidate about places; their labels need not tell which one is meant."""
+        case = self.about(view, *members, more=[need.need], is_named=False)
+        for i in members:
+            self.place(view, case, i)
+        return case
+
+
+class SingleView(NeedTask):
+    """In which third of a view the place is that serves a need; at least one other place is in view."""
+
+    name = "Single-View"
+    template = "ergeobench/need_single"
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Places and needs that they serve."""
+        for i, need in self.served(view):
+            seen = view.objects[i]
+            case = self.about_place(view, i, need=need)
+            self.word(view, case, need=need.need)
+            rng = self.rng(view, seen.id, need.need)
+            answer = list(THIRDS)[int(rng.integers(len(THIRDS)))]
+            shots = _in_third(view, i, THIRDS[answer], rng)
+            places = [j for j, other in enumerate(view.objects) if other.kind is not None and j != i]
+            fits = [s for s in shots if view.whole(s)[i] and view.touched(s)[places].any()]
+            case.require("no_other_place_in_view", len(fits), ">=", 1, f"views of {TRIES}")
+            alone = next((s for s in fits if self.none_else(view, i, need, s)), None)
+            if alone is None or case.refusal is not None:
+                case.refuse("two_serve_the_need", len(self.others(view, i, need)), 0, "other places")
+                yield case
+                continue
+            self.lay(view, case, alone, members=[i])
+            left, right, _, _ = view.extent(i, alone).tolist()
+            margin = _to_third_border((left + right) / 2, THIRDS[answer])
+            case.require("near_a_third_border", margin, ">=", view.rules.cell_margin / 2, "half pictures")
+            yield case.ask(answer, THIRDS)
+
+
+class DualView(NeedTask):
+    """In which half of which of two views the place is that serves a need."""
+
+    name = "Dual-View"
+    template = "ergeobench/need_dual"
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Places and needs that they serve."""
+        options = [f"{half} of {picture}" for picture in PICTURES for half in HALVES]
+        for i, need in self.served(view):
+            seen = view.objects[i]
+            case = self.about_place(view, i, need=need)
+            self.word(view, case, need=need.need)
+            rng = self.rng(view, seen.id, need.need)
+            picture, half = (int(n) for n in rng.integers(2, size=2))
+            found = None
+            for _ in range(TRIES if case.refusal is None else 0):
+                off_deg = float(rng.uniform(view.rules.sector_margin_deg, 45.0)) * (1 if half else -1)
+                own = looking(seen.yaw_deg - off_deg)
+                other = looking(own.yaw_deg + TURNS_DEG[int(rng.integers(len(TURNS_DEG)))])
+                left, right, _, _ = view.extent(i, own).tolist()
+                is_in_half = left > 0 if half else right < 0
+                is_there = view.whole(own)[i] and not view.touched(other)[i] and is_in_half
+                if is_there and self.none_else(view, i, need, own, other):
+                    found = (other, own) if picture else (own, other)
+                    break
+            if found is None:
+                case.refuse("two_serve_the_need", len(self.others(view, i, need)), 0, "other places")
+                yield case
+                continue
+            self.lay(view, case, *found, members=[i])
+            yield case.ask(f"{HALVES[half]} of {PICTURES[picture]}", options)
+
+
+class CrossView(NeedTask):
+    """Which of two places in two views that both serve a need is nearer."""
+
+    name = "Cross-View"
+    template = "ergeobench/need_cross"
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Pairs of places that serve a need, for the need of the lowest digest."""
+        for need in needs():
+            members = [i for i, seen in enumerate(view.objects) if seen.kind in need.serves]
+            for i, j in combinations(by_digest(view, self.name, members), 2):
+                yield self._one(view, min(i, j), max(i, j), need)
+
+    def _one(self, view: ErgeoView, i: int, j: int, need: Need) -> Case:
+        case = self.about_place(view, i, j, need=need)
+        self.word(view, case, need=need.need)
+        own_m, others_m = view.distances_m[[i, j]].tolist()
+        ratio = max(own_m, others_m) / min(own_m, others_m)
+        case.require("distances_too_similar", ratio, ">=", view.rules.distance_ratio_min, "ratio")
+        rng = self.rng(view, view.objects[i].id, view.objects[j].id, need.need)
+        swapped = bool(rng.integers(2))
+        for _ in range(TRIES if case.refusal is None else 0):
+            one, other = (
+                looking(view.objects[k].yaw_deg + float(d))
+                for k, d in zip((i, j), rng.uniform(-40, 40, 2), strict=True)
+            )
+            is_there = view.whole(one)[i] and view.whole(other)[j]
+            is_apart = not view.touched(one)[j] and not view.touched(other)[i]
+            others = [k for k in self.others(view, i, need) if k != j]
+            is_clear = not any(view.touched(shot)[others].any() for shot in (one, other))
+            if is_there and is_apart and is_clear:
+                self.lay(view, case, *((other, one) if swapped else (one, other)), members=[i, j])
+                first_is_nearer = (own_m < others_m) != swapped
+                answers = [f"the one in {picture}" for picture in PICTURES]
+                return case.ask(answers[0 if first_is_nearer else 1], answers, least=1)
+        case.refuse("no_two_views_show_them", 0, 1, f"pairs of views of {TRIES}")
+        return case
+
+
+def _in_third(view: ErgeoView, i: int, x: float, rng: Generator) -> Sequence[View]:
+    """Views with level pitch in which an object's middle lies in a third of the picture."""
+    seen = view.objects[i]
+    free = 1 / 3 - view.rules.cell_margin
+    found = (aimed(seen.yaw_deg, 0.0, x + free * dx, 0.0) for dx in rng.uniform(-1, 1, TRIES).tolist())
+    return [looking(shot.yaw_deg) for shot in found if shot is not None]
+
+
+def _to_third_border(x: float, middle: float) -> float:
+    """From a place in the picture to the next third, in halves of it; below 0 in another third."""
+    return 1 / 3 - abs(x) if middle == 0 else (abs(x) - 1 / 3 if x * middle > 0 else -abs(x))

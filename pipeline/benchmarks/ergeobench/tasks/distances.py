@@ -1,0 +1,140 @@
+"""Depth Estimation and Distance: how far objects are, asked so that their labels do not tell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.ergeobench.aiming import aimed, looking, wrapped
+from pipeline.benchmarks.ergeobench.images import FOV_DEG
+from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.core.schema import Rejection
+from pipeline.questions.cases import Case
+from pipeline.questions.rules import rule
+
+MIDDLE_DEG: Final = 12.0  # about the middle of a picture: nothing else of the label may lie there
+PAIRS: Final = 40  # of objects of a label, lowest digests first
+SIDES: Final = ("the one on the left", "the one on the right")
+NEARER: Final = {"nearer": 1, "farther away": -1}
+
+
+class Depth(SeenTask):
+    """How far the object in the middle of a view is: near, middle or far.
+
+    Of objects of one label as many are asked in each bin as in any other, and bins in which there is none are not
+    offered: a car is not nearer than a tower because it is a car.
+    """
+
+    name = "Depth Estimation"
+    template = "ergeobench/depth"
+
+    def obstacle(self, view: ErgeoView) -> Rejection | None:
+        """Distances must be known."""
+        return super().obstacle(view) or _no_distance(view)
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """One per object."""
+        cases: list[Case] = []
+        bins: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for i in by_digest(view, self.name, range(len(view.objects))):
+            case, place = self._one(view, i)
+            if case.refusal is None:
+                bins[view.labels[i]][place].append(len(cases))
+            cases.append(case)
+        names = _bin_names(view)
+        for found in bins.values():
+            even = min(map(len, found.values())) if len(found) > 1 else 0
+            for place, members in found.items():
+                for n in members[even:]:
+                    cases[n].refuse("no_counterpart", len(members), even, "objects of the label in the bin")
+                for n in members[:even]:
+                    cases[n].ask(names[place], [names[b] for b in sorted(found)], least=1)
+        yield from cases
+
+    def _one(self, view: ErgeoView, i: int) -> tuple[Case, int]:
+        """The candidate about an object without its options, and its bin."""
+        seen, rules = view.objects[i], view.rules
+        case = self.about(view, i, is_named=False)
+        self.word(view, case, label=seen.label)
+        distance_m = np.nan if seen.distance_m is None else seen.distance_m
+        case.require("distance_unknown", distance_m, ">", 0, "m", seen.id)
+        borders = rules.depth_bins_m
+        margin = min(abs(distance_m - border) / border for border in borders)
+        case.require("near_a_depth_border", margin, ">=", rules.depth_margin, "share", seen.id)
+        shot = aimed(seen.yaw_deg, (seen.pitch_low_deg + seen.pitch_high_deg) / 2, 0.0, 0.0)
+        tilt_deg = 90.0 if shot is None else abs(shot.pitch_deg)
+        case.require("too_high_or_low", tilt_deg, "<=", rules.tilt_max_deg, "deg of tilt", seen.id)
+        others = [j for j in view.of_label(seen.label).tolist() if j != i]
+        gaps = [
+            abs(float(wrapped(view.objects[j].yaw_deg - seen.yaw_deg))) - view.objects[j].width_deg / 2 for j in others
+        ]
+        case.require("another_of_its_label", min(gaps, default=180.0), ">=", MIDDLE_DEG, "deg", seen.id)
+        if shot is not None and case.refusal is None:
+            case.require("partly_outside_view", float(view.whole(shot)[i]), ">=", 1, "whole objects", seen.id)
+            self.lay(view, case, shot, members=[i])
+        return case, int(np.searchsorted(borders, distance_m))
+
+
+class Distance(SeenTask):
+    """Which of two objects of one label in a view is nearer, or farther away, which is drawn: left or right."""
+
+    name = "Distance"
+    template = "ergeobench/distance"
+
+    def obstacle(self, view: ErgeoView) -> Rejection | None:
+        """Distances must be known."""
+        return super().obstacle(view) or _no_distance(view)
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Pairs of objects of one label that one view may show."""
+        for label in sorted(set(view.labels)):
+            members = by_digest(view, self.name, view.of_label(label).tolist())
+            pairs = [pair for pair in combinations(members, 2) if self._fit(view, *pair)]
+            for pair in pairs[:PAIRS]:
+                yield self._one(view, min(pair), max(pair))
+            if not PAIRS >= len(pairs) > 0:
+                rest = Case(label, wording="")
+                rest.refuse("no_two_in_a_view" if not pairs else "too_many_pairs", len(pairs), PAIRS, "pairs")
+                yield rest
+
+    def _fit(self, view: ErgeoView, i: int, j: int) -> bool:
+        return abs(float(wrapped(view.objects[i].yaw_deg - view.objects[j].yaw_deg))) < FOV_DEG
+
+    def _one(self, view: ErgeoView, i: int, j: int) -> Case:
+        one, other = view.objects[i], view.objects[j]
+        case = self.about(view, i, j)
+        rng = self.rng(view, one.id, other.id)
+        word = list(NEARER)[int(rng.integers(len(NEARER)))]
+        self.word(view, case, label=one.label, word=word)
+        own_m, others_m = view.distances_m[[i, j]].tolist()
+        ratio = max(own_m, others_m) / min(own_m, others_m)
+        case.require("distances_too_similar", ratio, ">=", view.rules.distance_ratio_min, "ratio")
+        turn_deg = float(wrapped(other.yaw_deg - one.yaw_deg))
+        gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
+        case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
+        middle = one.yaw_deg + turn_deg / 2
+        shots = [looking(middle + float(rng.uniform(-FOV_DEG / 2, FOV_DEG / 2))) for _ in range(TRIES)]
+        same = view.of_label(one.label)
+        for shot in shots if case.refusal is None else ():
+            if view.whole(shot)[[i, j]].all() and int(view.touched(shot)[same].sum()) == 2:
+                self.lay(view, case, shot, members=[i, j])
+                i_is_left, i_is_nearer = turn_deg > 0, own_m < others_m
+                is_left = i_is_left == (i_is_nearer == (NEARER[word] > 0))
+                return case.ask(SIDES[0] if is_left else SIDES[1], SIDES, least=1)
+        return self.unshown(case, TRIES)
+
+
+def _no_distance(view: ErgeoView) -> Rejection | None:
+    known = int(np.isfinite(view.distances_m).sum())
+    measure = rule("no_distance_known", known, ">=", 1, "objects")
+    return None if measure.holds else measure.rejection()
+
+
+def _bin_names(view: ErgeoView) -> Sequence[str]:
+    near, far = view.rules.depth_bins_m
+    return (f"less than {near:g} m", f"between {near:g} and {far:g} m", f"more than {far:g} m")

@@ -1,0 +1,168 @@
+"""Foundational Perception: what of a slot a declared view shows, as multiple choice and as true or false.
+
+Each question is one of a set that has the same words: the views differ, and with them the answer. Of a statement as
+many views make it true as make it false; of a choice each option is right in one view. So the words tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.core.identity import digest
+from pipeline.core.schema import Rejection
+from pipeline.geometry.views import View
+from pipeline.questions.cases import Case
+from pipeline.questions.rules import rule
+
+MOST: Final = 4  # options
+TRUE, FALSE = ANSWERS = ("True", "False")
+Shows = Mapping[str, Sequence[tuple[View, int]]]
+"""What may be answered -> the views that show it, and it alone of all that may, each with its object."""
+
+
+class Perception(SeenTask):
+    """Questions of one slot."""
+
+    def __init__(self, slot: str) -> None:
+        self.name = slot
+        self.template = "ergeobench/shows_which"
+        self.parts = ("ergeobench/shows_label", "ergeobench/attribute", "ergeobench/is_attribute", "ergeobench/reads")
+
+    def obstacle(self, view: ErgeoView) -> Rejection | None:
+        """Something of the slot must be known."""
+        known = sum(seen.slot == self.name for seen in view.objects)
+        measure = rule("slot_not_known", known, ">=", 1, "objects")
+        return super().obstacle(view) or (None if measure.holds else measure.rejection())
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Of labels: which is shown, and whether one is; of an attribute: which value, and whether one; of names."""
+        members = [i for i, seen in enumerate(view.objects) if seen.slot == self.name]
+        for i in members:
+            if not view.usable(i):
+                yield self._unusable(view, i)
+        labels = sorted({view.labels[i] for i in members} & set(view.facts.complete))
+        yield from self._presence(view, labels)
+        yield from self._which(view, labels)
+        for label in labels:
+            yield from self._attributes(view, label)
+        yield from self._names(view, members)
+
+    def _unusable(self, view: ErgeoView, i: int) -> Case:
+        case = self.about(view, i)
+        self.word(view, case, "ergeobench/shows_label", label=view.objects[i].label)
+        return case
+
+    def _presence(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
+        """A statement for each label, in a view that shows it and in one that shows nothing of it."""
+        for label in labels:
+            own = view.of_label(label)
+            shows = [(v, i) for v in view.around for i in own.tolist() if view.usable(i) and view.whole(v)[i]]
+            lacks = [v for v in view.around if not view.touched(v)[own].any()]
+            for answer, found in ((TRUE, shows[:1]), (FALSE, [(v, None) for v in lacks[:1]])):
+                shot, i = found[0] if found else (None, None)
+                case = self._case(view, "there", label, answer, shot, i)
+                self.word(view, case, "ergeobench/shows_label", label=label)
+                case.require("always_in_view", len(lacks), ">=", 1, "views without it")
+                case.require("no_view_shows_it_alone", len(shows), ">=", 1, "views")
+                yield case.ask(answer, ANSWERS, least=1)
+
+    def _which(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
+        """Labels in fixed groups: each is right in a view that shows nothing of the others."""
+        shows = {label: self._lone(view, [label], labels) for label in labels}
+        ordered = sorted((label for label in labels if shows[label]), key=lambda x: digest(view.scene.id, "which", x))
+        for group in grouped(ordered):
+            found = {label: self._lone(view, [label], group) for label in group}
+            alone = [label for label in group if found[label]]
+            for label in alone:
+                shot, i = found[label][0]
+                case = self._case(view, "which", ", ".join(sorted(alone)), label, shot, i)
+                self.word(view, case, things=", ".join(sorted(alone)))
+                case.fact("alternatives", label, len(alone), "labels")
+                yield case.ask(label, alone, least=1)
+
+    def _lone(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[View, int]]:
+        """Views that show an object of some labels whole, and of all others of a group nothing."""
+        members = [i for label in own for i in view.of_label(label).tolist() if view.usable(i)]
+        others = [i for label in group if label not in own for i in view.of_label(label).tolist()]
+        return [
+            (shot, i)
+            for shot in view.around
+            if not view.touched(shot)[others].any()
+            for i in members
+            if view.whole(shot)[i]
+        ]
+
+    def _attributes(self, view: ErgeoView, label: str) -> Iterator[Case]:
+        """An attribute of which objects of one label have different values: which it is, and whether it is one."""
+        own = [i for i in by_digest(view, self.name, view.of_label(label).tolist()) if view.usable(i)]
+        for key in sorted({key for i in own for key in view.objects[i].attributes}):
+            found: dict[str, tuple[View, int]] = {}
+            for i in own:
+                value = view.objects[i].attributes.get(key)
+                shot = view.first_lone(i, view.around) if value is not None and value not in found else None
+                if value is not None and shot is not None:
+                    found[value] = (shot, i)
+            values = sorted(found)[:MOST]
+            for n, value in enumerate(values):
+                shot, i = found[value]
+                case = self._case(view, f"which {key}", label, value, shot, i)
+                self.word(view, case, "ergeobench/attribute", label=label, key=key)
+                case.require("one_value_alone", len(values), ">=", 2, "values")
+                yield case.ask(value, values, least=1)
+                if len(values) > 1:  # a statement is true in one view, and false in another
+                    yield from self._statements(view, label, key, value, (found[value], found[values[n - 1]]))
+
+    def _statements(
+        self, view: ErgeoView, label: str, key: str, value: str, shots: Sequence[tuple[View, int]]
+    ) -> Iterator[Case]:
+        for answer, (shot, i) in zip(ANSWERS, shots, strict=True):
+            case = self._case(view, f"is {key} {value}", label, answer, shot, i)
+            self.word(view, case, "ergeobench/is_attribute", label=label, key=key, value=value)
+            yield case.ask(answer, ANSWERS, least=1)
+
+    def _names(self, view: ErgeoView, members: Sequence[int]) -> Iterator[Case]:
+        """Names that can be read: each is right in a view that shows it and none of the others."""
+        named: dict[str, list[int]] = defaultdict(list)
+        for i in by_digest(view, f"{self.name} names", members):
+            name = view.objects[i].name
+            if name is not None and self.name == "Signage" and view.usable(i):
+                named[name].append(i)
+        everywhere: dict[str, list[int]] = defaultdict(list)
+        for i, seen in enumerate(view.objects):
+            if seen.name:
+                everywhere[seen.name].append(i)
+        ordered = sorted(named, key=lambda x: digest(view.scene.id, "names", x))
+        for group in grouped(ordered):
+            found: dict[str, tuple[View, int]] = {}
+            for name in group:
+                others = [i for other in group if other != name for i in everywhere[other]]
+                shows = ((s, i) for s in view.around for i in named[name] if view.whole(s)[i])
+                first = next(((s, i) for s, i in shows if not view.touched(s)[others].any()), None)
+                if first is not None:
+                    found[name] = first
+            for name, (shot, i) in found.items():
+                case = self._case(view, "reads", ", ".join(sorted(found)), name, shot, i)
+                self.word(view, case, "ergeobench/reads")
+                case.require("one_name_alone", len(found), ">=", 2, "names")
+                yield case.ask(name, sorted(found), least=1)
+
+    def _case(self, view: ErgeoView, kind: str, what: str, answer: str, shot: View | None, i: int | None) -> Case:
+        """A candidate about a view; its operands tell the view and not the answer."""
+        seen_from = "" if shot is None else f"{shot.yaw_deg:.2f} {shot.pitch_deg:.2f} {shot.fov_deg:.2f}"
+        case = Case(kind, what, seen_from or f"no view {answer}", wording="")
+        if i is not None:
+            for measure in view.measures(i):
+                case.measured(measure)
+        if shot is not None:
+            self.lay(view, case, shot, members=[] if i is None else [i])
+        return case
+
+
+def grouped(ordered: Sequence[str]) -> list[Sequence[str]]:
+    """Parts of at most `MOST`, as even as they can be, each of two or more."""
+    parts = -(-len(ordered) // MOST)
+    return [ordered[n::parts] for n in range(parts) if len(ordered[n::parts]) > 1]

@@ -1,0 +1,35 @@
+"""The tasks of ERGeoBench, in the order of tables 2 and 3."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.benchmarks.ergeobench.dimensions import GEO, SLOTS
+from pipeline.benchmarks.ergeobench.tasks.common_sense import CrossView as NeedCrossView
+from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, SingleView
+from pipeline.benchmarks.ergeobench.tasks.distances import Depth, Distance
+from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
+from pipeline.benchmarks.ergeobench.tasks.perception import Perception
+from pipeline.benchmarks.ergeobench.tasks.placing import Positioning, YawEstimation
+from pipeline.benchmarks.ergeobench.tasks.relative import FrontBack, LeftRight
+from pipeline.benchmarks.ergeobench.tasks.turning import CrossView
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.questions.cases import CaseTask
+
+ERGEO_TASKS: Final[dict[str, CaseTask[ErgeoView]]] = {
+    task.name: task
+    for task in (
+        *(GeoLocalization(name, shows) for name, shows in zip(GEO, ("view", "panorama", "embodied"), strict=True)),
+        *map(Perception, SLOTS),
+        YawEstimation(),
+        Positioning(),
+        Depth(),
+        Distance(),
+        LeftRight(),
+        FrontBack(),
+        CrossView(),
+        SingleView(),
+        DualView(),
+        NeedCrossView(),
+    )
+}
