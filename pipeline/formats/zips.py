@@ -77,12 +77,12 @@ class ZipMember:
 
 
 def zip_members(path: Path) -> list[ZipMember]:
-    """All files of a zip. Raises OSError where it cannot be read or has more than `MAX_MEMBERS`."""
+    """All files of a zip that have a name. Raises OSError where it cannot be read or has more than `MAX_MEMBERS`."""
     archive = Archive(path)
     entries = archive.opened().infolist()
     if len(entries) > MAX_MEMBERS:
         raise OSError(f"{path.name}: {len(entries)} members, over {MAX_MEMBERS}")
-    return [ZipMember(archive, entry.filename) for entry in entries if not entry.is_dir()]
+    return [ZipMember(archive, entry.filename) for entry in entries if entry.filename and not entry.is_dir()]
 
 
 def bytes_of(path: Path | ZipMember) -> bytes:

@@ -117,7 +117,8 @@ def _define(body: bytes, formats: list[_Format | None]) -> None:
         part.split(b"\0")[0].decode("ascii", "replace") for part in (body[2:6], body[6:22], body[22:86])
     )
     labels = fields.split(",")
-    sound = len(labels) == len(letters) == len(set(labels)) and set(letters) <= set(_LETTERS)
+    named = len(labels) == len(letters) == len(set(labels)) and all(labels)
+    sound = named and set(letters) <= set(_LETTERS)
     if formats[kind] is None and sound and _layout(letters, labels).itemsize + len(HEAD) + 1 == length:
         formats[kind] = _Format(name, length, letters, labels)
 

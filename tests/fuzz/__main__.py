@@ -1,0 +1,97 @@
+"""Coverage-guided fuzzing of a reader of binary files: `python -m tests.fuzz ply --seconds 600` (needs atheris).
+
+Begins with the seeds and the saved corpus; what reaches new code within the time joins the corpus, smallest first. An
+input that raises what the reader does not declare, takes over 30 s or asks for 1 GiB at once ends it, and is left
+in ``--found``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["pipeline.formats"]):
+    from tests.fuzz.readers import CORPUS, READERS, tried
+
+LONGEST = 20_000  # bytes of an input
+KEPT_BYTES = 30_000  # of a reader's saved corpus
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("reader", choices=READERS)
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--found", type=Path, default=Path("outputs/fuzz"))
+    parser.add_argument(
+        "--run", nargs="+", help=argparse.SUPPRESS
+    )  # libFuzzer's arguments, for the process that fuzzes
+    given = parser.parse_args()
+    if given.run:
+        fuzz(given.reader, given.run)
+        return
+    given.found.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        grown = Path(folder)
+        for number, raw in enumerate(READERS[given.reader].seeds()):
+            (grown / f"seed{number}").write_bytes(raw)
+        saved = CORPUS / given.reader
+        saved.mkdir(parents=True, exist_ok=True)
+        limits = [
+            f"-max_len={LONGEST}",
+            "-timeout=30",
+            "-malloc_limit_mb=1024",
+            "-rss_limit_mb=3072",
+            f"-artifact_prefix={given.found}/",
+        ]
+        ended = run(
+            given.reader, str(grown), str(saved), f"-max_total_time={given.seconds}", "-print_final_stats=1", *limits
+        )
+        if ended == 0:
+            save(grown, saved)
+    sys.exit(ended)
+
+
+def run(reader: str, *arguments: str) -> int:
+    """Exit code of libFuzzer, in a process of its own: it ends its process."""
+    command = [sys.executable, "-m", "tests.fuzz", reader, "--run", " ".join(arguments)]
+    return subprocess.run(command, check=False).returncode
+
+
+def fuzz(reader: str, arguments: list[str]) -> None:
+    """Ends the process."""
+    target = READERS[reader]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+
+        def one(raw: bytes) -> None:
+            path.write_bytes(raw)
+            tried(target, path)
+
+        atheris.Setup([sys.argv[0], *" ".join(arguments).split()], one)
+        atheris.Fuzz()
+
+
+def save(grown: Path, saved: Path) -> None:
+    """Replaces the saved corpus by the smallest of those inputs that reached new code."""
+    total, kept = 0, {}
+    for path in sorted((*grown.iterdir(), *saved.iterdir()), key=lambda path: (path.stat().st_size, path.name)):
+        total += path.stat().st_size
+        if total > KEPT_BYTES:
+            break
+        raw = path.read_bytes()
+        kept[hashlib.sha256(raw).hexdigest()[:16]] = raw
+    shutil.rmtree(saved)
+    saved.mkdir()
+    for name, raw in kept.items():
+        (saved / name).write_bytes(raw)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What is fuzzed: each reader of binary files, files to begin with, and what must hold whatever it is given."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from pymavlink.dialects.v20 import ardupilotmega as mav
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.colmap import ColmapError, parse_views
+from pipeline.formats.depth_stream import PIXELS, open_depth
+from pipeline.formats.logs.registry import LOGS
+from pipeline.formats.ply import PlyError, parse_ply
+from pipeline.formats.sens import SensError, open_sens
+from pipeline.formats.zips import zip_members
+from pipeline.worlds.flight.tracks.assemble import assemble
+from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog
+from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens
+
+CORPUS: Final = Path(__file__).parent / "corpus"
+N: Final = 6
+
+
+class Fuzzed(NamedTuple):
+    """A reader under fuzzing.
+
+    Attributes:
+        read: reads a file; raises what the reader declares, which is caught, or anything else, which is a fault.
+        declared: errors that the reader may raise.
+        seeds: files to begin with.
+    """
+
+    read: Callable[[Path], None]
+    declared: tuple[type[Exception], ...]
+    seeds: Callable[[], list[bytes]]
+
+
+def tried(fuzzed: Fuzzed, path: Path) -> bool:
+    """Whether a file could be read; False where it was refused in the declared way."""
+    try:
+        fuzzed.read(path)
+    except fuzzed.declared:
+        return False
+    return True
+
+
+def _log(name: str) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        for log in LOGS[name].read(path):
+            track = assemble(path, log).track
+            assert np.isfinite(track.enu_m).all()
+            assert (np.diff(track.t_s) > 0).all()
+
+    return read
+
+
+def _ply(path: Path) -> None:
+    mesh = parse_ply(path.read_bytes())
+    assert np.isfinite(mesh.vertices).all()
+    assert not mesh.faces.size or 0 <= mesh.faces.min() <= mesh.faces.max() < len(mesh.vertices)
+
+
+def _sens(path: Path) -> None:
+    found = open_sens(path)
+    for frame in range(min(len(found), 3)):
+        color, depth = found.color(frame), found.depth_m(frame)
+        assert color is None or color.ndim == 3
+        assert depth is None or (depth[~np.isnan(depth)] > 0).all()
+
+
+def _depth(path: Path) -> None:
+    stream = open_depth(path)
+    for frame in range(min(len(stream.offsets), 3) or 1):
+        depth = stream(frame)
+        assert depth is None or (depth.size == PIXELS and not (depth < 0).any())
+
+
+def _zip(path: Path) -> None:
+    for member in zip_members(path)[:5]:
+        assert isinstance(member.read_bytes(), bytes)
+
+
+def _colmap(path: Path) -> None:
+    cameras, _, images = path.read_text("utf-8", "replace").partition("\f")
+    views = parse_views(cameras, images)
+    assert np.isfinite(views.world_T_camera).all()
+
+
+def _ulogs() -> list[bytes]:
+    time_us = 10**6 + 100_000 * np.arange(N, dtype=np.uint64)
+    line, zero = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
+    yes = np.ones(N, bool)
+    local = structured(timestamp=time_us, x=line, y=zero, z=zero - 2, xy_valid=yes, z_valid=yes, heading=zero)
+    whole = np.full(N, 1, np.int32)
+    fix = structured(timestamp=time_us, lat=470_000_000 * whole, lon=85_000_000 * whole, alt=500_000 * whole)
+    return [ulog({("vehicle_local_position", 0): local}), ulog({("vehicle_gps_position", 0): fix}, sync=True)]
+
+
+def _dataflashes() -> list[bytes]:
+    boot_us = 10**6 + 200_000 * np.arange(N, dtype=np.uint64)
+    lat, lng, alt = np.full(N, 470_000_000), np.full(N, 85_000_000), np.full(N, 58_450)
+    place = {"TimeUS": boot_us, "Status": np.full(N, 3), "Lat": lat + 900 * np.arange(N), "Lng": lng, "Alt": alt}
+    angles = {"TimeUS": boot_us, "Roll": np.zeros(N), "Pitch": np.zeros(N), "Yaw": np.full(N, 9000)}
+    return [dataflash({"GPS": ("QBLLe", place)}), dataflash({"GPS": ("QBLLe", place), "ATT": ("QccC", angles)})]
+
+
+def _tlogs() -> list[bytes]:
+    def place(i: int) -> tuple[float, int, mav.MAVLink_message]:
+        message = mav.MAVLink_global_position_int_message(
+            5000 + 100 * i, 470_000_000 + 100 * i, 85_000_000, 520_000, 20_000, 1100, 100, -50, 9000
+        )
+        return 1.7e9 + i / 10, 1, message
+
+    return [tlog([place(i) for i in range(N)], version) for version in (1, 2)]
+
+
+def _plies() -> list[bytes]:
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.5]])
+    faces = np.array([[0, 1, 2], [0, 2, 3], [3, 1, 0]])
+    return [ply(corners, faces, kind) for kind in ("binary_little_endian", "binary_big_endian", "ascii")]
+
+
+def _depths() -> list[bytes]:
+    packed = zlib.compress(np.full(PIXELS, 1500, "<u2").tobytes(), 9)
+    one = len(packed).to_bytes(4, "little") + packed
+    return [one, one * 3, packed]
+
+
+def _zips() -> list[bytes]:
+    files = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", method) as archive:
+            archive.writestr("color/0.jpg", b"picture" * 5)
+            archive.writestr("../depth/0.png", b"")
+        files.append(buffer.getvalue())
+    return files
+
+
+def _colmaps() -> list[bytes]:
+    cameras = (
+        "1 OPENCV_FISHEYE 1752 1168 790 790 876 584 -0.03 -0.01 0.001 -0.0007\n2 PINHOLE 640 480 500 500 320 240\n"
+    )
+    images = (
+        "1 0.99 0.01 0.02 0.03 1.5 -0.5 2.5 1 frame_000000.jpg\n\n2 0.9 0.1 0.2 0.3 1 2 3 2 frame_000010.jpg\n1 2 3\n"
+    )
+    return [f"{cameras}\f{images}".encode()]
+
+
+READERS: Final = {
+    "ply": Fuzzed(_ply, (PlyError,), _plies),
+    "sens": Fuzzed(_sens, (SensError, OSError), lambda: [sens(1, poses(1))]),
+    "depth_stream": Fuzzed(_depth, (OSError,), _depths),
+    "zips": Fuzzed(_zip, (OSError,), _zips),
+    "colmap": Fuzzed(_colmap, (ColmapError,), _colmaps),
+    "px4_ulog": Fuzzed(_log("px4_ulog"), (RawDataError,), _ulogs),
+    "dataflash": Fuzzed(_log("dataflash"), (RawDataError,), _dataflashes),
+    "tlog": Fuzzed(_log("tlog"), (RawDataError,), _tlogs),
+}
