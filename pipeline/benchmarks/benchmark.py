@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     import pyarrow as pa
 
     from pipeline.core.schema import Finding
+    from pipeline.geometry.views import View, Whole
     from pipeline.llm.base import Reply, Request
     from pipeline.llm.shown import Shown
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
@@ -132,6 +133,20 @@ class ScenePictures:
 
 
 @dataclass(frozen=True)
+class SceneViews:
+    """Pictures of a sphere that go with the questions of a scene.
+
+    Attributes:
+        module: where it stands.
+        of: of a question (a row of `tables.QUESTIONS`): the pictures that it shows, each with its file in the release,
+            a JPEG. Equal files are equal pictures, and no two scenes share one.
+    """
+
+    module: str
+    of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]]
+
+
+@dataclass(frozen=True)
 class Audit:
     """How a published question file of the benchmark is examined.
 
@@ -160,6 +175,7 @@ class Benchmark(Generic[V, R]):
         video: what its videos look like.
         pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
         scene_pictures: pictures that go with questions, from the videos.
+        views: pictures that questions show, out of panoramas.
         harness: split, its file and its public table -> files below the release, with which public harnesses ask it.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
@@ -181,6 +197,7 @@ class Benchmark(Generic[V, R]):
     video: VideoForm = field(default_factory=VideoForm)
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     scene_pictures: ScenePictures | None = None
+    views: SceneViews | None = None
     harness: Callable[[str, str, pa.Table], dict[str, bytes]] = no_harness
     author: Author[V] | None = None
     audit: Audit | None = None

@@ -27,6 +27,7 @@ from pipeline.export.card import dataset_card
 from pipeline.export.columns import said_of
 from pipeline.export.croissant import CROISSANT_FILE, croissant
 from pipeline.export.header import Part
+from pipeline.export.media import Media, place_media
 from pipeline.export.review_section import accepted, review_section, review_table
 from pipeline.export.tables import (
     FIXES,
@@ -88,6 +89,7 @@ def write_release(
     benchmark: Benchmark[Any, Any],
     whole: Callable[[], Iterable[AnyScene]],
     pictures: Iterable[pa.Table] = (),
+    media: Iterable[Media] = (),
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
 
@@ -102,6 +104,7 @@ def write_release(
         benchmark: whose columns, card and pictures it has.
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
+        media: those that another stage wrote as files.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
@@ -115,6 +118,7 @@ def write_release(
         files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
+        placed = place_media(folder, media, kept)
         for (part, of), table in tables.items():
             if part == "data":
                 files |= benchmark.harness(of, _name(part, of), table)
@@ -129,7 +133,7 @@ def write_release(
     files[CROISSANT_FILE] = croissant(title, benchmark.card, parts, partial(said_of, benchmark), tables_sums)
     for name, raw in files.items():
         write_atomically(folder / name, raw)
-    sums = {name: _sha256(raw) for name, raw in files.items()}
+    sums = placed | {name: _sha256(raw) for name, raw in files.items()}
     sums[_name("rejected", split)] = rejected.sha256
     write_atomically(folder / CHECKSUMS, checksums(sums))
     return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums

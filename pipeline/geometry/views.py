@@ -14,13 +14,11 @@ import numpy as np
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.identity import digest
 from pipeline.core.schema import Model
 
 WIDEST_DEG: Final = 170.0  # a plane at 180 degrees would be endless
 MOST_PIXELS: Final = 8192  # of a side
 _EDGE_POINTS: Final = 33  # of a side of a box of yaw and pitch: its image is curved
-_NAME_CHARS: Final = 16  # hex; 64 bits
 
 
 class View(Model):
@@ -42,11 +40,13 @@ class View(Model):
         """Field of view from top to bottom."""
         return math.degrees(2 * math.atan(self.height / 2 / self.focal_px))
 
-    def name(self, scene: str) -> str:
-        """Sixteen hexadecimal digits that are those of this view of this scene, and do not tell where it looks."""
-        told = (self.yaw_deg, self.pitch_deg, self.fov_deg)
-        sides = f"{self.width}x{self.height}"
-        return digest("view", scene, *(f"{part + 0.0:.10g}" for part in told), sides).hex()[:_NAME_CHARS]
+
+class Whole(Model):
+    """All of the sphere's picture."""
+
+    long_side: Annotated[int, Field(gt=0)] | None = Field(
+        default=None, description="pixels, at most; None: as large as it is"
+    )
 
 
 class Box(NamedTuple):

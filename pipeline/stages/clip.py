@@ -12,7 +12,8 @@ from pipeline.core.video_form import video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.film.clip import clip
-from pipeline.film.files import is_there, write_video
+from pipeline.film.files import write_video
+from pipeline.film.written import is_there
 from pipeline.stages.film import VIDEOS
 
 

@@ -14,8 +14,10 @@ from pipeline.core.schema import AnyScene
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.export.history import RELEASE, RELEASES, publish
+from pipeline.export.media import media_of
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
 from pipeline.review.reviewed import Reviewed
+from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -52,7 +54,9 @@ def run(given: Given) -> bytes:
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         selected, own = given.tables("select"), dict(given.settings)
         pictures = given.tables("legend")
-        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures)
+        shown = given.all_bytes("views") if "views" in given.settings else ()  # else other results stand for them
+        media = media_of(shown, given.folder)
+        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media)
 
     return publish(given.folder, write, given.config.keep)
 
@@ -83,6 +87,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     known = {model.name: price_of(model, table) for model in config.blind.models}
     prices = {name: price.model_dump() if price else None for name, price in known.items()}
     rules = config.generate.resolved_rules().model_dump()
+    settings |= {"views": True} if are_views_wanted(config) else {}
     return settings | {
         "applies_fixes": config.applies_fixes(),
         "rules": rules,
@@ -105,7 +110,7 @@ EXPORT: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select", "observe"),
+    takes=("select", "observe", "views"),
     may_take=("legend", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,

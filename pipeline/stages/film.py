@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.core.video_form import VideoForm, video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.files import is_there, write_video
+from pipeline.film.files import write_video
 from pipeline.film.video import at_pace, encode
+from pipeline.film.written import is_there
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:

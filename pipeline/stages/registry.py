@@ -19,6 +19,7 @@ from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
+from pipeline.stages.views import VIEWS
 
 _ALL: Final[tuple[Stage, ...]] = (
     UNIFY,
@@ -29,6 +30,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     AUTHOR,
     SELECT,
     CLIP,
+    VIEWS,
     LEGEND,
     BLIND,
     FILTER,

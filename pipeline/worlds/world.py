@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
 from pipeline.core.sketch import Sketch
 from pipeline.reading.reader import Reader
+
+if TYPE_CHECKING:
+    from pipeline.geometry.views import View, Whole
+    from pipeline.reading.files import SceneFiles
 
 F = TypeVar("F", bound=Facts)
 
@@ -72,6 +76,7 @@ class World(Generic[F]):
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed.
         sketch: a scene from above, for the map that reviewers see.
+        pictures: JPEG of views of a scene's sphere, or of all of it, in order, from its raw data.
     """
 
     name: str
@@ -90,3 +95,4 @@ class World(Generic[F]):
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
     sketch: Callable[[Scene[F]], Sketch] = no_map
+    pictures: Callable[[SceneFiles, Scene[F], Sequence[View | Whole]], Iterable[bytes]] | None = None

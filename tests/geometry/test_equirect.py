@@ -142,12 +142,3 @@ def test_a_part_of_the_sphere_is_put_in_its_place() -> None:
 def test_another_mode_is_refused() -> None:
     with pytest.raises(ValueError, match="mode RGB"):
         Sphere(Image.new("L", (64, 32)))
-
-
-def test_names_tell_views_apart_and_nothing_else() -> None:
-    view = View(yaw_deg=0)
-    others = [View(yaw_deg=1e-3), View(yaw_deg=0, pitch_deg=1), View(yaw_deg=0, height=481)]
-    names = {view.name("a/b"), view.name("a/c"), *(other.name("a/b") for other in others)}
-    assert len(names) == 5
-    assert View(yaw_deg=-0.0).name("a/b") == view.name("a/b")
-    assert all(len(name) == 16 for name in names)

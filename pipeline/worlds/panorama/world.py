@@ -9,6 +9,7 @@ from pipeline.worlds.panorama.config import PanoramaConfig
 from pipeline.worlds.panorama.facts import Panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from pipeline.worlds.panorama.rendered import rendered
 from pipeline.worlds.panorama.sight import BULKY, UNITS, sight
 from pipeline.worlds.panorama.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -30,4 +31,5 @@ PANORAMA: Final = World(
     quick=(Panoramas.name,),
     bulky=BULKY,
     sketch=sketch,
+    pictures=rendered,
 )

@@ -1,0 +1,54 @@
+"""Pictures of a release that another stage wrote beside the store: too many to be held in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import explained, sha256_of_file
+
+
+class Media(NamedTuple):
+    """A picture: its file in the release, where it is, its digest, and the questions that show it."""
+
+    file: str
+    path: Path
+    sha256: str
+    of: frozenset[int]
+
+
+def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
+    """What results of stage `views` name, in a build's folder."""
+    for raw in results:
+        for one in json.loads(raw)["pictures"]:
+            yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
+
+
+def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> dict[str, str]:
+    """Puts the pictures of questions that are kept into a release; gives the SHA-256 of each file.
+
+    They are linked where the disk can: a build and its releases then hold each picture once. Both replace files and
+    never write into them, so that a release stays as it is. Raises StoreError where a picture is not what was written.
+    """
+    sums: dict[str, str] = {}
+    for one in media:
+        if one.of.isdisjoint(kept):
+            continue
+        with explained(one.path.parent):
+            same = one.path.is_file() and sha256_of_file(one.path) == one.sha256
+        if not same:
+            raise StoreError(f"{one.path} is not the picture that was written: remove it and build again")
+        target = folder / one.file
+        with explained(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(one.path, target)
+            except OSError:
+                shutil.copyfile(one.path, target)
+        sums[one.file] = one.sha256
+    return sums

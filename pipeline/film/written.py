@@ -1,0 +1,21 @@
+"""Videos and pictures of a build as files: what is told of one that was written, and whether it is still there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.files import write_atomically
+
+
+def write_media(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
+    """Writes a file below a folder; its size and digest, for a stage's result."""
+    write_atomically(folder / name, raw)
+    return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def is_there(path: Path, facts: Mapping[str, Any]) -> bool:
+    """Whether a file has the size that it had: hashing hundreds would outlast the rest of an unchanged build."""
+    return path.exists() and path.stat().st_size == facts["bytes"]

@@ -1,0 +1,88 @@
+"""Stage `views`: the pictures that selected questions show of a sphere, beside the store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.identity import digest
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.film.written import is_there, write_media
+from pipeline.worlds.registry import WORLDS, read_scene
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.geometry.views import View, Whole
+    from pipeline.reading.reader import Reader
+
+FOLDER: Final = "views"  # of a build
+_NAME_CHARS: Final = 32  # hex; 128 bits
+
+
+def run(given: Given) -> bytes:
+    """Writes the pictures; the result says, as JSON, what was written, and for which questions.
+
+    Questions that show the same share a picture. Pictures of questions that are no longer asked go.
+    """
+    views = BENCHMARKS[given.settings["benchmark"]].views
+    scene = read_scene(given.needed("observe"))
+    draw = WORLDS[scene.facts.world].pictures
+    wanted: dict[str, View | Whole] = {}
+    shown: dict[str, list[int]] = {}
+    for row in asked_in(read_table(given.needed("select"))).to_pylist():
+        for file, picture in views.of(row) if views and draw else ():
+            wanted[file] = picture
+            shown.setdefault(file, []).append(row["id"])
+    made: list[dict[str, Any]] = []
+    drawn = draw(given.source.files, scene, list(wanted.values())) if draw and wanted else ()
+    for file, raw in zip(wanted, drawn, strict=True):
+        name = f"{FOLDER}/{given.unit}/{digest(file).hex()[:_NAME_CHARS]}{Path(file).suffix}"
+        made.append({"file": file, "picture": name, "of": shown[file]} | write_media(given.folder, name, raw))
+    kept = {given.folder / one["picture"] for one in made}
+    for path in (given.folder / FOLDER / given.unit).glob("*.*"):
+        if path not in kept:
+            path.unlink()
+    return json.dumps({"pictures": made}).encode()
+
+
+def is_whole(result: bytes, folder: Path) -> bool:
+    """Whether every picture is there."""
+    return all(is_there(folder / facts["picture"], facts) for facts in json.loads(result)["pictures"])
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """Whose questions say what they show."""
+    return {"benchmark": config.benchmark}
+
+
+def are_views_wanted(config: BuildConfig) -> bool:
+    """Whether its questions show pictures of a sphere, and pictures are made at all."""
+    return config.video and config.of_benchmark().views is not None
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What says which pictures, and what draws them."""
+    benchmark = config.of_benchmark()
+    drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
+    return (*([benchmark.views.module] if benchmark.views else []), *drawing)
+
+
+VIEWS: Final = Stage(
+    name="views",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("select", "observe"),
+    reads_raw=True,
+    settings=settings,
+    uses=uses,
+    is_wanted=are_views_wanted,
+    passes_on="select",
+    is_whole=is_whole,
+    folders=(FOLDER,),
+)

@@ -1,0 +1,70 @@
+"""Pictures that questions show of a panorama: views, or all of it. Their files hold nothing but the picture.
+
+A panorama is decoded once for all of them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from PIL import Image
+
+from pipeline.formats.equirect import bare_jpeg, decoded
+from pipeline.formats.images import jpeg_bytes
+from pipeline.geometry.equirect import Sphere, whole_sphere
+from pipeline.geometry.views import View, Whole
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.panorama.facts import PanoramaScene, Picture
+
+QUALITY: Final = 92  # of JPEG (ERGeoBench, appendix F.1)
+SOURCE_QUALITY: Final = 95  # of a picture in full size that cannot be passed on as it is
+
+
+def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[View | Whole]) -> Iterator[bytes]:
+    """JPEG of each of the wanted pictures, in order.
+
+    Raises RawDataError where the panorama's picture is gone, or is another one than was read.
+    """
+    picture = scene.facts.picture
+    path = files.root / picture.path
+    raw = files.raw(path)
+    image: Image.Image | None = None
+    sphere: Sphere | None = None
+    for one in wanted:
+        if isinstance(one, Whole) and one.long_side is None:
+            bare = bare_jpeg(raw) if picture.crop is None else None
+            if bare is not None:
+                yield bare
+                continue
+        if image is None:
+            image = _whole(decoded(raw, picture.width * picture.height), picture)
+            if image is None:
+                raise files.fault(path, "unreadable_picture", "it cannot be decoded", "fetch the picture again")
+        if isinstance(one, Whole):
+            yield _scaled(image, one.long_side)
+        else:
+            sphere = sphere or Sphere(image)
+            yield jpeg_bytes(sphere.render(one), QUALITY)
+
+
+def _whole(image: Image.Image | None, picture: Picture) -> Image.Image | None:
+    """The picture of all of the sphere; what a crop leaves out is black."""
+    crop = picture.crop
+    if image is None or crop is None:
+        return image
+    return whole_sphere(image, crop.full_width, crop.full_height, crop.left, crop.top)
+
+
+def _scaled(image: Image.Image, long_side: int | None) -> bytes:
+    size, quality = image.size, SOURCE_QUALITY
+    if long_side is not None:
+        share, quality = min(1.0, long_side / max(size)), QUALITY
+        size = max(1, round(size[0] * share)), max(1, round(size[1] * share))
+    if size != image.size:
+        image = image.resize(size, Image.Resampling.BOX)
+    out = io.BytesIO()
+    # Built anew: what a decoder noted of a picture (`info`) may be written out again.
+    Image.frombytes("RGB", image.size, image.tobytes()).save(out, "JPEG", quality=quality, subsampling=2)
+    return out.getvalue()
