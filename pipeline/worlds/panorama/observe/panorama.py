@@ -136,7 +136,7 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
     rows = depth_m[: max(1, int(len(depth_m) * _UP_SHARE))]
     weight = np.broadcast_to(np.sin(np.pi * (np.arange(len(rows)) + 0.5) / len(depth_m))[:, None], rows.shape)
     with np.errstate(invalid="ignore"):
-        roofed = float(weight[rows < _ROOF_M].sum() / weight.sum())
+        roofed = round(float(weight[rows < _ROOF_M].sum() / weight.sum()), 4)
     if roofed > _ROOFED:
         message = f"{roofed:.0%} of what is above 60 degrees is nearer than {_ROOF_M:g} m: a ceiling, or trees"
         found.add(doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))

@@ -1,0 +1,237 @@
+"""What is measured of a panorama, and what is left out for it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFilter
+from scipy.fft import dctn
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Finding
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.panorama.config import PanoramaConfig
+from pipeline.worlds.panorama.facts import PanoramaScene
+from pipeline.worlds.panorama.observe import nadir
+from pipeline.worlds.panorama.observe.likeness import differing_bits, hash_of, thumbnail
+from pipeline.worlds.panorama.observe.panorama import observe_panorama
+from pipeline.worlds.panorama.observe.sharpness import sharpness_of
+from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from tests.conftest import REAL_DATA
+from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
+
+SMALL = PanoramaConfig(pixels_per_degree_min=0.0)
+OUTSIDE = SIDECAR + "indoor: false\n"
+
+
+def observed(root: Path, name: str = "p1", config: PanoramaConfig = SMALL) -> PanoramaScene:
+    reader = Panoramas()
+    (ref,) = (ref for ref in reader.scenes(root).scenes if ref.id.endswith(f"/{name}"))
+    files = SceneFiles(root, ref)
+    scene = reader.read(files)
+    return observe_panorama(scene, reader.geometry(files, scene), config)
+
+
+def found(scene: PanoramaScene) -> dict[str, Finding]:
+    return {finding.name: finding for finding in scene.findings}
+
+
+def blobs(seed: int, width: int = 128) -> np.ndarray:
+    """A picture with large shapes, as photographs have, (width / 2, width, 3)."""
+    coarse = np.random.default_rng(seed).integers(0, 256, (8, 16, 3), dtype=np.uint8)
+    return np.asarray(Image.fromarray(coarse).resize((width, width // 2), Image.Resampling.BICUBIC))
+
+
+def depth_png(metres: FloatArray) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(np.round(np.nan_to_num(metres) * 100).astype(np.uint16)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_what_is_measured_of_a_good_picture(tmp_path: Path) -> None:
+    scene = observed(write(tmp_path, sidecar=OUTSIDE, picture=jpeg(texture(720, 360))), config=PanoramaConfig(
+        pixels_per_degree_min=2.0))  # fmt: skip
+    measured = scene.facts.measured
+    assert scene.findings == ()
+    assert measured is not None
+    assert measured.pixels_per_degree == 2.0
+    assert measured.sharpness is not None
+    assert measured.sharpness > 100
+    assert measured.nadir_share == pytest.approx(0.0, abs=0.02)
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(0.71, False), (0.72, True)])
+def test_resolution_at_its_limit(tmp_path: Path, limit: float, refused: bool) -> None:
+    """256 columns are 0.711 pixels per degree."""
+    scene = observed(write(tmp_path, sidecar=OUTSIDE), config=PanoramaConfig(pixels_per_degree_min=limit))
+    faults = {name: f for name, f in found(scene).items() if f.severity == "fault"}
+    assert set(faults) == ({"low_resolution"} if refused else set())
+    if refused:
+        assert (faults["low_resolution"].measured, faults["low_resolution"].limit) == (0.711, 0.72)
+
+
+def test_a_blurred_picture_is_left_out(tmp_path: Path) -> None:
+    blurred = np.asarray(Image.fromarray(texture()).filter(ImageFilter.GaussianBlur(8)))
+    finding = found(observed(write(tmp_path, sidecar=OUTSIDE, picture=jpeg(blurred))))["blurred"]
+    assert finding.severity == "fault"
+    assert finding.measured is not None
+    assert finding.measured < 5.0 == finding.limit
+
+
+def test_the_more_blur_the_less_sharp() -> None:
+    flat = np.full((128, 256, 3), 90, dtype=np.uint8)
+    assert sharpness_of(flat) == 0.0
+    noise = Image.fromarray(texture())
+    sharp, soft, blurred = (sharpness_of(np.asarray(noise.filter(ImageFilter.GaussianBlur(r)))) for r in (0, 1, 3))
+    assert sharp > 5 * soft > 25 * blurred > 0
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_a_real_panorama_is_sharp_and_hides_nothing() -> None:
+    color = np.asarray(Image.open(REAL_DATA / "panoramas" / "examplepano.jpg").reduce(2))
+    assert sharpness_of(color) > 300
+    blurred = np.asarray(Image.fromarray(color).filter(ImageFilter.GaussianBlur(2.5)))
+    assert sharpness_of(blurred) < 5
+    share = nadir.by_colour(color)
+    assert share is not None
+    assert share < 0.05
+    assert differing_bits(thumbnail(color), thumbnail(np.roll(color, 700, axis=1))) <= 2
+    assert differing_bits(thumbnail(color), thumbnail(color[:, ::-1])) > 6
+
+
+@pytest.mark.parametrize("pitch", [30, 50, 70])
+def test_a_roof_all_of_one_colour(pitch: int) -> None:
+    """A cap of the sphere below -p is 1 - sin p of its lower half."""
+    color = texture(720, 360).copy()
+    color[int((0.5 + pitch / 180) * 360) :] = 40
+    assert nadir.by_colour(color) == pytest.approx(1 - np.sin(np.radians(pitch)), abs=0.01)
+
+
+def test_ground_of_one_colour_is_no_roof() -> None:
+    color = texture(720, 360).copy()
+    color[185:] = 40
+    assert nadir.by_colour(color) is None
+
+
+def test_a_roof_by_depth() -> None:
+    """The camera is 2.5 m above the ground, and 1 m above a roof that ends 45 degrees down."""
+    pitch = np.pi * (0.5 - (np.arange(180) + 0.5) / 180)
+    ground = np.where(pitch < -0.01, 2.5 / -np.sin(np.minimum(pitch, -0.01)), np.nan)
+    assert nadir.by_depth(np.repeat(ground[:, None], 360, axis=1), 2.5) == 0.0
+    roof = np.where(pitch < -np.pi / 4, 1.0 / -np.sin(np.minimum(pitch, -0.01)), ground)
+    assert nadir.by_depth(np.repeat(roof[:, None], 360, axis=1), 2.5) == pytest.approx(1 - np.sin(np.pi / 4), abs=0.01)
+
+
+def test_a_vehicle_that_hides_too_much_is_left_out(tmp_path: Path) -> None:
+    color = texture(512, 256).copy()
+    color[int((0.5 + 35 / 180) * 256) :] = 40
+    finding = found(observed(write(tmp_path, sidecar=OUTSIDE, picture=jpeg(color))))["vehicle_hides"]
+    assert (finding.severity, finding.limit) == ("fault", 0.35)
+    assert finding.measured == pytest.approx(1 - np.sin(np.radians(35)), abs=0.02)
+
+
+def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
+    """p2 is p1 turned and saved again, 3 m away; p3 is another place; p4 is p1 again, 100 m away."""
+    color = blobs(1)
+    write(tmp_path, "p1", jpeg(color), OUTSIDE)
+    write(tmp_path, "p2", jpeg(np.roll(color, 48, axis=1), quality=60), OUTSIDE.replace("7.4273", "7.42733"))
+    write(tmp_path, "p3", jpeg(blobs(2)), OUTSIDE)
+    write(tmp_path, "p4", jpeg(color, quality=99), OUTSIDE.replace("43.7396", "43.7405"))
+    listing = Panoramas().scenes(tmp_path)
+    assert [[other for other, _ in ref.beside] for ref in listing.scenes] == [
+        [], ["panoramas/p1"], ["panoramas/p1", "panoramas/p2"], []
+    ]  # fmt: skip
+    twice = {name: found(observed(tmp_path, name)).get("near_duplicate") for name in ("p1", "p2", "p3", "p4")}
+    assert [name for name, finding in twice.items() if finding] == ["p2"]
+    finding = twice["p2"]
+    assert finding is not None
+    assert (finding.severity, finding.limit, finding.unit) == ("fault", 6.0, "bits")
+    assert "panoramas/p1" in finding.message
+    assert "near_duplicate" not in found(observed(tmp_path, "p2", SMALL.model_copy(update={"duplicate_bits": -1})))
+
+
+def test_the_same_file_without_a_position_stays_once(tmp_path: Path) -> None:
+    write(tmp_path, "p1", jpeg(blobs(1)), "indoor: false\n")
+    write(tmp_path, "p2", jpeg(blobs(1)), "indoor: false\n")
+    assert "near_duplicate" in found(observed(tmp_path, "p2"))
+
+
+def test_a_changed_sidecar_changes_one_stamp(tmp_path: Path) -> None:
+    for i in range(4):
+        write(tmp_path, f"p{i}", jpeg(blobs(i)), OUTSIDE.replace("43.7396", f"43.74{i}"))
+    before = {ref.id: ref.stamp for ref in Panoramas().scenes(tmp_path).scenes}
+    (tmp_path / "p2" / "pano.yaml").write_text(OUTSIDE.replace("43.7396", "43.742") + "camera_roll_deg: 1\n")
+    after = {ref.id: ref.stamp for ref in Panoramas().scenes(tmp_path).scenes}
+    assert [scene for scene in before if before[scene] != after[scene]] == ["panoramas/p2"]
+
+
+def test_the_hash_is_that_of_the_published_method() -> None:
+    """By another implementation of the cosine transform; scipy's is twice the sum, which moves no median."""
+    thumb = thumbnail(blobs(1))
+    low = dctn(thumb, type=2)[:8, :8].ravel()
+    bits = "".join("1" if value > np.median(low) else "0" for value in low)
+    assert hash_of(thumb) == f"{int(bits, 2):016x}"
+
+
+def room(rows: int = 180) -> FloatArray:
+    """Distances about a camera 2 m above the ground of a square, 20 m wide, under the open sky."""
+    pitch = np.pi * (0.5 - (np.arange(rows) + 0.5) / rows)[:, None]
+    yaw = 2 * np.pi * ((np.arange(2 * rows) + 0.5) / (2 * rows) - 0.5)[None]
+    wall = 10.0 / np.maximum(np.abs(np.sin(yaw)), np.abs(np.cos(yaw)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ground = np.where(pitch < 0, 2.0 / -np.sin(pitch), np.inf)
+    distance = np.minimum(wall / np.cos(pitch), ground)
+    return np.where(pitch > np.radians(45), np.nan, distance)
+
+
+OBJECTS = {
+    "objects": [
+        {"id": "door", "label": "door", "yaw_deg": [-3, 3], "pitch_deg": [-8, 8]},
+        {"id": "car", "label": "car", "yaw_deg": [84, 96], "pitch_deg": [-8, 4], "distance_m": 10},
+        {"id": "lamp", "label": "lamp", "yaw_deg": [174, -174], "pitch_deg": [-5, 5], "distance_m": 10},
+        {"id": "ghost", "label": "ghost", "yaw_deg": [40, 44], "pitch_deg": [-5, 5], "distance_m": 60},
+    ]
+}
+
+
+def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
+    """The car is half hidden by a pillar 4 m away; the lamp lies across the seam; the ghost is not there."""
+    metres = room()
+    metres[80:110, 270:273] = 4.0  # yaw 90 to 93
+    metres[80:110, 264:267] = 4.0
+    sidecar = SIDECAR.replace("2.5", "2.0") + "depth: {metres_per_unit: 0.01}\n"
+    scene = observed(write(tmp_path, sidecar=sidecar, objects=OBJECTS, depth__png=depth_png(metres)))
+    seen: dict[str, Any] = {one.id: one for one in scene.facts.objects}
+    assert seen["door"].distance_m == pytest.approx(10.0, abs=0.05)
+    assert (seen["door"].visible_share, seen["door"].told_by["distance_m"]) == (1.0, "depth")
+    compass = np.radians(37.5)
+    assert seen["door"].place == pytest.approx((10 * np.sin(compass), 10 * np.cos(compass)), abs=0.05)
+    assert seen["car"].visible_share == pytest.approx(0.5, abs=0.03)
+    assert seen["lamp"].visible_share == 1.0
+    assert seen["lamp"].place == pytest.approx((-10 * np.sin(compass), -10 * np.cos(compass)), abs=0.05)
+    assert "60 m away" in seen["ghost"].doubt
+    assert found(scene)["depth_belies_objects"].measured == 1.0
+    assert scene.facts.indoor is False
+    assert scene.facts.measured is not None
+    assert scene.facts.measured.nadir_share == 0.0
+
+
+def test_a_ceiling_is_a_doubt_and_indoors_is_left_out(tmp_path: Path) -> None:
+    metres = np.where(np.isnan(room()), 3.0, room())
+    sidecar = SIDECAR + "depth: {metres_per_unit: 0.01}\n"
+    scene = observed(write(tmp_path, sidecar=sidecar, depth__png=depth_png(metres)))
+    finding = found(scene)["perhaps_indoor"]
+    assert (finding.severity, finding.measured, scene.facts.indoor) == ("doubt", 1.0, None)
+    told = found(observed(write(tmp_path / "b", sidecar=SIDECAR + "indoor: true\n")))
+    assert told["indoor"].severity == "fault"
+    assert found(observed(write(tmp_path / "c")))["indoor_unknown"].severity == "doubt"
+
+
+def test_a_camera_that_leaned(tmp_path: Path) -> None:
+    scene = observed(write(tmp_path, sidecar=OUTSIDE + "camera_roll_deg: -4\n"))
+    assert (found(scene)["not_level"].measured, found(scene)["not_level"].limit) == (4.0, 3.0)
