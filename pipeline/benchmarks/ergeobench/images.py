@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pipeline.core.identity import digest
-from pipeline.geometry.views import View
+from pipeline.geometry.views import View, Whole
 from pipeline.questions.cases import Case
 
 FOLDER: Final = "views"
-NAME_CHARS: Final = 16  # as a view has
+NAME_CHARS: Final = 16  # hex; 64 bits
 FOV_DEG: Final = 90.0  # from left to right (ERGeoBench, section 4.1)
 LONG_SIDE: Final = 1800  # of a whole panorama, at most (appendix F.1)
-JPEG_QUALITY: Final = 92  # likewise
 PANORAMA: Final = "panorama"  # flag of a question that shows the whole picture
 EMBODIED: Final = "embodied"  # flag of a question that is asked in an environment
 VIEW_FACTS: Final = ("view_yaw", "view_pitch", "view_fov")
-Shown = View | Literal["panorama", "source"]
-"""A view; the whole panorama, at most `LONG_SIDE` wide; or the same as wide as it was read, for environments."""
-WHOLE: Final = "panorama"
-SOURCE: Final = "source"
+WHOLE: Final = Whole(long_side=LONG_SIDE)
+SOURCE: Final = Whole()  # as wide as it was read: environments render from it
+Shown = View | Whole
 
 
 def show(case: Case, *shown: Shown) -> None:
@@ -45,5 +43,10 @@ def shown_in(row: Mapping[str, Any]) -> tuple[Shown, ...]:
 
 def file_of(scene: str, shown: Shown) -> str:
     """The picture's path in a release: it tells nothing, and equal views of a scene have one."""
-    name = shown.name(scene) if isinstance(shown, View) else digest(shown, scene).hex()[:NAME_CHARS]
-    return f"{FOLDER}/{scene}/{name}.jpg"
+    told = shown.model_dump_json()
+    return f"{FOLDER}/{scene}/{digest(type(shown).__name__, scene, told).hex()[:NAME_CHARS]}.jpg"
+
+
+def pictures_of(row: Mapping[str, Any]) -> list[tuple[str, Shown]]:
+    """The pictures of a question with their files."""
+    return [(file_of(row["scene"], shown), shown) for shown in shown_in(row)]

@@ -57,20 +57,15 @@ def street(seed: int) -> PanoramaScene:
 
     def add(label: str, slot: str, **more: Any) -> None:
         width, height, middle = rng.uniform(3, 14), rng.uniform(3, 16), rng.uniform(-6, 8)
-        objects.append(
-            seen(
-                f"o{len(objects):03}",
-                float(rng.uniform(-180, 180)),
-                label,
-                slot=slot,
-                width_deg=float(width),
-                pitch_low_deg=float(middle - height / 2),
-                pitch_high_deg=float(middle + height / 2),
-                distance_m=float(rng.uniform(3, 60)),
-                visible_share=float(rng.uniform(0.4, 1.0)),
-                **more,
-            )  # fmt: skip
-        )
+        own = {
+            "slot": slot,
+            "width_deg": float(width),
+            "pitch_low_deg": float(middle - height / 2),
+            "pitch_high_deg": float(middle + height / 2),
+            "distance_m": float(rng.uniform(3, 60)),
+            "visible_share": float(rng.uniform(0.4, 1.0)),
+        }
+        objects.append(seen(f"o{len(objects):03}", float(rng.uniform(-180, 180)), label, **own, **more))
 
     for label in rng.permutation(list(UNIQUE))[:9].tolist():
         add(label, UNIQUE[label])

@@ -30,6 +30,7 @@ from pipeline.questions.task import Form, FreeText
 from pipeline.worlds.panorama.facts import Place
 
 EXACT_DECIMALS: Final = 6  # of degrees: a decimetre
+COARSE: Final = "coarse_position"  # flag
 OTHERS: Final = 9  # countries that are guessed among beside the right one
 
 
@@ -79,7 +80,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
         if view.is_out_of_distribution:
             case.flags.append(OUT_OF_DISTRIBUTION)
         if view.rules.location_precision_m is not None:
-            case.flags.append("coarse_position")
+            case.flags.append(COARSE)
             case.fact("location_precision", "position", view.rules.location_precision_m, "m")
         case.fact("latitude", "position", lat, "deg")
         case.fact("longitude", "position", lon, "deg")
