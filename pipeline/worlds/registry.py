@@ -15,6 +15,7 @@ from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
 from pipeline.worlds.city.world import CITY
+from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT
 from pipeline.worlds.indoor.world import INDOOR
 from pipeline.worlds.panorama.world import PANORAMA
@@ -25,6 +26,7 @@ _ALL: Final[tuple[World[Any], ...]] = (
     FLIGHT,
     CITY,
     PANORAMA,
+    DRIVE,
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}

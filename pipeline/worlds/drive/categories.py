@@ -1,0 +1,61 @@
+"""The common words for what is seen on roads, and the families that questions speak of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CARS: Final = frozenset({"car", "van"})
+HEAVY: Final = frozenset({"truck", "bus", "trailer", "tram", "large vehicle"})
+TWO_WHEELED: Final = frozenset({"bicycle", "motorcycle", "scooter"})
+RIDERS: Final = frozenset({"cyclist", "motorcyclist"})  # whoever rides, with what is ridden where the source joins them
+PEOPLE: Final = frozenset({"pedestrian", "wheelchair user"})
+VEHICLES: Final = CARS | HEAVY | frozenset({"motorcycle", "motorcyclist", "vehicle"})
+FURNITURE: Final = frozenset({"bollard", "traffic cone", "construction barrel", "sign", "stop sign", "message board"})
+ALONGSIDE: Final = frozenset({"stroller", "wheelchair", "animal", "wheeled device", "object"})
+CATEGORIES: Final = CARS | HEAVY | TWO_WHEELED | RIDERS | PEOPLE | VEHICLES | FURNITURE | ALONGSIDE
+
+# Argoverse 2, sensor dataset: av2/datasets/sensor/constants.py, AnnotationCategories.
+ARGOVERSE2: Final[dict[str, str]] = {
+    "ANIMAL": "animal",
+    "ARTICULATED_BUS": "bus",
+    "BICYCLE": "bicycle",
+    "BICYCLIST": "cyclist",
+    "BOLLARD": "bollard",
+    "BOX_TRUCK": "truck",
+    "BUS": "bus",
+    "CONSTRUCTION_BARREL": "construction barrel",
+    "CONSTRUCTION_CONE": "traffic cone",
+    "DOG": "animal",
+    "LARGE_VEHICLE": "large vehicle",
+    "MESSAGE_BOARD_TRAILER": "message board",
+    "MOBILE_PEDESTRIAN_CROSSING_SIGN": "sign",
+    "MOTORCYCLE": "motorcycle",
+    "MOTORCYCLIST": "motorcyclist",
+    "OFFICIAL_SIGNALER": "pedestrian",
+    "PEDESTRIAN": "pedestrian",
+    "RAILED_VEHICLE": "tram",
+    "REGULAR_VEHICLE": "car",
+    "SCHOOL_BUS": "bus",
+    "SIGN": "sign",
+    "STOP_SIGN": "stop sign",
+    "STROLLER": "stroller",
+    "TRAFFIC_LIGHT_TRAILER": "trailer",
+    "TRUCK": "truck",
+    "TRUCK_CAB": "truck",
+    "VEHICULAR_TRAILER": "trailer",
+    "WHEELCHAIR": "wheelchair",
+    "WHEELED_DEVICE": "wheeled device",
+    "WHEELED_RIDER": "pedestrian",
+}
+# KITTI, tracking benchmark, devkit's readme. `DontCare` marks stretches of the picture, not things.
+KITTI: Final[dict[str, str]] = {
+    "Car": "car",
+    "Cyclist": "cyclist",
+    "Misc": "object",
+    "Pedestrian": "pedestrian",
+    "Person": "pedestrian",
+    "Person_sitting": "pedestrian",
+    "Tram": "tram",
+    "Truck": "truck",
+    "Van": "van",
+}

@@ -1,0 +1,289 @@
+"""Reader of Argoverse 2 sensor logs: boxes about our car, its pose in the city, the vector map.
+
+``LOG/{annotations.feather, city_SE3_egovehicle.feather, map/log_map_archive_*.json}``; in place of the first one
+``annotations_with_ego.feather`` of the scenario mining challenge, which has our car as a track of its own. Boxes are
+given about the middle of the rear axle, at the times of the lidar's sweeps (10 Hz), and are put into the city's frame.
+Wilson et al., "Argoverse 2" (NeurIPS 2021, datasets and benchmarks), section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.formats.feather import Columns, FeatherError, read_feather
+from pipeline.geometry.turns import matrices, rotated, yaw_deg
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import Layout, list_scenes
+from pipeline.reading.footage import Footage
+from pipeline.reading.reader import Listing
+from pipeline.reading.wants import Want
+from pipeline.worlds.drive.categories import ARGOVERSE2
+from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
+from pipeline.worlds.drive.readers.argoverse2_map import city_of, read_map
+from pipeline.worlds.drive.readers.tracking import repeated, stretches
+
+ANNOTATIONS: Final = ("annotations_with_ego.feather", "annotations.feather")
+POSES: Final = "city_SE3_egovehicle.feather"
+MAP: Final = "map/log_map_archive_*.json"
+EGO_CATEGORY: Final = "EGO_VEHICLE"
+POINT: Final = "the middle of the rear axle"
+UNIT_TOLERANCE: Final = 1e-3  # of a quaternion's length; those of the released logs are off by 1e-12
+REACH_MAX_M: Final = 1000.0  # no lidar sees as far: a box beyond has other units, or none
+SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the released ones never change
+
+_POSE: Final[dict[str, type[np.generic] | None]] = {
+    "timestamp_ns": np.int64,
+    **dict.fromkeys(("qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m"), np.float64),
+}
+_BOX: Final[dict[str, type[np.generic] | None]] = {
+    **_POSE,
+    "track_uuid": None,
+    "category": None,
+    **dict.fromkeys(("length_m", "width_m", "height_m"), np.float64),
+    "num_interior_pts": np.int64,
+}
+WANTS: Final = (
+    Want("annotations", ANNOTATIONS, "the log is left out", True),
+    Want("poses", (POSES,), "the log is left out", True),
+    Want("map", (MAP,), "no question about lanes and crossings"),
+    Want("cameras", ("sensors/cameras/*",), "no pictures: what the log knows is drawn from above"),
+)
+
+
+class Argoverse2:
+    """Sensor logs of Argoverse 2."""
+
+    name = "argoverse2"
+    version = 1
+    extra = None
+    video_fps = 10
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        layout = Layout(
+            dataset=self.name,
+            tops=(("",), ("train", "val", "test"), ("sensor/train", "sensor/val", "sensor/test")),
+            is_scene=lambda folder: any((folder / name).is_file() for name in (*ANNOTATIONS, POSES)),
+            main_files=lambda _: (*ANNOTATIONS, POSES),
+            expected=f"a folder of Argoverse 2 logs: a folder for each, with {ANNOTATIONS[-1]} and {POSES}",
+        )
+        return list_scenes(root, layout)
+
+    def read(self, files: SceneFiles) -> DriveScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        poses = _poses(files, findings)
+        boxes = _boxes(files, findings)
+        times_ns = np.unique(boxes["timestamp_ns"])
+        at = np.searchsorted(poses["timestamp_ns"], times_ns)
+        posed = poses["timestamp_ns"][np.minimum(at, len(poses["timestamp_ns"]) - 1)] == times_ns
+        if not posed.any():
+            message = f"none of {len(times_ns)} sweeps has a pose at its time"
+            raise files.fault(files.folder / POSES, "no_ego_pose", message, "are both files of one log?")
+        if not posed.all():
+            left_out = int((~posed).sum())
+            message = f"{left_out} of {len(times_ns)} sweeps have no pose of our car, and were left out"
+            findings.add(doubt("no_ego_pose", "log", message, "fetch the poses again", left_out, 0, "sweeps"))
+        times_ns, at = times_ns[posed], at[posed]
+        rotation = matrices(_table(poses, "qw", "qx", "qy", "qz")[at])
+        origin_m = _table(poses, "tx_m", "ty_m", "tz_m")[at]
+        time = np.searchsorted(times_ns, boxes["timestamp_ns"])
+        time = np.minimum(time, len(times_ns) - 1)
+        boxes = {name: column[times_ns[time] == boxes["timestamp_ns"]] for name, column in boxes.items()}
+        own, others = _own(boxes["category"])
+        ego_rows = {name: column[own] for name, column in boxes.items()}
+        boxes = {name: column[others] for name, column in boxes.items()}
+        maps = sorted(files.folder.glob(MAP))
+        lanes, crossings, drivable = read_map(files, maps[0]) if maps else ((), (), ())
+        every = np.arange(len(times_ns))
+        forward = rotation[..., :, 0]
+        ego = stretches(np.zeros_like(every), every, {"place_m": origin_m, "yaw_deg": yaw_deg(forward)[:, None]})[0]
+        drive = Drive(
+            map_name=city_of(maps[0]) if maps else None,
+            start_ns=int(times_ns[0]),
+            seconds=pack((times_ns - times_ns[0]) / 1e9, TIME_STEP_S),
+            ego=Ego(track=ego.track(), point=POINT, box=_ego_box(ego_rows, findings)),
+            actors=_actors(boxes, times_ns, rotation, origin_m, findings),
+            lanes=lanes,
+            crossings=crossings,
+            drivable=drivable,
+        )
+        return DriveScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, "annotated"),
+            facts=drive,
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
+        """See `Reader.geometry`: boxes are all there is."""
+
+    def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
+        """See `Reader.footage`."""
+
+
+def _poses(files: SceneFiles, findings: Findings) -> Columns:
+    """Poses of our car in order of time, one at each."""
+    path = files.folder / POSES
+    poses = _read(files, path, _POSE)
+    sound = _sound(poses, ())
+    if not sound.all():
+        bad = int((~sound).sum())
+        message = f"{bad} of {len(sound)} poses are not finite, or their quaternion is not of length 1"
+        findings.add(doubt("unusable_pose", "log", message, "fetch the poses again", bad, 0, "poses"))
+    poses = {name: column[sound] for name, column in poses.items()}
+    _, first = np.unique(poses["timestamp_ns"], return_index=True)
+    if not len(first):
+        raise files.fault(path, "no_ego_pose", "there is no usable pose", "fetch the poses again")
+    if len(first) < len(poses["timestamp_ns"]):
+        again = len(poses["timestamp_ns"]) - len(first)
+        same = all((_spread(poses["timestamp_ns"], poses[name]) == 0).all() for name in poses)
+        if not same:
+            message = f"{again} times have two poses of our car that differ: which one is right is not known"
+            raise files.fault(path, "two_ego_poses", message, "keep the poses of one car")
+        message = f"{again} poses are given twice"
+        findings.add(note("repeated_pose", "log", message, "nothing is to be done", again, 0, "poses"))
+    return {name: column[first] for name, column in poses.items()}
+
+
+def _boxes(files: SceneFiles, findings: Findings) -> Columns:
+    """The usable rows of the annotations."""
+    path = next((p for name in ANNOTATIONS if (p := files.folder / name).is_file()), files.folder / ANNOTATIONS[-1])
+    boxes = _read(files, path, _BOX)
+    sound = _sound(boxes, ("length_m", "width_m", "height_m"))
+    near = (np.abs(np.nan_to_num(_table(boxes, "tx_m", "ty_m", "tz_m"), nan=np.inf)) < REACH_MAX_M).all(1)
+    bad = ~sound | ~near
+    if bad.any():
+        who = sorted(set(boxes["track_uuid"][bad].tolist()))
+        for track in who:
+            count = int((boxes["track_uuid"][bad] == track).sum())
+            message = f"{count} boxes of {track} are not finite, not turned by a unit quaternion or over 1 km away"
+            findings.add(doubt("unusable_box", track, message, "annotate them again", count, 0, "boxes"))
+    boxes = {name: column[~bad] for name, column in boxes.items()}
+    if not len(boxes["timestamp_ns"]):
+        raise files.fault(path, "no_boxes", "there is no usable box", "fetch the annotations again")
+    return boxes
+
+
+def _actors(
+    boxes: Columns, times_ns: FloatArray, rotation: FloatArray, origin_m: FloatArray, findings: Findings
+) -> tuple[Actor, ...]:
+    """All with a track, by id, in the city's frame."""
+    time = np.searchsorted(times_ns, boxes["timestamp_ns"])
+    ids, thing = np.unique(boxes["track_uuid"].astype(str), return_inverse=True)
+    twice = repeated(thing, time)
+    for number in np.unique(thing[twice]).tolist():
+        count = int((thing[twice] == number).sum())
+        message = f"{ids[number]} has {count} boxes at times that it has another one; all of them were left out"
+        findings.add(doubt("two_boxes_at_once", str(ids[number]), message, "keep one of them", count, 0, "boxes"))
+    boxes = {name: column[~twice] for name, column in boxes.items()}
+    thing, time = thing[~twice], time[~twice]
+    place_m = rotated(rotation[time], _table(boxes, "tx_m", "ty_m", "tz_m")) + origin_m[time]
+    forward = rotated(rotation[time], matrices(_table(boxes, "qw", "qx", "qy", "qz"))[..., :, 0])
+    tables = {
+        "place_m": place_m,
+        "yaw_deg": yaw_deg(forward)[:, None],
+        "points": boxes["num_interior_pts"][:, None].astype(np.float64),
+        "size_m": _table(boxes, "length_m", "width_m", "height_m"),
+    }
+    actors = []
+    categories = dict(zip(thing.tolist(), boxes["category"].tolist(), strict=True))
+    kinds = np.unique(np.stack([thing.astype(str), boxes["category"].astype(str)]), axis=1)[0]
+    changing = {int(n) for n, count in zip(*np.unique(kinds, return_counts=True), strict=True) if count > 1}
+    for number, stretch in stretches(thing, time, tables).items():
+        name, word = str(ids[number]), categories[number]
+        if number in changing:
+            message = f"the boxes of {name} are of several categories, of which the last one is {word}"
+            findings.add(doubt("category_changes", name, message, "keep one of them"))
+        if word not in ARGOVERSE2:
+            message = f"the category {word} of {name} is none of Argoverse 2"
+            findings.add(doubt("unknown_category", name, message, "update the reader"))
+        actors.append(
+            Actor(
+                id=name,
+                category=ARGOVERSE2.get(word, "object"),
+                source_category=word,
+                box=_box(stretch.tables["size_m"], name, findings),
+                track=stretch.track(),
+                points=pack(stretch.tables["points"], 1.0),
+            )
+        )
+    return tuple(sorted(actors, key=lambda actor: actor.id))
+
+
+def _box(size_m: FloatArray, name: str, findings: Findings) -> Box | None:
+    """The median size; None, with a doubt, where a side is not above 0."""
+    known = size_m[~np.isnan(size_m).any(1)]
+    if (known <= 0).any():
+        message = f"the box of {name} has a side of {known.min():g} m"
+        findings.add(doubt("box_without_size", name, message, "measure it again", float(known.min()), 0, "m"))
+        return None
+    spread = float(np.ptp(known, axis=0).max())
+    if spread > SIZE_VARIES_M:
+        message = f"the box of {name} grows and shrinks by {spread:.2f} m; its median counts"
+        findings.add(doubt("size_varies", name, message, "give one size", spread, SIZE_VARIES_M, "m"))
+    length, width, height = np.median(known, axis=0).tolist()
+    return Box(size_m=(length, width, height))
+
+
+def _own(category: FloatArray) -> tuple[BoolArray, BoolArray]:
+    own = np.asarray(category == EGO_CATEGORY, dtype=bool)
+    return own, ~own
+
+
+def _ego_box(rows: Columns, findings: Findings) -> Box | None:
+    """Of our own car, where it is a track among the others; two of them say nothing."""
+    tracks = sorted(set(rows["track_uuid"].tolist()))
+    if not tracks:
+        return None
+    if len(tracks) > 1:
+        message = f"{len(tracks)} tracks are called our own car: {', '.join(tracks)}; its size is taken from none"
+        findings.add(doubt("two_egos", "ego", message, "keep one", len(tracks), 1, "tracks"))
+        return None
+    box = _box(_table(rows, "length_m", "width_m", "height_m"), "ego", findings)
+    x, y, z = np.median(_table(rows, "tx_m", "ty_m", "tz_m"), axis=0).tolist()
+    return None if box is None else Box(size_m=box.size_m, middle_m=(x, y, z))
+
+
+def _sound(rows: Columns, sizes: tuple[str, ...]) -> BoolArray:
+    """Which rows are finite and turned by a quaternion of length 1."""
+    quat = _table(rows, "qw", "qx", "qy", "qz")
+    numbers = np.concatenate([quat, _table(rows, "tx_m", "ty_m", "tz_m", *sizes)], axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.sqrt((quat**2).sum(1))
+    return np.asarray(np.isfinite(numbers).all(1) & (np.abs(length - 1) <= UNIT_TOLERANCE))
+
+
+def _spread(key: FloatArray, values: FloatArray) -> FloatArray:
+    """How far the values (N,) of each key are apart."""
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.diff(key[order], prepend=key.min() - 1))
+    return np.asarray(np.maximum.reduceat(values[order], starts) - np.minimum.reduceat(values[order], starts))
+
+
+def _table(rows: Columns, *names: str) -> FloatArray:
+    """Columns side by side, (N, k)."""
+    return np.stack([rows[name].astype(np.float64) for name in names], axis=-1)
+
+
+def _read(files: SceneFiles, path: Path, wanted: Mapping[str, type[np.generic] | None]) -> Columns:
+    raw = files.raw(path)
+    try:
+        return read_feather(raw, wanted)
+    except FeatherError as error:
+        remedy = "give the files of an Argoverse 2 sensor log, as its devkit writes them"
+        raise files.fault(path, error.finding, error.message, remedy) from error

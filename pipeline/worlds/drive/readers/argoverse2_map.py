@@ -1,0 +1,150 @@
+"""The vector map of an Argoverse 2 log: lanes, crossings and drivable areas, city frame, metres."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from pipeline.core.arrays import FloatArray
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.drive.facts import Crossing, Lane, Line
+
+# av2/map/lane_segment.py
+KINDS: Final = {"VEHICLE": "vehicle", "BIKE": "bicycle", "BUS": "bus"}
+_UNMARKED: Final = frozenset({"NONE", "UNKNOWN"})
+_DIGITS: Final = 4
+
+
+class _Raw(BaseModel):
+    """What else the map holds is not needed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Point(_Raw):
+    x: FiniteFloat
+    y: FiniteFloat
+    z: FiniteFloat
+
+
+_Points = Annotated[tuple[_Point, ...], Field(min_length=2)]
+
+
+class _Lane(_Raw):
+    id: int
+    is_intersection: bool
+    lane_type: str
+    left_lane_boundary: _Points
+    right_lane_boundary: _Points
+    left_lane_mark_type: str
+    right_lane_mark_type: str
+    successors: tuple[int, ...]
+    predecessors: tuple[int, ...]
+    right_neighbor_id: int | None
+    left_neighbor_id: int | None
+
+
+class _Crossing(_Raw):
+    id: int
+    edge1: _Points
+    edge2: _Points
+
+
+class _Area(_Raw):
+    id: int
+    area_boundary: Annotated[tuple[_Point, ...], Field(min_length=3)]
+
+
+class _Map(_Raw):
+    pedestrian_crossings: dict[str, _Crossing]
+    lane_segments: dict[str, _Lane]
+    drivable_areas: dict[str, _Area]
+
+
+def read_map(files: SceneFiles, path: Path) -> tuple[tuple[Lane, ...], tuple[Crossing, ...], tuple[Line, ...]]:
+    """Lanes and crossings by id, outlines of the drivable areas. Raises RawDataError (`bad_map`)."""
+    try:
+        found = _Map.model_validate(files.json(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}, in all {error.error_count()} faults"
+        raise files.fault(path, "bad_map", message, "fetch the log's map again") from error
+    lanes = tuple(_lane(lane) for lane in sorted(found.lane_segments.values(), key=lambda lane: lane.id))
+    crossings = tuple(
+        Crossing(id=str(one.id), outline=(*_line(one.edge1), *_line(_same_way(one.edge1, one.edge2))[::-1]))
+        for one in sorted(found.pedestrian_crossings.values(), key=lambda one: one.id)
+    )
+    areas = sorted(found.drivable_areas.values(), key=lambda area: area.id)
+    return lanes, crossings, tuple(_line(_opened(area.area_boundary)) for area in areas)
+
+
+def city_of(path: Path) -> str | None:
+    """The city that a map's name speaks of: ``log_map_archive_LOG____PIT_city_57819.json`` is of Pittsburgh, "PIT"."""
+    _, mark, rest = path.stem.partition("____")
+    return rest.partition("_city")[0] or None if mark else None
+
+
+def _lane(raw: _Lane) -> Lane:
+    left, right = _array(raw.left_lane_boundary), _array(raw.right_lane_boundary)
+    return Lane(
+        id=str(raw.id),
+        kind=KINDS.get(raw.lane_type, raw.lane_type.lower().replace("_", " ")),
+        centre=_tuples(midline(left, right)),
+        left=_tuples(left),
+        right=_tuples(right),
+        left_mark=_mark(raw.left_lane_mark_type),
+        right_mark=_mark(raw.right_lane_mark_type),
+        intersection=raw.is_intersection,
+        successors=tuple(map(str, raw.successors)),
+        predecessors=tuple(map(str, raw.predecessors)),
+        left_neighbour=None if raw.left_neighbor_id is None else str(raw.left_neighbor_id),
+        right_neighbour=None if raw.right_neighbor_id is None else str(raw.right_neighbor_id),
+    )
+
+
+def midline(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The line (n, 3) halfway between two boundaries (l, 3) and (r, 3), walked at even shares of their length.
+
+    n is the larger of l and r, and 10 at least, as in av2/geometry/interpolate.py, compute_midpoint_line.
+    """
+    count = max(len(left), len(right), 10)
+    return np.asarray((_evenly(left, count) + _evenly(right, count)) / 2)
+
+
+def _evenly(line: FloatArray, count: int) -> FloatArray:
+    """Points (count, 3) of a polyline (n, 3) at even shares of its length."""
+    step = np.sqrt((np.diff(line, axis=0) ** 2).sum(1))
+    along = np.concatenate([[0.0], np.cumsum(step)])
+    wanted = np.linspace(0.0, along[-1], count)
+    return np.stack([np.interp(wanted, along, line[:, axis]) for axis in range(3)], axis=-1)
+
+
+def _same_way(first: tuple[_Point, ...], second: tuple[_Point, ...]) -> tuple[_Point, ...]:
+    """The second edge of a crossing in the direction of the first: else their outline would cross itself."""
+    a, b = _array(first), _array(second)
+    straight = ((a[[0, -1]] - b[[0, -1]]) ** 2).sum()
+    crossed = ((a[[0, -1]] - b[[-1, 0]]) ** 2).sum()
+    return second if straight <= crossed else second[::-1]
+
+
+def _opened(points: tuple[_Point, ...]) -> tuple[_Point, ...]:
+    return points[:-1] if len(points) > 3 and points[0] == points[-1] else points
+
+
+def _mark(raw: str) -> str | None:
+    return None if raw in _UNMARKED else raw.lower().replace("_", " ")
+
+
+def _array(points: tuple[_Point, ...]) -> FloatArray:
+    return np.array([(p.x, p.y, p.z) for p in points], dtype=np.float64)
+
+
+def _line(points: tuple[_Point, ...]) -> Line:
+    return tuple((p.x, p.y, p.z) for p in points)
+
+
+def _tuples(line: FloatArray) -> Line:
+    return tuple((x, y, z) for x, y, z in line.round(_DIGITS).tolist())

@@ -1,0 +1,41 @@
+"""The world of drives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.schema import Model
+from pipeline.worlds.drive.facts import Drive, DriveScene
+from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.sight import BULKY, UNITS, sight
+from pipeline.worlds.drive.sketch import sketch
+from pipeline.worlds.world import Samples, World
+
+
+class DriveConfig(Model):
+    """Nothing of a drive is observed ahead: its tracks say where everything was."""
+
+
+def observe_drive(scene: DriveScene, geometry: None, config: DriveConfig) -> DriveScene:
+    """The scene as it is."""
+    return scene
+
+
+def _write_samples(folder: Path) -> None:
+    (folder / Argoverse2.name).mkdir(parents=True, exist_ok=True)
+
+
+DRIVE: Final = World(
+    name="drive",
+    units=UNITS,
+    facts=Drive,
+    readers=(Argoverse2(),),
+    config=DriveConfig,
+    observe=observe_drive,
+    samples=Samples(_write_samples, (Argoverse2.name,)),
+    sight=sight,
+    quick=(Argoverse2.name,),
+    bulky=BULKY,
+    sketch=sketch,
+)

@@ -1,0 +1,47 @@
+"""Series of numbers in the JSON of a scene."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from pipeline.core.packed import Packed, pack
+
+NUMBERS = st.one_of(st.just(math.nan), st.floats(-200_000, 200_000))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=5))
+def test_numbers_come_back_to_the_nearest_step_and_nan_as_nan(rows: list[tuple[float, float]]) -> None:
+    table = np.array(rows)
+    packed = Packed.model_validate_json(pack(table, 1e-4).model_dump_json())
+    assert packed.array.shape == table.shape
+    assert np.array_equal(np.isnan(packed.array), np.isnan(table))
+    assert np.nanmax(np.abs(packed.array - table), initial=0) <= 0.5001e-4
+    assert pack(packed.array, 1e-4) == packed  # what was rounded once stays
+
+
+def test_a_decimal_is_the_decimal_and_a_thousand_equal_rows_are_one() -> None:
+    assert pack(np.array([0.1, 0.3]), 1e-4).array[:, 0].tolist() == [0.1, 0.3]
+    still = pack(np.full((1000, 3), 2.5), 0.5)
+    assert len(still.data) == 16  # 12 bytes
+    assert still.array.shape == (1000, 3)
+    assert (still.array == 2.5).all()
+    assert pack(np.empty((0, 3)), 1.0).array.shape == (0, 3)
+    assert pack(np.full(4, np.nan), 1.0).array.shape == (4, 1)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"300000 is over 2147483647 steps of 0\.0001"):
+        pack(np.array([3e5]), 1e-4)
+    with pytest.raises(ValueError, match="inf is over"):
+        pack(np.array([np.inf]), 1.0)
+    with pytest.raises(ValidationError, match="data holds 2 rows of 1, not 3"):
+        Packed(rows=3, columns=1, step=1, data="AAAAAAAAAAA=")
+    with pytest.raises(ValidationError, match="no base64"):
+        Packed(rows=1, columns=1, step=1, data="***")

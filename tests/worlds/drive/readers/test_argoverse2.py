@@ -1,0 +1,171 @@
+"""Logs of Argoverse 2: the real one against SciPy's rotations, made ones by hand, broken ones by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.transform import Rotation
+
+from pipeline.core.errors import RawDataError
+from pipeline.worlds.drive.categories import ARGOVERSE2, CATEGORIES, KITTI
+from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.registry import read_scene
+from tests.conftest import REAL_DATA
+from tests.worlds.drive.drives import box, lane, pose, read, write_feather, write_log
+
+
+@pytest.fixture(scope="module")
+def av2() -> Path:
+    folder = REAL_DATA / "driving" / "av2"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(av2: Path) -> DriveScene:
+    return read(av2, Argoverse2())
+
+
+@pytest.mark.real_data
+def test_every_box_of_a_real_log_stands_where_scipy_puts_it(av2: Path, real: DriveScene) -> None:
+    (folder,) = av2.iterdir()
+    boxes = pd.read_feather(folder / "annotations.feather")
+    poses = pd.read_feather(folder / "city_SE3_egovehicle.feather").set_index("timestamp_ns").loc[boxes.timestamp_ns]
+    turn = Rotation.from_quat(poses[["qx", "qy", "qz", "qw"]].to_numpy())
+    center = (
+        turn.apply(boxes[["tx_m", "ty_m", "tz_m"]].to_numpy(copy=True)) + poses[["tx_m", "ty_m", "tz_m"]].to_numpy()
+    )
+    ahead = (turn * Rotation.from_quat(boxes[["qx", "qy", "qz", "qw"]].to_numpy())).apply([1.0, 0.0, 0.0])
+    time = np.searchsorted(np.unique(boxes.timestamp_ns), boxes.timestamp_ns)
+    assert len(boxes) == 12_078
+    seen = 0
+    for actor in real.facts.actors:
+        mine = (boxes.track_uuid == actor.id).to_numpy()
+        rows = time[mine] - actor.track.first
+        assert np.abs(actor.track.place_m.array[rows] - center[mine]).max() < 1e-4
+        yaw = np.radians(actor.track.yaw_deg.array[rows, 0])
+        level = ahead[mine, :2] / np.linalg.norm(ahead[mine, :2], axis=1, keepdims=True)
+        assert np.abs(np.stack([np.cos(yaw), np.sin(yaw)], axis=-1) - level).max() < 1e-6
+        assert actor.box is not None
+        assert actor.points is not None
+        assert actor.box.size_m == tuple(boxes[mine][["length_m", "width_m", "height_m"]].iloc[0])
+        assert actor.points.array[rows, 0].tolist() == boxes[mine].num_interior_pts.tolist()
+        seen += len(rows)
+    assert seen == len(boxes)
+
+
+@pytest.mark.real_data
+def test_a_real_log_has_its_map_and_comes_back_from_its_json(real: DriveScene) -> None:
+    facts = real.facts
+    assert (len(facts.actors), len(facts.times_s), len(facts.lanes), len(facts.crossings)) == (146, 156, 199, 11)
+    assert facts.map_name == "PIT"
+    assert facts.times_s[-1] == 15.49987
+    assert real.findings == ()
+    assert read_scene(real.model_dump_json().encode()) == real
+    assert facts.ego is not None
+    speed = np.linalg.norm(np.diff(facts.ego.track.place_m.array, axis=0), axis=1) / np.diff(facts.times_s)
+    assert 0 <= speed.min() <= speed.max() < 20  # m/s, in a city
+
+
+def test_a_box_ahead_of_us_is_to_the_north_where_we_look_north(tmp_path: Path) -> None:
+    boxes = [box(0), box(2, ty_m=3.0, qw=np.sqrt(0.5), qz=np.sqrt(0.5)), box(1, track="b", category="BOLLARD")]
+    scene = read(write_log(tmp_path, boxes, [pose(2), pose(0), pose(1), pose(9)], [lane(1)]), Argoverse2())
+    ego, (a, b) = scene.facts.ego, scene.facts.actors
+    assert ego is not None
+    assert ego.track.place_m.array.tolist() == [[100.0, 200.0, 5.0], [100.0, 201.0, 5.0], [100.0, 202.0, 5.0]]
+    assert ego.track.yaw_deg.array.tolist() == [[90.0], [90.0], [90.0]]
+    places, yaw = a.track.place_m.array, a.track.yaw_deg.array[:, 0]
+    assert places[[0, 2]].tolist() == [[100.0, 210.0, 5.75], [97.0, 212.0, 5.75]]
+    assert np.isnan(places[1]).all()  # seen before and after it, not at it
+    assert yaw[[0, 2]].tolist() == [90.0, -180.0]
+    assert (b.category, b.source_category, b.track.first, len(b.track)) == ("bollard", "BOLLARD", 1, 1)
+    assert scene.facts.times_s.tolist() == [0.0, 0.1, 0.2]
+    assert scene.findings == ()
+
+
+def test_lanes_run_between_their_boundaries_and_crossings_do_not_cross_themselves(tmp_path: Path) -> None:
+    facts = read(write_log(tmp_path, [box(0)], [pose(0)], [lane(1)]), Argoverse2()).facts
+    (only,) = facts.lanes
+    assert {x for x, _, _ in only.centre} == {100.0}
+    assert [y for _, y, _ in only.centre][::9] == [200.0, 220.0]
+    assert (only.left_mark, only.right_mark, only.kind) == ("double solid yellow", None, "vehicle")
+    assert (only.successors, only.left_neighbour, only.right_neighbour) == (("2",), "3", None)
+    (crossing,) = facts.crossings
+    assert [p[:2] for p in crossing.outline] == [(96, 210), (104, 210), (104, 213), (96, 213)]
+    assert len(facts.drivable[0]) == 3  # closed in the file, not here
+
+
+@pytest.mark.parametrize(
+    ("boxes", "finding", "subject"),
+    [
+        ([box(0), box(0, tx_m=20.0), box(1)], "two_boxes_at_once", "a"),
+        ([box(0, height_m=0.0), box(1)], "box_without_size", "a"),
+        ([box(0, qw=2.0), box(1)], "unusable_box", "a"),
+        ([box(0, tx_m=float("nan")), box(1)], "unusable_box", "a"),
+        ([box(0, tx_m=10_000.0), box(1)], "unusable_box", "a"),
+        ([box(0), box(1, category="BUS")], "category_changes", "a"),
+        ([box(0), box(1, length_m=9.0)], "size_varies", "a"),
+        ([box(0, category="UFO"), box(1, category="UFO")], "unknown_category", "a"),
+        ([box(0), box(1), box(5)], "no_ego_pose", "log"),
+        ([box(0), *(box(s, track=t, category="EGO_VEHICLE") for s in (0, 1) for t in "yz")], "two_egos", "ego"),
+    ],
+)
+def test_what_is_wrong_with_boxes_is_a_doubt_about_them(
+    tmp_path: Path, boxes: list[dict[str, Any]], finding: str, subject: str
+) -> None:
+    scene = read(write_log(tmp_path, boxes, [pose(0), pose(1)]), Argoverse2())
+    assert [(f.name, f.subject, f.severity) for f in scene.findings] == [(finding, subject, "doubt")]
+    assert [actor.id for actor in scene.facts.actors] == ["a"]
+
+
+def test_our_own_car_among_the_tracks_tells_its_size(tmp_path: Path) -> None:
+    own = [box(s, track="e", category="EGO_VEHICLE", tx_m=1.4, length_m=4.9) for s in (0, 1)]
+    scene = read(write_log(tmp_path, [box(0), *own], [pose(0), pose(1)]), Argoverse2())
+    ego = scene.facts.ego
+    assert ego is not None
+    assert ego.box is not None
+    assert (ego.box.size_m, ego.box.middle_m) == ((4.9, 2.0, 1.5), (1.4, 0.0, 0.75))
+    assert [actor.id for actor in scene.facts.actors] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("poses", "finding"),
+    [
+        ([pose(7)], "no_ego_pose"),
+        ([pose(0, qw=0.0, qz=0.0)], "no_ego_pose"),
+        ([pose(0), pose(0, tx_m=0.0)], "two_ego_poses"),
+        ([{"timestamp_ns": 3}], "wrong_columns"),
+        ([pose(0, timestamp_ns="3")], "wrong_column_type"),
+        ([pose(0, timestamp_ns=0.5)], "wrong_column_type"),
+        ([pose(0), pose(1, tx_m=None)], "null_values"),
+    ],
+)
+def test_poses_that_cannot_be_used_cost_the_log(tmp_path: Path, poses: list[dict[str, Any]], finding: str) -> None:
+    write_log(tmp_path, [box(0)], poses)
+    with pytest.raises(RawDataError, match=finding) as caught:
+        read(tmp_path, Argoverse2())
+    assert caught.value.path.name == "city_SE3_egovehicle.feather"
+    assert caught.value.remedy
+
+
+def test_other_tables_and_other_bytes_are_named(tmp_path: Path) -> None:
+    write_log(tmp_path, [box(0)], [pose(0)], [lane(1, left_lane_boundary=[])])
+    with pytest.raises(RawDataError, match=r"bad_map: lane_segments\.1\.left_lane_boundary"):
+        read(tmp_path, Argoverse2())
+    write_feather(tmp_path / "l1" / "annotations.feather", [{"x": 1}])
+    with pytest.raises(RawDataError, match=r"wrong_columns: without the columns timestamp_ns, qw.*there are x"):
+        read(tmp_path, Argoverse2())
+    (tmp_path / "l1" / "annotations.feather").write_bytes(b"no table at all")
+    with pytest.raises(RawDataError, match="not_feather"):
+        read(tmp_path, Argoverse2())
+
+
+def test_every_category_has_a_common_word() -> None:
+    assert set(ARGOVERSE2.values()) | set(KITTI.values()) <= CATEGORIES
+    assert len(ARGOVERSE2) == 30  # annotation categories of the sensor dataset
