@@ -521,6 +521,38 @@ def video_offset(
     _end(video_offset(video, log))
 
 
+vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/embodied.md).")
+app.add_typer(vln_app, name="vln")
+
+
+@vln_app.command()
+def check(
+    log: Annotated[Path, typer.Argument(help="A trajectory log, of a simulator or a real vehicle.")],
+    domain: Annotated[str, typer.Option(help="Embodiment: driving, aerial or manipulation.")] = "aerial",
+    task: Annotated[
+        list[str], typer.Option(metavar="ID", help="Only this task; may be given several times.", show_default="all")
+    ] = [],
+    target: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[ID=]X,Y,Z", help="Where a task's target is, metres in the log's frame.", show_default="none"
+        ),
+    ] = [],
+    seed: Annotated[int, typer.Option(min=0, help="Draws what tasks vary in.")] = 0,
+    from_s: Annotated[float | None, typer.Option(help="Second of the log at which the trial begins.")] = None,
+    until_s: Annotated[float | None, typer.Option(help="Second at which it ends.")] = None,
+    name: Annotated[str | None, typer.Option(help="Which of several, where the log holds more than one.")] = None,
+    out: Annotated[Path | None, typer.Option(help="For scan2qa score embodied4c: .jsonl.", show_default="none")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Says which VLN tasks of Embodied4C a log can be scored for, and what it earns in them."""
+    speak(quiet=quiet, as_json=as_json)
+    from flows.vln import check
+
+    _end(check(log, domain, task, target, seed, from_s, until_s, name, out))
+
+
 @app.command()
 def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.embodied4c.score import SCORE as EMBODIED4C_SCORE
 from pipeline.benchmarks.ergeobench.benchmark import ERGEOBENCH
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
@@ -21,4 +22,4 @@ BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark f
 # Whose published questions can be examined, by name.
 AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit}
 # Whose replies can be scored, by name.
-SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score}
+SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score} | {"embodied4c": EMBODIED4C_SCORE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, Literal, TypeVar
@@ -113,6 +113,11 @@ def no_judge(settings: Model) -> ModelSpec | None:
     return None
 
 
+def no_more(answered: Collection[str]) -> list[Published]:
+    """Of a benchmark whose questions all stand in files."""
+    return []
+
+
 @dataclass(frozen=True)
 class Score(Generic[S]):
     """How replies to the questions of a benchmark are scored.
@@ -126,6 +131,8 @@ class Score(Generic[S]):
         judge: the model that the settings name as judge.
         unusual: name in `Marks.left_out` -> what it means.
         composites: metric -> how it follows from others.
+        also: questions that stand in no file, by the ids that were answered.
+        logged: columns of the questions' file that stand beside what each question earned.
     """
 
     read: Callable[[Path], list[Published]]
@@ -136,6 +143,8 @@ class Score(Generic[S]):
     judge: Callable[[S], ModelSpec | None] = no_judge
     unusual: Mapping[str, str] = field(default_factory=dict)
     composites: Mapping[str, Composite] = field(default_factory=dict)
+    also: Callable[[Collection[str]], list[Published]] = no_more
+    logged: Sequence[str] = ()
 
 
 def by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:

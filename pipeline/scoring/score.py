@@ -29,6 +29,7 @@ class Scored:
         marks: of them.
         rows: every figure in every metric that was measured.
         found: what is unusual -> the ids that it holds for, or the reasons of unread replies.
+        logged: columns of the questions that `table` repeats.
     """
 
     form: str
@@ -36,6 +37,7 @@ class Scored:
     marks: Marks
     rows: Sequence[Row]
     found: Mapping[str, Sequence[str]]
+    logged: Sequence[str] = ()
 
     @property
     def left_out(self) -> bool:
@@ -84,6 +86,7 @@ class Scored:
                 "id": pa.array([str(a.question.id) for a in self.answers], pa.string()),
                 "scene": pa.array([a.question.scene_name for a in self.answers], pa.string()),
                 "question_type": pa.array([a.question.question_type for a in self.answers], pa.string()),
+                **{name: self._of_questions(name) for name in self.logged},
                 "ground_truth": pa.array([a.question.ground_truth for a in self.answers], pa.string()),
                 "reply": pa.array([a.reply for a in self.answers], pa.string()),
                 "unread": pa.array(self.unread(), pa.string()),
@@ -93,6 +96,11 @@ class Scored:
                 "judged": pa.array([self.marks.replies.get(str(a.question.id)) for a in self.answers], pa.string()),
             }
         )
+
+    def _of_questions(self, name: str) -> pa.Array:
+        """A column of the questions, as text."""
+        values = [a.question.rest.get(name) for a in self.answers]
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def scored(
@@ -118,7 +126,7 @@ def scored(
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
     said = read_predictions(predictions)
-    asked = score.read(questions)
+    asked = [*score.read(questions), *score.also({row.id for row in said.rows if row.id is not None})]
     joined = answered(asked, said, questions)
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
@@ -137,4 +145,4 @@ def scored(
         elif told and not np.isnan(marks.values[name]).all():
             own = priors if metric.is_guessed else None
             rows += rows_of(told, name, marks.values[name], scenes, own, metric.statistic)
-    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out})
+    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged)

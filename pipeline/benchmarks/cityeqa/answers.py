@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pipeline.metrics.number_words import with_digits
+from pipeline.metrics.normalised import normalised
 
 YES_NO, NUMBER, CLOSED, OPEN = ANSWER_TYPES = ("yes/no", "number", "closed text", "open text")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -13,14 +13,6 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _ASKS_NAME: Final = re.compile(
     r"\bnames?\b|\bcalled\b|\bwhat (?:does|do)\b.*\b(?:say|read)\b|\bwritten\b", re.IGNORECASE
 )
-_ARTICLE: Final = re.compile(r"^(?:an?|the)\s+")
-_NO_WORD: Final = re.compile(r"[^\w.]+|\.(?!\d)|(?<!\d)\.")
-
-
-def normalised(answer: str) -> str:
-    """An answer without case, punctuation, article, and with numbers in digits: "A Sedan." and "sedan" are the same."""
-    bare = " ".join(_NO_WORD.sub(" ", answer.casefold()).split())
-    return with_digits(_ARTICLE.sub("", bare))
 
 
 def answer_type(asked: str, answer: str) -> str:

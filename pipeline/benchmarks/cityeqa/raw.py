@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import OPEN, normalised
+from pipeline.benchmarks.cityeqa.answers import OPEN
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
+from pipeline.metrics.normalised import normalised
 from pipeline.questions.rules import Measure
 
 YES_NO: Final = ("yes", "no")

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type, normalised
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.judge import judged
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, pose_of, read_released
 from pipeline.benchmarks.cityeqa.wording import parse
@@ -21,6 +21,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
+from pipeline.metrics.normalised import normalised
 from pipeline.metrics.replies import plain
 from pipeline.questions.published import Published
 from pipeline.questions.scored import (

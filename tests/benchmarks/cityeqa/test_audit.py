@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.answers import answer_type, normalised
+from pipeline.benchmarks.cityeqa.answers import answer_type
 from pipeline.benchmarks.cityeqa.audit import UNSUPPORTED, examine
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
 from pipeline.benchmarks.cityeqa.wording import Hop, parse
 from pipeline.core.errors import ConfigError
 from pipeline.core.listing import Listing
+from pipeline.metrics.normalised import normalised
 from pipeline.questions.audited import Basis, Examined
 from tests.benchmarks.cityeqa.made import task, written
 from tests.conftest import REAL_DATA

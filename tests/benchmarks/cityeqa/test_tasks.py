@@ -15,13 +15,14 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, normalised
+from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
 from pipeline.benchmarks.cityeqa.raw import evened
 from pipeline.benchmarks.cityeqa.released import CATEGORIES
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
+from pipeline.metrics.normalised import normalised
 from pipeline.worlds.city.facts import RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight

@@ -1,0 +1,1 @@
+"""Embodied4C: one exam over driving, flying and manipulating."""

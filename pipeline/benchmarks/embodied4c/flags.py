@@ -1,0 +1,20 @@
+"""What a question carries beside its answer, as flags of its candidate: embodiment, accepted forms, sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+DOMAIN, ACCEPTED, SENSORS, MODALITY = KEYS = ("domain", "accepted", "sensors", "modality")
+_SEPARATOR: Final = ": "
+
+
+def flag(key: str, value: str) -> str:
+    """One flag."""
+    return f"{key}{_SEPARATOR}{value}"
+
+
+def of_flags(flags: Iterable[str] | None, key: str) -> list[str]:
+    """The values of a key, in order."""
+    parts = [name.partition(_SEPARATOR) for name in flags or ()]
+    return [value for name, _, value in parts if name == key]

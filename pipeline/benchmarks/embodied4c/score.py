@@ -1,0 +1,185 @@
+"""Embodied4C's score: eq. 1-9, per sub-benchmark, capability and sub-capability, and of the domain-far questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+from pydantic import Field
+
+from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.judge import judged
+from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SCORES_OF, SUBS, VLN
+from pipeline.benchmarks.embodied4c.marking import FULL, Mark, forms_of, matched, numeric
+from pipeline.benchmarks.embodied4c.vln.specification import specifications
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Model
+from pipeline.llm.base import ModelSpec
+from pipeline.metrics.numbers import find_number
+from pipeline.questions.published import Published, read_published
+from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, is_too_long, unmeasured
+
+JUDGED, MATCH, NUMERIC = "judged", "match", "numeric"
+NOT_JUDGED, NO_TRIAL, BAD_TRIAL = "not_judged", "no_trial", "bad_trial"
+METRICS: Final = {
+    JUDGED: Metric("judged (0-100)", 2),
+    MATCH: Metric("match (0-100)", 2),
+    NUMERIC: Metric("numbers alone (0-100)", 2, is_minor=True),
+}
+LOGGED: Final = ("domain", "sensors", "modality", "capability", "sub_capability", "unit", "from_s", "until_s")
+TOTAL: Final = "E4C-S"
+
+
+class Settings(Model):
+    """What may be chosen."""
+
+    tolerance: float = Field(
+        default=0.10, gt=0, description="of the truth, where a number earns nothing: eq. 2 has 0.01"
+    )
+    as_judge: bool = Field(
+        default=False, description="numbers by the code of table 6, signs lost; no tolerance is used"
+    )
+    judge: ModelSpec | None = Field(default=None, description="null: words earn by a normalised match alone")
+
+
+def trials(ids: Collection[str]) -> list[Published]:
+    """The VLN tasks of every sub-benchmark of which some are among the ids that were answered."""
+    told = specifications()
+    tried = {told[i].domain for i in ids if i in told}
+    return [
+        Published(
+            id=task.id,
+            dataset=VLN,
+            scene_name=task.id,
+            question_type=VLN,
+            question=task.instruction,
+            options=None,
+            ground_truth=str(int(FULL)),
+            rest={"domain": task.domain, "capability": VLN, "sub_capability": VLN, "value": FULL},
+        )
+        for task in told.values()
+        if task.domain in tried
+    ]
+
+
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+    """Marks of all metrics, 0 to 100; those that are not measured are NaN."""
+    values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
+    unread: list[str | None] = [None] * len(answers)
+    left_out: dict[str, list[str]] = {}
+    worded = []
+    for n, answer in enumerate(answers):
+        reply = None if is_too_long(answer.reply) else answer.reply
+        if answer.question.question_type == VLN:
+            values[MATCH][n], wrong = _trial(reply)
+            if wrong:
+                left_out.setdefault(wrong, []).append(str(answer.question.id))
+        elif (truth := answer.question.rest.get("value")) is not None:
+            found = _number(reply, float(truth), answer.question.rest.get("unit"), settings)
+            values[MATCH][n] = values[NUMERIC][n] = found.points
+            unread[n] = found.unread
+        else:
+            values[MATCH][n] = matched(reply, forms_of(answer.question.rest, answer.question.ground_truth))
+            worded.append(n)
+        if is_too_long(answer.reply):
+            unread[n] = TOO_LONG
+    notes, words = [], dict[str, str]()
+    if ask is None:
+        notes.append(
+            "eq. 1 needs a judge: --set judge.provider=… --set judge.model=…; `match` is not the paper's score."
+        )
+    else:
+        values[JUDGED] = values[MATCH].copy()
+        values[JUDGED][worded], words, failed = judged([answers[n] for n in worded], ask)
+        if failed:
+            left_out[NOT_JUDGED] = failed
+    if settings.as_judge:
+        notes.append("Numbers as table 6 has them: 10% of the truth, signs lost, a negative truth never met.")
+    else:
+        notes.append(f"Numbers by eq. 2 with a tolerance of {settings.tolerance:g} of the truth.")
+    notes += [note for name in (JUDGED, MATCH) if (note := _variation(answers, name, values[name]))]
+    return Marks(values, unread, left_out, notes, words)
+
+
+def _number(reply: str | None, truth: float, unit: str | None, settings: Settings) -> Mark:
+    return numeric(reply, truth, unit, settings.tolerance, as_judge=settings.as_judge)
+
+
+def _trial(reply: str | None) -> tuple[float, str | None]:
+    """What a trial earned, as `scan2qa vln check` writes it; of a task without one nothing."""
+    if reply is None:
+        return 0.0, NO_TRIAL
+    found = find_number(reply).value
+    return (float(found), None) if found is not None and 0 <= found <= FULL else (0.0, BAD_TRIAL)
+
+
+def _variation(answers: Sequence[Answer], metric: str, marks: FloatArray) -> str | None:
+    """Eq. 10 over the sub-capabilities that were asked, GEN included: mean, standard deviation (of all, n) and CV."""
+    subs = np.array([a.question.question_type for a in answers])
+    means = np.array([marks[subs == sub].mean() for sub in dict.fromkeys(subs) if sub != VLN])
+    means = means[~np.isnan(means)]
+    if len(means) < 2 or not means.mean():
+        return None
+    mean, spread = float(means.mean()), float(means.std())
+    return (
+        f"{METRICS[metric].title} over {len(means)} sub-capabilities: mean {mean:.1f}, "
+        f"standard deviation {spread:.1f}, least {means.min():.1f}, most {means.max():.1f}, "
+        f"CV {100 * spread / mean:.1f}%, {(means > 0).sum()} above 0."
+    )
+
+
+def figures(answers: Sequence[Answer]) -> list[Figure]:
+    """Per sub-benchmark capabilities (eq. 3), VQA (4), VLN (7), S_b (8); E4C-S (9); sub-capabilities; GEN.
+
+    A mean of parts is told where all of its parts were measured: S_b needs all four capabilities and the VLN trials.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    for n, answer in enumerate(answers):
+        domain, sub = str(answer.question.rest.get("domain")), answer.question.question_type
+        for name in (CAPABILITY.get(sub, sub), sub):
+            own = found.setdefault((domain, name), [])
+            if n not in own[-1:]:
+                own.append(n)
+    rows: list[Figure] = []
+    totals = []
+    for domain in DOMAINS:
+        if not any(key[0] == domain for key in found):
+            continue
+        parts = {name: f"{domain} {name}" for name in (*SUBS, VLN)}
+        rows += [Figure(parts[k], "capability", tuple(found[domain, k])) for k in parts if (domain, k) in found]
+        there = {row.name for row in rows}
+        if all(parts[name] in there for name in SUBS):
+            rows.append(Figure(f"{domain} VQA", "capability", parts=tuple(parts[name] for name in SUBS)))
+            if parts[VLN] in there:
+                name = SCORES_OF[domain]
+                rows.append(Figure(name, "capability", parts=(f"{domain} VQA", parts[VLN])))
+                totals.append(name)
+    for sub, capability in CAPABILITY.items():
+        members = tuple(n for domain in DOMAINS for n in found.get((domain, sub), []))
+        if members and capability != VLN:
+            rows.append(Figure(GEN if sub == GEN else f"{capability} {sub}", "sub-capability", members))
+    asked = tuple(n for n, a in enumerate(answers) if a.question.question_type not in (VLN, GEN))
+    if asked:
+        rows.append(Figure("all questions but GEN", members=asked))
+    if len(totals) == len(DOMAINS):
+        rows.append(Figure(TOTAL, parts=tuple(totals)))
+    return rows
+
+
+SCORE: Final = Score[Settings](
+    read=partial(read_published, columns=[COLUMNS]),
+    metrics=METRICS,
+    settings=Settings,
+    mark=mark,
+    figures=figures,
+    judge=lambda settings: settings.judge,
+    also=trials,
+    logged=LOGGED,
+    unusual={
+        NOT_JUDGED: "the judge gave no mark: in no mean; score again, what was judged is kept",
+        NO_TRIAL: "of its sub-benchmark other VLN tasks were tried: this one earns 0",
+        BAD_TRIAL: "no number from 0 to 100: it earns 0; give what scan2qa vln check wrote",
+    },
+)

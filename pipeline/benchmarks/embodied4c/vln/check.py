@@ -1,0 +1,126 @@
+"""Which VLN tasks a trial can be scored for, and what it earns: timeouts, what ends a task, and what a log lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.kinds import DRIVING
+from pipeline.benchmarks.embodied4c.vln.rules import RULES, Earned
+from pipeline.benchmarks.embodied4c.vln.specification import Specification
+from pipeline.benchmarks.embodied4c.vln.trial import SAFETY, Trial
+from pipeline.core.arrays import FloatArray
+
+# Attributes of `Trial` that a rule needs, beside times and places.
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "controls": ("handbrake", "low_beam"),
+    "steering": ("steering",),
+    "reach_speed": ("speed_mps",),
+    "keep_speed": ("speed_mps",),
+    "distance_stop": ("speed_mps",),
+    "follow": ("leader_m",),
+    "speed_limit": ("speed_mps",),
+    "overtake": ("leader_m", "lane", "leader_lane"),
+    "single_action": ("heading_deg",),
+    "sequence": ("heading_deg",),
+    "success": ("success",),
+}
+AT_A_PLACE: Final = ("reach_place", "reach_height")
+SAMPLES_MIN: Final = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one trial earns in one task.
+
+    Attributes:
+        points: 0 to 100; None: the log cannot be scored for it.
+        why_not: what is missing.
+        measured: numbers behind the points.
+        ended_by: what ended it before its time; "timeout" too.
+        notes: what a reader must know, such as safety events that the log does not record.
+    """
+
+    task: Specification
+    points: float | None
+    why_not: str | None = None
+    measured: Mapping[str, float] | None = None
+    ended_by: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """A row of the log of section 3.6, which `scan2qa score` reads as reply ``answer`` to task ``id``."""
+        return {
+            "id": self.task.id,
+            "answer": None if self.points is None else round(self.points, 6),
+            "name": self.task.name,
+            "domain": self.task.domain,
+            "instruction": self.task.instruction,
+            "why_not": self.why_not,
+            "measured": {k: round(v, 6) for k, v in (self.measured or {}).items()},
+            "ended_by": self.ended_by,
+            "notes": list(self.notes),
+        }
+
+
+def checked(
+    tasks: Iterable[Specification], trial: Trial, places: Mapping[str, FloatArray] | None = None
+) -> list[Outcome]:
+    """What a trial earns in each task. ``places``: targets (3,), its frame, by the task's id, or "" for all."""
+    return [_checked(task, trial, places or {}) for task in tasks]
+
+
+def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]) -> Outcome:
+    place = places.get(task.id, places.get(""))
+    why_not = missing(task, trial, place)
+    if why_not:
+        return Outcome(task, None, why_not)
+    start = float(trial.t_s[0])
+    ended_by, end = None, float(trial.t_s[-1])
+    if end - start > task.timeout_s:
+        ended_by, end = "timeout", start + task.timeout_s
+    notes: list[str] = []
+    if task.domain == DRIVING and not task.binary:
+        unknown = [name for name in SAFETY if name not in trial.events]
+        notes += [f"not recorded, and so not punished: {', '.join(unknown)}"] if unknown else []
+        event = trial.ends()
+        if event and event[1] <= end:
+            ended_by, end = event
+    cut = trial.between(start, end)
+    if len(cut) < SAMPLES_MIN:
+        return Outcome(task, 0.0, None, {}, ended_by, tuple(notes))
+    earned: Earned = RULES[task.rule](task, cut, place)
+    return Outcome(task, earned.points, None, earned.measured, ended_by, tuple(notes))
+
+
+def missing(task: Specification, trial: Trial, place: FloatArray | None) -> str | None:
+    """Why a trial cannot be scored for a task; None: it can."""
+    if len(trial) < SAMPLES_MIN:
+        return f"{len(trial)} samples: {SAMPLES_MIN} are needed"
+    needs = [*NEEDS.get(task.rule, ())]
+    if task.rule == "single_joint":
+        needs.append("gripper_open" if "open" in task.target else "joints_deg")
+    needs += ["lane"] if "lane" in task.target else []
+    needs += ["speed_mps"] if "speed_max_mps" in task.target else []
+    lacking = [name for name in dict.fromkeys(needs) if _unknown(getattr(trial, name))]
+    if lacking:
+        return f"the log does not tell {', '.join(lacking)}"
+    if task.rule in AT_A_PLACE:
+        if place is None:
+            return "its target's place is not given"
+        if task.target.get("lane") is True:
+            return "its target's lane is not given"
+    joints = 0 if trial.joints_deg is None else trial.joints_deg.shape[1]
+    if "joint" in task.target and joints < task.number("joint"):
+        return f"the arm has {joints} joints"
+    return None
+
+
+def _unknown(value: Any) -> bool:
+    """Whether a log tells nothing, or nothing of the start, which all movements are measured from."""
+    return value is None or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value[0]).all()
+    )

@@ -1,0 +1,267 @@
+"""What a trial earns: eq. 5, eq. 6, and what section 8 says of single scenarios.
+
+Where the start is the target (d_init = 0), there is no progress to be made: the graded part of eq. 6 is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.vln.specification import Specification
+from pipeline.benchmarks.embodied4c.vln.trial import Trial
+from pipeline.core.arrays import BoolArray, FloatArray
+
+FULL: Final = 100.0
+PARTIAL: Final = 50.0  # most that is earned below the target condition (eq. 6)
+TERMINAL, PROGRESS = 0.9, 0.1  # shares of A2 (section 8.2)
+KMH: Final = 3.6
+STILL_DEG: Final = 1.0  # a joint that turns by less was not moved
+
+
+@dataclass(frozen=True)
+class Earned:
+    """Points of one trial, 0 to 100, and what was measured."""
+
+    points: float
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+def graded(d_init: float, d_agt: float) -> float:
+    """The lower case of eq. 6: 50 max(0, (d_init - d_agt) / d_init)."""
+    return PARTIAL * max(0.0, (d_init - d_agt) / d_init) if d_init > 0 else 0.0
+
+
+def binary(holds: bool) -> float:
+    """Eq. 5."""
+    return FULL if holds else 0.0
+
+
+def given(task: Specification, place: FloatArray | None) -> FloatArray:
+    """The place of a target, (3,). Raises ValueError where nobody told it."""
+    if place is None:
+        raise ValueError(f"{task.id}: the place of its target is not given")
+    return place
+
+
+def turned_deg(trial: Trial) -> float:
+    """Turn from the first heading to the last, counter-clockwise, in [-180, 180)."""
+    heading_deg = trial.known("heading_deg")
+    known = heading_deg[np.isfinite(heading_deg)]
+    return float((known[-1] - known[0] + 180) % 360 - 180)
+
+
+def target_m(task: Specification, trial: Trial) -> FloatArray:
+    """The place (3,) that an offset leads to from the first pose: x forward, y left, z up."""
+    forward, left, up = task.numbers("offset")
+    yaw = np.radians(trial.heading_deg[0]) if trial.heading_deg is not None else 0.0
+    c, s = np.cos(yaw), np.sin(yaw)
+    return np.asarray(trial.place_m[0] + [c * forward - s * left, s * forward + c * left, up])
+
+
+def longest_s(trial: Trial, holds: BoolArray) -> float:
+    """The longest time for which something holds without a break, from samples (N,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
+    runs = [trial.t_s[end - 1] - trial.t_s[start] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    return float(max(runs, default=0.0))
+
+
+# Driving (section 8.1)
+
+
+def controls(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D1.1: handbrake and low beam at one time."""
+    handbrake = trial.known("handbrake")
+    low_beam = trial.known("low_beam")
+    return Earned(binary(bool((handbrake & low_beam).any())))
+
+
+def steering(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D1.2: full to one side, full to the other, then the middle, in this order."""
+    steering = trial.known("steering")
+    side = 1.0 if task.target["first"] == "left" else -1.0
+    full, middle = task.number("full"), task.number("middle")
+    at = 0
+    for holds in (side * steering >= full, -side * steering >= full, abs(steering) <= middle):
+        found = np.flatnonzero(holds[at:])
+        if not len(found):
+            return Earned(0.0)
+        at += int(found[0])
+    return Earned(FULL)
+
+
+def reach_speed(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D1.3."""
+    speed_mps = trial.known("speed_mps")
+    top = float(np.nanmax(speed_mps)) * KMH
+    return Earned(binary(top >= task.number("speed_kmh")), {"speed_max_kmh": top})
+
+
+def keep_speed(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D1.4: within some km/h for so long without a break."""
+    speed_mps = trial.known("speed_mps")
+    off = np.abs(speed_mps * KMH - task.number("speed_kmh"))
+    kept = longest_s(trial, off <= task.number("within_kmh"))
+    return Earned(binary(kept >= task.number("seconds")), {"kept_s": kept})
+
+
+def distance_stop(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D1.5: at the end so far along the way, and at rest."""
+    speed_mps = trial.known("speed_mps")
+    driven, speed = float(trial.driven_m()[-1]), float(speed_mps[-1])
+    holds = abs(driven - task.number("distance_m")) <= task.number("within_m") and speed <= task.number("speed_max_mps")
+    return Earned(binary(holds), {"driven_m": driven, "speed_mps": speed})
+
+
+def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D2: within a distance of the target at the end, slow enough and in its lane where table 12 says so; eq. 6."""
+    target = given(task, place)
+    away = np.linalg.norm((trial.place_m - target)[:, :2], axis=1)
+    measured = {"d_init_m": float(away[0]), "d_agt_m": float(away[-1])}
+    holds = bool(away[-1] <= task.number("within_m"))
+    if "speed_max_mps" in task.target:
+        speed_mps = trial.known("speed_mps")
+        measured["speed_mps"] = float(speed_mps[-1])
+        holds = holds and speed_mps[-1] <= task.number("speed_max_mps")
+    if "lane" in task.target:
+        lane = trial.known("lane")
+        holds = holds and str(lane[-1]) == str(task.target["lane"])
+    return Earned(FULL if holds else graded(float(away[0]), float(away[-1])), measured)
+
+
+def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D3.1, D3.2: so far along the way, in the first lane where table 12 says so; eq. 6 of what is left of it."""
+    if "lane" in task.target:
+        lane = trial.known("lane")
+        left = np.flatnonzero(lane != lane[0])
+        trial = trial.between(trial.t_s[0], trial.t_s[left[0] - 1]) if len(left) else trial
+    return _far(task, float(trial.driven_m()[-1]))
+
+
+def follow(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D3.3, D3.4: so far along the way while the leader is near; graded as `drive_far`."""
+    leader_m = trial.known("leader_m")
+    near = np.linalg.norm((leader_m - trial.place_m)[:, :2], axis=1) <= task.number("gap_max_m")
+    steps = np.linalg.norm(np.diff(trial.place_m, axis=0), axis=1)
+    return _far(task, float(steps[near[1:] & near[:-1]].sum()))
+
+
+def _far(task: Specification, driven_m: float) -> Earned:
+    goal = task.number("distance_m")
+    points = FULL if driven_m >= goal else graded(goal, goal - driven_m)
+    return Earned(points, {"driven_m": driven_m})
+
+
+def speed_limit(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D4.1: eq. 6 with time in place of distance: the longest time in the range."""
+    speed_mps = trial.known("speed_mps")
+    kmh = speed_mps * KMH
+    kept = longest_s(trial, (kmh >= task.number("low_kmh")) & (kmh <= task.number("high_kmh")))
+    goal = task.number("seconds")
+    return Earned(FULL if kept >= goal else graded(goal, goal - kept), {"kept_s": kept})
+
+
+def overtake(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """D4.2: four sub-goals in order, 10, 20, 30 and 40 points; one counts when all before it were met earlier.
+
+    Whether a lane is to the left, and what is ahead, is told along the leader's own way.
+    """
+    leader_m = trial.known("leader_m")
+    lane = trial.known("lane")
+    leader_lane = trial.known("leader_lane")
+    between = (trial.place_m - leader_m)[:, :2]
+    way = np.gradient(leader_m[:, :2], axis=0)
+    length = np.linalg.norm(way, axis=1, keepdims=True)
+    own = np.gradient(trial.place_m[:, :2], axis=0)
+    own_length = np.linalg.norm(own, axis=1, keepdims=True)
+    # Where the leader stands, our own way tells what is ahead and left.
+    along = np.where(length > 1e-6, way / np.maximum(length, 1e-9), own / np.maximum(own_length, 1e-9))
+    ahead = (between * along).sum(1)
+    leftward = along[:, 0] * between[:, 1] - along[:, 1] * between[:, 0]
+    same = lane == leader_lane
+    home = lane == lane[0]
+    near = np.linalg.norm(between, axis=1) <= task.number("gap_max_m")
+    left = ~same & ~home & (leftward > 0)
+    goals = (same & near & (ahead < 0), left & (ahead < 0), left & (ahead > 0), home & (ahead > 0))
+    at, points = 0, 0.0
+    for goal, gain in zip(goals, task.numbers("points"), strict=True):
+        found = np.flatnonzero(goal[at:])
+        if not len(found):
+            break
+        at += int(found[0])
+        points += gain
+    return Earned(points)
+
+
+# Flying (section 8.2)
+
+
+def single_action(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """A1: at the end where one movement leads to, and turned as it says."""
+    away = float(np.linalg.norm(trial.place_m[-1] - target_m(task, trial)))
+    off = abs((turned_deg(trial) - task.number("turn_deg") + 180) % 360 - 180)
+    holds = away <= task.number("within_m") and off <= task.number("within_deg")
+    return Earned(binary(holds), {"d_agt_m": away, "turn_off_deg": off})
+
+
+def sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """A2: eq. 6 of the distance at the end (90%) and of the least distance on the way (10%)."""
+    away = np.linalg.norm(trial.place_m - target_m(task, trial), axis=1)
+    first, last, least = float(away[0]), float(away[-1]), float(away.min())
+    points = sum(
+        share * (FULL if d <= task.number("within_m") else graded(first, d))
+        for share, d in ((TERMINAL, last), (PROGRESS, least))
+    )
+    return Earned(points, {"d_init_m": first, "d_agt_m": last, "d_min_m": least})
+
+
+def reach_height(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """A3: within a distance of the target over ground, and within a metre of its height."""
+    target = given(task, place)
+    away = float(np.linalg.norm((trial.place_m[-1] - target)[:2]))
+    height = float(abs(trial.place_m[-1, 2] - target[2]))
+    holds = away <= task.number("within_m") and height <= task.number("height_within_m")
+    return Earned(binary(holds), {"d_agt_m": away, "height_off_m": height})
+
+
+# Manipulating (section 8.3)
+
+
+def single_joint(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """M1: the gripper opened or closed, or one joint turned and no other."""
+    if "open" in task.target:
+        gripper_open = trial.known("gripper_open")
+        wanted = bool(task.target["open"])
+        return Earned(binary(bool(gripper_open[0]) != wanted and bool(gripper_open[-1]) == wanted))
+    joints_deg = trial.known("joints_deg")
+    turn = joints_deg[-1] - joints_deg[0]
+    joint = int(task.number("joint")) - 1
+    off = float(abs(turn[joint] - task.number("turn_deg")))
+    others = float(np.abs(np.delete(turn, joint)).max())
+    holds = off <= task.number("within_deg") and others <= STILL_DEG
+    return Earned(binary(holds), {"turn_off_deg": off, "others_deg": others})
+
+
+def axis_sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """M2: eq. 6 of the gripper's distance at the end; axes are those of the robot's base."""
+    away = np.linalg.norm(trial.place_m - (trial.place_m[0] + task.numbers("offset")), axis=1)
+    first, last = float(away[0]), float(away[-1])
+    points = FULL if last <= task.number("within_m") else graded(first, last)
+    return Earned(points, {"d_init_m": first, "d_agt_m": last})
+
+
+def success(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+    """M3: what the simulator says."""
+    return Earned(binary(bool(trial.success)))
+
+
+RULES: Final[Mapping[str, Callable[[Specification, Trial, FloatArray | None], Earned]]] = {
+    rule.__name__: rule
+    for rule in (
+        controls, steering, reach_speed, keep_speed, distance_stop, reach_place, drive_far, follow, speed_limit,
+        overtake, single_action, sequence, reach_height, single_joint, axis_sequence, success,
+    )
+}  # fmt: skip

@@ -1,0 +1,52 @@
+"""`scan2qa vln check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from flows.cli import app
+from pipeline.core.errors import ConfigError
+from tests.formats.logs.written import airdata, line
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(app, ["vln", "check", *map(str, arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """78 m to the north."""
+    path = tmp_path / "north.csv"
+    path.write_text(airdata(line()), encoding="utf-8")
+    return path
+
+
+def test_a_flight_is_scored_and_its_trials_can_be_given_to_score(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trials.jsonl"
+    where = ["--target", "A3.2=0,78,9.8", "--target", "A3.4=0,60,9.8", "--out", out]
+    result = run(log, "--task", "A3.2", "--task", "A3.4", "--task", "A3.5", *where)
+    assert result.exit_code == 0
+    rows = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
+    assert {i: row["answer"] for i, row in rows.items()} == {"A3.2": 100.0, "A3.4": 0.0}
+    assert rows["A3.4"]["measured"]["d_agt_m"] == pytest.approx(18.0, abs=0.1)
+    assert "place is not given" in result.output.replace("\n", " ")
+
+
+def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:
+    for arguments, told in (
+        (["--task", "A9"], "there is no task A9"),
+        (["--target", "1,2"], "say x,y,z in metres"),
+        (["--target", "A9=1,2,3"], "say x,y,z in metres"),
+        (["--domain", "sea"], "there is no embodiment 'sea'"),
+        (["--name", "two"], "name one with --name"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            run(log, *arguments)
+    assert run(log, "--task", "A3.1").exit_code == 3, "nothing could be scored"
