@@ -91,6 +91,9 @@ def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
     """A whole build, or what it would run and why; whether all scenes are in it."""
     prepared = prepare(asked, write=not dry_run)
     config, folder = prepared.config, prepared.folder
+    if config.look.model is not None and not config.video:
+        done_waiting()
+        console.print(f"{config.look.model.name} looks at nothing: it is shown videos, and this build makes none.")
     if config.author.model is not None:
         done_waiting()
         if is_blindfolded(config):

@@ -20,7 +20,7 @@ from pipeline.engine.raw import RawInput
 from pipeline.engine.store import Result, Store
 from pipeline.llm.till import Money
 from pipeline.questions.task import Number
-from pipeline.stages.asking import forecast_of
+from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import world_of
@@ -94,6 +94,8 @@ def outlook(
     models = None if due.get("generate") else forecast_of(config, folder, due.get("author", ()))
     if models is None:
         models = _models_at_most(config, known)
+    if models is not None:
+        models = [*look_forecast(config, folder, due.get("look", ())), *models]
     units = {stage: Counter(inputs[u].reader.name for u in of if u in inputs) for stage, of in due.items()}
     readers: dict[str, set[str]] = defaultdict(set)
     for unit, raw in inputs.items():

@@ -64,7 +64,7 @@ def report_page(folder: Path) -> bytes:
     chosen = [rows[number] for number in pool]
     pictures = _pictures(release, released, set(pool))
     unpictured = {row["scene"] for row in chosen if row["id"] not in pictures}
-    maps = _maps(store, {u: r for u, r in outputs["observe"].items() if u in unpictured})
+    maps = _maps(store, {u: r for u, r in (outputs.get("look") or outputs["observe"]).items() if u in unpictured})
     nearest = nearest_refused(release)
     reviewed = _reviewed(store, outputs.get("review", {}))
     changes, unread = _changes(folder, [one.name for one in kept])

@@ -171,11 +171,14 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     """The review pack of the last build, made again only where the build has changed."""
     place = folder / FOLDER
     outputs = last_outputs(read_manifest(folder))
-    if not outputs.get("select") or not outputs.get("observe"):
+    observed = outputs.get("look") or outputs.get("observe")
+    if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
     videos = _videos(folder)
     parts = [
-        [u, r.digest] for stage in ("select", "observe", "filter") for u, r in sorted(outputs.get(stage, {}).items())
+        [u, r.digest]
+        for stage in ("select", "observe", "look", "filter")
+        for u, r in sorted(outputs.get(stage, {}).items())
     ]
     code = code_digest(("pipeline.review.pack", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))
     map_before = {task: sorted(layers) for task, layers in sorted(BENCHMARKS[benchmark].map_before.items())}
@@ -183,7 +186,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     known = _read_pack(place, made_from)
     if known is not None:
         return known
-    maps = _maps(Store(folder / STORE), outputs["observe"])
+    maps = _maps(Store(folder / STORE), observed)
     pack = make_pack(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))

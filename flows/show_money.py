@@ -54,7 +54,8 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
 
 def models_of(config: BuildConfig) -> list[ModelSpec]:
     """All models that a build asks."""
-    return [*config.blind.models, *(model for model in (config.author.model, config.author.second) if model)]
+    others = (config.look.model, config.author.model, config.author.second)
+    return [*config.blind.models, *(model for model in others if model)]
 
 
 def caps_of(config: BuildConfig) -> str:

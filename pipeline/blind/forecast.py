@@ -96,19 +96,20 @@ def bound(numbers: int, choices: int, models: Sequence[ModelSpec], config: AskCo
     return found
 
 
-def author_forecast(model: ModelSpec, calls: int, cache: Path, money: Money) -> Forecast:
-    """What so many more calls of an author will take, by the mean of what its calls took so far.
+def mean_forecast(stage: str, model: ModelSpec, calls: int, cache: Path, money: Money) -> Forecast:
+    """What so many more calls of a stage will take, by the mean of what the calls of its model took so far.
 
-    Its prompts grow out of its own replies, so that before the first one nothing is known of their length.
+    Prompts of an author grow out of its own replies, and pictures count as every provider likes: before the first call
+    nothing is known of their length.
     """
     spent = [row for row in spent_in(cache) if row.told and row.name == model.name]
     requests = sum(row.requests for row in spent)
     if not calls:
-        return Forecast("author", model.name, 0, 0, 0, 0, 0.0, 0.0)
+        return Forecast(stage, model.name, 0, 0, 0, 0, 0.0, 0.0)
     if not requests:
-        return Forecast("author", model.name, calls, 0, None, None, None, None)
+        return Forecast(stage, model.name, calls, 0, None, None, None, None)
     took = sum((row.usage for row in spent), Usage())
     mean = Usage(round(calls * took.input_tokens / requests), round(calls * took.output_tokens / requests))
     price = money.price_of(model)
     cost_usd = price.cost_usd(mean) if price else None
-    return Forecast("author", model.name, calls, 0, mean.input_tokens, mean.output_tokens, cost_usd, None)
+    return Forecast(stage, model.name, calls, 0, mean.input_tokens, mean.output_tokens, cost_usd, None)

@@ -94,6 +94,20 @@ class AuthorConfig(Model):
     questions_per_task: int = Field(default=2, ge=1, le=10)
 
 
+class LookConfig(Model):
+    """Stage `look`: which model says what things look like in pictures of the videos (2 calls per thing)."""
+
+    model: ModelSpec | None = Field(default=None, description="takes pictures; null: looks are those of the maps")
+    things: int = Field(default=40, ge=1, le=1000, description="asked about in one scene, those shown largest")
+
+    @field_validator("model")
+    @classmethod
+    def _takes_pictures(cls, model: ModelSpec | None) -> ModelSpec | None:
+        if model is not None and "image" not in model.inputs:
+            raise ValueError("it is shown pictures: set inputs: [text, image]")
+        return model
+
+
 class SelectConfig(Model):
     """Stage `select`: how many questions per scene and task."""
 
@@ -133,6 +147,7 @@ class BuildConfig(Model):
     )
     fixes: FixesConfig = FixesConfig()
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
+    look: LookConfig = LookConfig()
     generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()
     select: SelectConfig = SelectConfig()

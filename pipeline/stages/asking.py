@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
-from pipeline.blind.forecast import Forecast, author_forecast, forecasts
+from pipeline.blind.forecast import Forecast, forecasts, mean_forecast
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import all_asked
 from pipeline.engine.again import last_outputs
@@ -13,8 +14,28 @@ from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import REPLIES_FILE, STORE
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.store import Store
+from pipeline.llm.shown import is_shown
 from pipeline.llm.till import Money
 from pipeline.stages.author import AUTHOR, sees_video
+from pipeline.stages.look import LOOK
+from pipeline.worlds.registry import WORLDS, read_scene
+
+CALLS_OF_LOOK: Final = 2  # of each thing, in a scene that is not observed yet
+CALLS_OF_SECOND: Final = 3  # of each question: without the video, with it, and for all that may be called right
+
+
+def look_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
+    """What looking at the videos of some scenes will take at most, by the last build's results."""
+    model = config.look.model
+    if not due or model is None or not model.is_hosted or not LOOK.is_wanted(config):
+        return []
+    observed, store = last_outputs(read_manifest(folder)).get("observe", {}), Store(folder / STORE)
+    calls = 0
+    for unit in due:
+        scene = read_scene(store.get(observed[unit])) if unit in observed else None
+        looker = WORLDS[scene.facts.world].looker if scene else None
+        calls += looker.calls(scene, config.look.things) if scene and looker else CALLS_OF_LOOK * config.look.things
+    return [mean_forecast(LOOK.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
 
 
 def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
@@ -32,12 +53,13 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
             return None
         tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
         calls = sum(author.calls(table, config.generate.tasks, sees_video(config)) for table in tables)
-        found.append(author_forecast(model, calls, folder / REPLIES_FILE, money))
+        found.append(mean_forecast(AUTHOR.name, model, calls, folder / REPLIES_FILE, money))
         second = config.author.second
-        if second is not None and second.is_hosted:  # with and without the video, if all that is written passes
+        if second is not None and second.is_hosted:  # if all that is written passes the rules and it answers right
             unwritten = calls - len(tables) * (1 + sees_video(config))
-            answers = 2 * config.author.questions_per_task * max(0, unwritten)
-            found.append(author_forecast(second, answers, folder / REPLIES_FILE, money))
+            each = CALLS_OF_SECOND if config.video and is_shown(second.inputs) else 1
+            answers = each * config.author.questions_per_task * max(0, unwritten)
+            found.append(mean_forecast(AUTHOR.name, second, answers, folder / REPLIES_FILE, money))
     if any(voter.is_hosted for voter in config.blind.models):
         selected = last.get("select", {})
         if not selected:

@@ -27,7 +27,7 @@ def run(given: Given) -> bytes:
     benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
     if not given.asks or benchmark.author is None:
         raise ValueError("this stage asks a model")
-    view = benchmark.view(read_scene(given.needed("observe")), benchmark.rules.model_validate(given.settings["rules"]))
+    view = benchmark.view(read_scene(given.needed("look")), benchmark.rules.model_validate(given.settings["rules"]))
     film = given.bytes_of("film")
     filmed = json.loads(film)["video"] if film else None
     shows = [shown(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]]
@@ -99,7 +99,7 @@ AUTHOR: Final = Stage(
     suffix=".parquet",
     module=__name__,
     run=run,
-    takes=("generate", "observe"),
+    takes=("generate", "look"),
     may_take=("film",),
     settings=settings,
     uses=uses,

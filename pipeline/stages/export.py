@@ -43,13 +43,13 @@ def run(given: Given) -> bytes:
 
     models = () if replies is None else totals_of(given.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)
-    scenes = [_without_bulk(raw) for raw in given.all_bytes("observe")]
+    scenes = [_without_bulk(raw) for raw in given.all_bytes("look")]
     benchmark = BENCHMARKS[given.settings["benchmark"]]
     said = given.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
     def whole() -> Iterator[AnyScene]:
-        return map(read_scene, given.all_bytes("observe"))
+        return map(read_scene, given.all_bytes("look"))
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         selected, own = given.tables("select"), dict(given.settings)
@@ -81,6 +81,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     left_out = {"roots", "written", "known", "video", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
+    settings["look"]["model"] = config.look.model.identity() if config.look.model else None
     writers = {"model": config.author.model, "second": config.author.second}
     settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
     table = load_prices()
@@ -110,7 +111,7 @@ EXPORT: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select", "observe", "views"),
+    takes=("select", "look", "views"),
     may_take=("legend", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,

@@ -24,7 +24,7 @@ def run(given: Given) -> bytes:
     """All candidates of all tasks (`core.tables.CANDIDATES`)."""
     benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
     rules = benchmark.rules.model_validate(given.settings["rules"])
-    view = benchmark.view(read_scene(given.needed("observe")), rules)
+    view = benchmark.view(read_scene(given.needed("look")), rules)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
     return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
 
@@ -50,5 +50,5 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 GENERATE: Final = Stage(
-    name="generate", suffix=".parquet", module=__name__, run=run, takes=("observe",), settings=settings, uses=uses
+    name="generate", suffix=".parquet", module=__name__, run=run, takes=("look",), settings=settings, uses=uses
 )

@@ -31,7 +31,7 @@ def run(given: Given) -> bytes:
     film, pictures = json.loads(given.needed("film")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
         return table_bytes(PICTURES.empty_table())
-    view = benchmark.view(read_scene(given.needed("observe")), benchmark.rules.model_validate(given.settings["rules"]))
+    view = benchmark.view(read_scene(given.needed("look")), benchmark.rules.model_validate(given.settings["rules"]))
     path = given.folder / film["video"]
     video = VideoPictures(path)
 
@@ -72,7 +72,7 @@ LEGEND: Final = Stage(
     suffix=".parquet",
     module=__name__,
     run=run,
-    takes=("select", "observe", "film"),
+    takes=("select", "look", "film"),
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,

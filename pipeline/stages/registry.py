@@ -14,6 +14,7 @@ from pipeline.stages.filter import FILTER
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.legend import LEGEND
+from pipeline.stages.look import LOOK
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
@@ -26,6 +27,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     FIX,
     FILM,
     OBSERVE,
+    LOOK,
     GENERATE,
     AUTHOR,
     SELECT,

@@ -13,8 +13,9 @@ from pipeline.core.schema import Facts, Finding, Model, Scene
 from pipeline.core.sketch import Sketch
 from pipeline.reading.reader import Reader
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # this record is code of all stages that name a world
     from pipeline.geometry.views import View, Whole
+    from pipeline.llm.base import Reply, Request
     from pipeline.reading.files import SceneFiles
 
 F = TypeVar("F", bound=Facts)
@@ -54,6 +55,27 @@ def no_map(scene: Scene[Any]) -> Sketch:
 
 
 @dataclass(frozen=True)
+class Looker(Generic[F]):
+    """How a world asks a model what things look like in pictures of a scene's video.
+
+    Attributes:
+        module: where it stands.
+        prompts: version of each prompt, by its name.
+        look: the observed scene with what pictures tell: of the scene before it was observed, the observed one, its
+            geometry, the world's configuration, what gives the video's picture at a second, the model, and how many
+            things it is asked about at most.
+        calls: how often the model is asked at most about an observed scene, with so many things at most.
+        is_whole: whether every question about a scene had an answer.
+    """
+
+    module: str
+    prompts: Callable[[], dict[str, str]]
+    look: Callable[[Scene[F], Scene[F], Any, Any, Callable[[float], Any], Callable[[Request], Reply], int], Scene[F]]
+    calls: Callable[[Scene[F], int], int]
+    is_whole: Callable[[Scene[F]], bool]
+
+
+@dataclass(frozen=True)
 class World(Generic[F]):
     """One kind of evidence. It knows nothing of the benchmarks that ask about it.
 
@@ -77,6 +99,7 @@ class World(Generic[F]):
         bulky: facts that are long and that only questions are made from, none of them needed.
         sketch: a scene from above, for the map that reviewers see.
         pictures: JPEG of views of a scene's sphere, or of all of it, in order, from its raw data.
+        looker: asks a model what things look like in the video.
     """
 
     name: str
@@ -96,3 +119,4 @@ class World(Generic[F]):
     bulky: tuple[str, ...] = ()
     sketch: Callable[[Scene[F]], Sketch] = no_map
     pictures: Callable[[SceneFiles, Scene[F], Sequence[View | Whole]], Iterable[bytes]] | None = None
+    looker: Looker[F] | None = None

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.blind.ask import ask
 from pipeline.blind.config import AskConfig
-from pipeline.blind.forecast import author_forecast, forecasts
+from pipeline.blind.forecast import forecasts, mean_forecast
 from pipeline.blind.totals import no_verdict, totals_of
 from pipeline.llm.prices import PriceTable
 from pipeline.llm.till import NO_CAP, Money
@@ -45,14 +45,14 @@ def test_what_is_kept_is_not_asked_and_what_was_seen_is_expected(tmp_path: Path)
 
 def test_an_author_is_expected_to_write_as_it_did(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
-    unknown = author_forecast(spec(), 4, cache, Money(PRICES))
+    unknown = mean_forecast("author", spec(), 4, cache, Money(PRICES))
     assert (unknown.asked, unknown.input_tokens, unknown.output_tokens, unknown.likely_usd) == (4, None, None, None)
     ask(table(MIXED), [spec()], cache, opener=lambda spec, key: Scripted(says("B")), money=Money(PRICES))
-    found = author_forecast(spec(), 4, cache, Money(PRICES))  # 10 tokens read, 1 written
+    found = mean_forecast("author", spec(), 4, cache, Money(PRICES))  # 10 tokens read, 1 written
     assert (found.asked, found.input_tokens, found.output_tokens) == (4, 40, 4)
     assert found.likely_usd == pytest.approx(40 + 2 * 4)
-    assert author_forecast(spec(), 0, cache, Money(PRICES)).most_usd == 0
-    assert author_forecast(spec(), 4, cache, Money(PriceTable(as_of="2025-12", models={}))).likely_usd is None
+    assert mean_forecast("author", spec(), 0, cache, Money(PRICES)).most_usd == 0
+    assert mean_forecast("author", spec(), 4, cache, Money(PriceTable(as_of="2025-12", models={}))).likely_usd is None
 
 
 def test_the_forecast_is_never_less_than_the_bill(tmp_path: Path) -> None:

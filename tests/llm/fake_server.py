@@ -3,14 +3,15 @@
 ``python -m tests.llm.fake_server '{"latency_s": 0.05, …}'`` prints its address and serves until its input is closed.
 A prompt names its question as ``Q123``; what goes wrong is drawn from the question and the number of its attempt, so
 that every run meets the same faults. The model's name chooses other behaviour (`_BEHAVIOURS`), with the error bodies of
-the real APIs (`tests.llm.bodies`). ``replies`` are texts by
-what a prompt holds. ``quota`` allows so many requests in each window of so many seconds. ``GET
-/records`` tells what came in, what became of it and which tokens were billed: those of every body that was sent whole.
+the real APIs (`tests.llm.bodies`). ``replies`` are texts by what a prompt holds, ``pictures`` by the SHA-256 of what it
+shows. ``quota`` allows so many requests in each window of so many seconds. ``GET /records`` tells what came in, what
+became of it and which tokens were billed: those of every body that was sent whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -40,6 +41,7 @@ class Settings:
     faults: dict[str, float] = field(default_factory=dict)
     quota: tuple[int, float] | None = None
     replies: dict[str, str] = field(default_factory=dict)
+    pictures: dict[str, str] = field(default_factory=dict)  # replies by the SHA-256 of a picture
 
 
 @dataclass
@@ -109,6 +111,7 @@ class FakeServer:
         key = record.headers.get("authorization", "").removeprefix("Bearer ")
         key = key or record.headers.get("x-goog-api-key", "")
         told = [text for part, text in self.settings.replies.items() if part in _text(record.body)]
+        told = [self.settings.pictures[one] for one in _shown(record.body) if one in self.settings.pictures] or told
         behaviour = _says(told[0]) if told else _BEHAVIOURS.get(model, _plain)
         said = behaviour(Asked(self.attempts[question], key, gemini, record.body))
         if said.body is not None:
@@ -317,6 +320,17 @@ def _text(body: dict[str, Any]) -> str:
         return " ".join(part.get("text", "") for part in body["contents"][-1]["parts"])
     content = body["messages"][-1]["content"]
     return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+
+
+def _shown(body: dict[str, Any]) -> list[str]:
+    """SHA-256 of the pictures in a request."""
+    if "contents" in body:
+        data = [p["inlineData"]["data"] for p in body["contents"][-1]["parts"] if "inlineData" in p]
+    else:
+        content = body["messages"][-1]["content"]
+        parts = [] if isinstance(content, str) else content
+        data = [p["image_url"]["url"].partition(",")[2] for p in parts if p["type"] == "image_url"]
+    return [hashlib.sha256(base64.b64decode(one)).hexdigest() for one in data]
 
 
 @dataclass

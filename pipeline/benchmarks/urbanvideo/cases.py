@@ -22,6 +22,7 @@ SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 TIME: Final = "time"  # slot of an operand that no question says: when it ends
 HEADING_OF_COURSE: Final = "heading_of_course"  # evidence and flag: by so much the heading may be off
+LOOK_FROM_PICTURES: Final = "look_from_pictures"  # flag: words for landmarks rest on what a model saw
 SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the video shows the landmarks
 
 
@@ -115,8 +116,11 @@ class UrbanTask(CaseTask[UrbanView]):
     def flags(self, view: UrbanView) -> list[str] | None:
         """Questions about landmarks say so where it is not known when these are in view."""
         found = [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else []
+        told = (
+            [LOOK_FROM_PICTURES] if {"places", "goal", "route", "goal or route"} & self.needs and view.pictured else []
+        )
         rests = {"heading", "views", "steps"} & self.needs and view.heading_error_deg
-        return [*found, *([HEADING_OF_COURSE] if rests else [])] or None
+        return [*found, *told, *([HEADING_OF_COURSE] if rests else [])] or None
 
 
 def unsaid(view: UrbanView) -> Iterator[FlightCase]:

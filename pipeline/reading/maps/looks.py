@@ -36,6 +36,9 @@ class Look(Model):
     told_by: dict[str, str] = Field(
         default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'
     )
+    unlike: tuple[str, ...] = Field(
+        default=(), description="words for colours that no picture of the video shows where it stands"
+    )
 
 
 # A storey of a building with what lies above and below it, metres: of few and high ones, of many and low ones.

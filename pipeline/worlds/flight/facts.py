@@ -37,6 +37,15 @@ class Camera(Model):
     )
 
 
+class Pictured(Model):
+    """What a model said of pictures of a landmark (stage `look`), as far as pixels and map bear it out."""
+
+    seconds: tuple[FiniteFloat, ...] = Field(description="of the video, at which the pictures were taken")
+    words: dict[str, str] = Field(default_factory=dict, description='fact of the look -> the word: {"walls": "red"}')
+    evidence: tuple[Evidence, ...] = Field(default=(), description="the numbers that bear the words out")
+    refused: tuple[Rejection, ...] = Field(default=(), description="why other words are not believed")
+
+
 class Landmark(Model):
     """Something with a place that a flight may pass. ENU metres about the flight's origin."""
 
@@ -48,6 +57,7 @@ class Landmark(Model):
     )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
     unsaid: Rejection | None = Field(default=None, description="why it has no label")
+    pictured: Pictured | None = Field(default=None, description="None: no model was asked about pictures of it")
     center: tuple[FiniteFloat, FiniteFloat]
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of the smallest circle about it; 0 for a point")
     outline: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(default=None, description="its footprint")

@@ -16,5 +16,5 @@ def sight(scenes: Sequence[FlightScene]) -> list[str]:
     return [
         f"- What the {len(scenes)} flights do and see comes from their logs and maps, not from their pictures. Where",
         "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
-        "  carries `model_assisted`.",
+        "  carries `model_assisted`; where it looked at landmarks in pictures of the video, `look_from_pictures`.",
     ]

@@ -105,6 +105,11 @@ class FlightView(Generic[R]):
         self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})
         self.steps = self._steps()
 
+    @property
+    def pictured(self) -> bool:
+        """Whether a landmark that can be named has a look that a model saw in pictures."""
+        return any(m.label and m.pictured and m.pictured.words for m in self.flight.landmarks)
+
     # What can be asked at all
 
     def obstacle(self, needs: frozenset[Need]) -> Rejection | None:

@@ -74,7 +74,13 @@ class Words(NamedTuple):
     def text(self, first: str = "", last: str = "") -> str:
         """For example "the tallest red building with a dome"."""
         where, colour = self.paint or ("", "")
-        more = [f"{colour} walls"] if where == "walls" else [f"a {colour} roof"] if where == "roof" else []
+        more = (
+            [f"{colour} walls"]
+            if where == "walls"
+            else [f"{_article(colour)} {colour} roof"]
+            if where == "roof"
+            else []
+        )
         more += [_ROOFS[self.roof]] if self.roof else []
         before = [word for word in (first, colour if where == "all" else "") if word]
         told = f" with {' and '.join(more)}" if more else ""
@@ -156,7 +162,7 @@ class Things:
             least = self.config.colour_margin
             # Of a thing with a red roof and grey walls somebody says that it is red.
             not_so = [self._paint[w][colour] <= -least for w in _surfaces(where)]
-            may &= ~np.all(not_so, axis=0)
+            may &= ~np.all(not_so, axis=0) & ~self._unlike[colour]
         if words.roof:
             may &= np.isin(self._roof, ["", words.roof, _LIKE[words.roof]])
         return may
@@ -279,6 +285,12 @@ class Things:
         return np.array([(mark.look.roof_shape or "") if mark.look else "" for mark in self.marks])
 
     @cached_property
+    def _unlike(self) -> dict[str, BoolArray]:
+        """For each word, which things (n,) no picture shows in that colour."""
+        seen = [set(mark.look.unlike) if mark.look else set() for mark in self.marks]
+        return {word: np.array([word in words for words in seen], dtype=bool) for word in WORDS}
+
+    @cached_property
     def _radius_m(self) -> FloatArray:
         return np.array([mark.radius_m for mark in self.marks])
 
@@ -319,6 +331,10 @@ def _shown(
 ) -> Evidence:
     value = round(value, _DECIMALS)
     return Evidence(name=name, subject=subject, value=value, relation=relation, limit=limit, unit=unit)
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
 
 
 def _surfaces(where: str) -> tuple[str, ...]:

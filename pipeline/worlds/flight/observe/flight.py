@@ -32,7 +32,7 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     """
     flight = scene.facts
     step = max((f.measured or 0.0 for f in scene.findings if f.name == "quantised"), default=0.0)
-    end_s = _video_seconds(scene)
+    end_s = video_seconds(scene)
     track = geometry.track
     if flight.heading_offset_deg:
         track = replace(track, heading_deg=(track.heading_deg + flight.heading_offset_deg) % 360.0)
@@ -83,7 +83,7 @@ def _motion(
     error = COURSE_ERROR_DEG if any(p.turn_error is not None for p in found) else 0.0
     seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
-        setting = Setting(flight.camera, _ground_m(geometry.track), geometry.buildings, config, error)
+        setting = Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error)
         asked = [i for i, landmark in enumerate(landmarks) if landmark.label or _may_be_named(landmark)]
         poses = Poses(t_s, enu, heading, pitch, part)
         found_in = []
@@ -119,12 +119,13 @@ def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ..
     return tuple(None if np.isnan(v) else v for v in rounded.tolist())
 
 
-def _video_seconds(scene: FlightScene) -> float | None:
+def video_seconds(scene: FlightScene) -> float | None:
+    """Length of a flight's video; None where there is none."""
     video = scene.video
     return video.frames / video.fps if video and video.frames and video.fps else None
 
 
-def _ground_m(track: Track) -> float:
+def ground_m(track: Track) -> float:
     """ENU height of the place of take-off; NaN where the log has no heights above it."""
     offset = track.enu_m[:, 2] - track.height_m
     return float(np.nanmedian(offset)) if np.isfinite(offset).any() else float("nan")

@@ -1,0 +1,103 @@
+"""Stage `look`: what a model sees in pictures of the video, as far as pixels and map bear it out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.errors import RawDataError
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.worlds.registry import WORLDS, read_scene, world_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipeline.engine.config import BuildConfig
+    from pipeline.llm.base import ModelSpec
+    from pipeline.reading.reader import Reader
+
+
+def run(given: Given) -> bytes:
+    """The scene as stage `observe` gives it, with the looks that pictures tell.
+
+    As it was where its world asks nobody, or there is no video. Raises RawDataError where the video is damaged.
+    """
+    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
+
+    raw, before, observed = given.source, read_scene(given.needed("fix")), given.needed("observe")
+    world, film = WORLDS[before.facts.world], json.loads(given.needed("film"))
+    geometry = raw.reader.geometry(raw.files, before)
+    if world.looker is None or film["video"] is None or geometry is None:
+        return observed
+    path = given.folder / film["video"]
+    video = VideoPictures(path)
+
+    def picture_at(second: float) -> npt.NDArray[np.uint8]:
+        picture = video(min(int(second * film["fps"]), film["frames"] - 1))
+        if picture is None:
+            message = f"the picture at {second:.1f} s cannot be read"
+            raise RawDataError(path, "video_unreadable", message, "make the video again", given.unit)
+        return picture
+
+    (ask,) = given.asks
+    config = world.config.model_validate(given.settings[world.name])
+    scene = world.looker.look(
+        before, read_scene(observed), geometry, config, picture_at, ask, given.settings["look"]["things"]
+    )
+    video.close()
+    return scene.model_dump_json(indent=1).encode()
+
+
+def is_whole(result: bytes, folder: Path) -> bool:
+    """Whether every call had an answer: those that had none are made again in the next build."""
+    scene = read_scene(result)
+    looker = WORLDS[scene.facts.world].looker
+    return looker is None or looker.is_whole(scene)
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The model and what it is asked with, and how closely scenes are looked at."""
+    model = config.look.model
+    own = {"things": config.look.things, "model": model.identity() if model else None}
+    prompts = {world.name: world.looker.prompts() for world in config.of_benchmark().worlds if world.looker}
+    return config.observe.model_dump(mode="json") | {"look": own, "prompts": prompts}
+
+
+def is_wanted(config: BuildConfig) -> bool:
+    """Whether there are videos, and a model to look at pictures of them."""
+    asked = any(world.looker for world in config.of_benchmark().worlds)
+    return config.video and config.look.model is not None and asked
+
+
+def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
+    """The model that looks."""
+    return (config.look.model,) if config.look.model and is_wanted(config) else ()
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What the reader's world runs."""
+    if reader is None:
+        raise ValueError("this stage reads raw data")
+    world = world_of(reader.name)
+    own = [world.looker.module] if world.looker else []
+    return (world.observe.__module__, world.facts.__module__, world.config.__module__, *own)
+
+
+LOOK: Final = Stage(
+    name="look",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("fix", "observe", "film"),
+    reads_raw=True,
+    settings=settings,
+    uses=uses,
+    is_wanted=is_wanted,
+    passes_on="observe",
+    is_whole=is_whole,
+    asks=asks,
+)

@@ -1,0 +1,173 @@
+"""Which thing each pixel of a picture shows, by map and pose: prisms painted over one another, the farthest first.
+
+The order is that of their centres, which is exact for what stands in rows and about right elsewhere: what is read from
+such a picture is held to limits that leave room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+from PIL import Image, ImageDraw
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.bearings import picture_xy
+from pipeline.worlds.flight.facts import Camera
+
+Size = tuple[int, int]  # width and height of a picture, pixels
+Rings = Sequence[FloatArray]  # (k, 2) pixels each, the corners of convex outlines; empty: it is not in the picture
+_EDGE: Final = 20.0  # half pictures from the middle: what reaches beyond is cut there
+_SPLIT: Final = 6  # points along an edge of which an end lies behind the camera
+_REACH_M: Final = 600.0  # farther things take no room in a picture
+
+
+@dataclass(frozen=True)
+class Eye:
+    """A camera at a moment: ``enu_m`` (3,), compass heading, pitch (0 level, -90 down), degrees."""
+
+    enu_m: FloatArray
+    heading_deg: float
+    pitch_deg: float
+    camera: Camera
+
+    def pixels(self, points: FloatArray, size: Size) -> FloatArray:
+        """Pixels (n, 2), right and down from the upper left corner, of points (n, 3); NaN behind the camera."""
+        xy = picture_xy(
+            self.enu_m,
+            np.array(self.heading_deg),
+            np.array(self.pitch_deg),
+            points,
+            self.camera.horizontal_fov_deg,
+            self.camera.width / self.camera.height,
+        )
+        xy = np.clip(xy, -_EDGE, _EDGE)
+        return np.stack([(1 + xy[:, 0]) / 2 * size[0], (1 - xy[:, 1]) / 2 * size[1]], axis=1)
+
+
+@dataclass(frozen=True)
+class Prisms:
+    """Upright things: ``outlines`` (k, 2) each, ENU metres, ``base_m`` and ``top_m`` (P,)."""
+
+    outlines: tuple[FloatArray, ...]
+    base_m: FloatArray
+    top_m: FloatArray
+
+    @cached_property
+    def center(self) -> FloatArray:
+        """Middle of each footprint's extent (P, 2)."""
+        middle = [(outline.min(0) + outline.max(0)) / 2 for outline in self.outlines]
+        return np.array(middle, dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def _corners(self) -> tuple[FloatArray, IntArray]:
+        """Corners of all prisms (n, 3), and whose they are (n,)."""
+        rise = zip(self.outlines, self.base_m.tolist(), self.top_m.tolist(), strict=True)
+        points = [_raised(outline, (base, top)) for outline, base, top in rise]
+        owner = np.repeat(np.arange(len(points)), [len(p) for p in points])
+        return np.concatenate([np.empty((0, 3)), *points]), owner.astype(np.intp)
+
+    def far_to_near(self, eye: Eye, size: Size) -> list[tuple[int, FloatArray]]:
+        """The prisms in a picture with what each covers of it (`ring`), by the distance of their centres."""
+        away = np.hypot(*(self.center - eye.enu_m[:2]).T)
+        points, owner = self._corners
+        pixels = eye.pixels(points, size)
+        known = np.isfinite(pixels).all(1)
+        before, behind = (np.bincount(owner[side], minlength=len(away)) for side in (known, ~known))
+        within = (before > 0) & (away <= _REACH_M)
+        rings: dict[int, FloatArray] = {
+            i: self.ring(i, eye, size) for i in np.flatnonzero(within & (behind > 0)).tolist()
+        }
+        whole = within[owner] & (behind[owner] == 0)
+        rings |= _hulls(pixels[whole], owner[whole])
+        order: IntArray = np.argsort(-away, kind="stable")
+        return [(i, rings[i]) for i in order.tolist() if i in rings and _overlaps(rings[i], size)]
+
+    def ring(self, index: int, eye: Eye, size: Size, part: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
+        """What a prism covers of a picture: corners (k, 2) of the hull, pixels.
+
+        Args:
+            index: of the prism.
+            eye: the camera.
+            size: of the picture.
+            part: of its height: (0, 0.45) is its lower part, (1, 1) its top.
+        """
+        base, rise = self.base_m[index], self.top_m[index] - self.base_m[index]
+        heights = sorted({float(base + share * rise) for share in part})
+        corners = eye.pixels(_raised(self.outlines[index], heights), size)
+        if np.isnan(corners).any() and not np.isnan(corners).all():
+            corners = self._split(index, heights, eye, size)
+        return hull(corners)
+
+    def _split(self, index: int, heights: Sequence[float], eye: Eye, size: Size) -> FloatArray:
+        """Points along the edges: where a corner lies behind the camera, much of the prism may be before it."""
+        start = self.outlines[index]
+        steps = np.linspace(0.0, 1.0, _SPLIT, endpoint=False)[:, None, None]
+        along = (start + steps * (np.roll(start, -1, axis=0) - start)).reshape(-1, 2)
+        low, high = heights[0], heights[-1]
+        return eye.pixels(_raised(along, np.linspace(low, high, _SPLIT).tolist()), size)
+
+
+def hull(pixels: FloatArray) -> FloatArray:
+    """Corners (k, 2) of the convex hull of pixels (n, 2), without those that are NaN; empty where it has no area."""
+    known = pixels[np.isfinite(pixels).all(1)]
+    return _hulls(known, np.zeros(len(known), dtype=np.intp)).get(0, np.empty((0, 2)))
+
+
+def _hulls(pixels: FloatArray, owner: IntArray) -> dict[int, FloatArray]:
+    """`hull` of the pixels (n, 2) of each owner (n,), which stand together; none where it has no area."""
+    if not len(pixels):
+        return {}
+    names, index = np.unique(owner, return_inverse=True)
+    shapes = shapely.convex_hull(shapely.multipoints(pixels, indices=index.ravel()))
+    flat = shapely.get_type_id(shapes) != shapely.GeometryType.POLYGON
+    corners, of = shapely.get_coordinates(shapes, return_index=True)
+    cuts = np.flatnonzero(np.diff(of)) + 1
+    return {
+        int(name): ring[:-1]
+        for name, ring, is_flat in zip(names.tolist(), np.split(corners, cuts), flat.tolist(), strict=True)
+        if not is_flat
+    }
+
+
+def _overlaps(ring: FloatArray, size: Size) -> bool:
+    return len(ring) > 2 and bool((ring.max(0) >= 0).all() and (ring.min(0) <= size).all())
+
+
+def shrunk(ring: FloatArray, to: float) -> FloatArray:
+    """An outline (k, 2) about its middle, so many times as large."""
+    return ring if not len(ring) else ring.mean(0) + to * (ring - ring.mean(0))
+
+
+def filled(ring: FloatArray, size: Size) -> BoolArray:
+    """The pixels (h, w) within an outline (k, 2)."""
+    picture = Image.new("1", size)
+    if len(ring) > 2:
+        ImageDraw.Draw(picture).polygon([(x, y) for x, y in ring.tolist()], fill=1)
+    return np.asarray(picture, dtype=bool)
+
+
+def painted(prisms: Prisms, eye: Eye, size: Size) -> npt.NDArray[np.int32]:
+    """The number of the prism that each pixel (h, w) shows, from 0; -1 for none."""
+    picture = Image.new("I", size, -1)
+    draw = ImageDraw.Draw(picture)
+    for index, ring in prisms.far_to_near(eye, size):
+        draw.polygon([(x, y) for x, y in ring.tolist()], fill=index)
+    return np.asarray(picture, dtype=np.int32)
+
+
+def area(ring: FloatArray) -> float:
+    """Of an outline (k, 2), pixels, those beyond the picture's edges too."""
+    if len(ring) < 3:
+        return 0.0
+    (x, y), (u, v) = ring.T, np.roll(ring, -1, axis=0).T
+    return float(abs((x * v - u * y).sum()) / 2)
+
+
+def _raised(outline: FloatArray, heights: Sequence[float]) -> FloatArray:
+    return np.concatenate([np.column_stack([outline, np.full(len(outline), height)]) for height in heights])

@@ -1,0 +1,1 @@
+"""Tests of what pictures tell of looks."""

@@ -1,0 +1,175 @@
+"""A sample flight whose map declares no looks: what a model says of its pictures is found, and lies are not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline.benchmarks.urbanvideo.rules import PROFILES
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.llm.base import Reply, Request
+from pipeline.llm.failures import ModelError
+from pipeline.llm.session import Session
+from pipeline.reading.maps.nouns import may_be
+from pipeline.worlds.flight.facts import FlightScene, Landmark
+from pipeline.worlds.flight.look.checks import believed
+from pipeline.worlds.flight.look.crops import APART_MIN_S, SHOWN_MIN, SIZE_MIN
+from pipeline.worlds.flight.look.look import answered, calls, is_whole, look_at_flight, obstacle
+from pipeline.worlds.flight.look.paint import NAMES
+from pipeline.worlds.flight.look.question import CHOICES, UNCLEAR
+from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.view import FlightView
+from tests.llm.asking import KEY, hosted
+from tests.llm.fake_server import running
+from tests.worlds.flight.look.bare import CONFIG, MOST, Bare, bare
+
+MARGIN = CONFIG.describe.colour_margin
+
+
+@pytest.fixture(scope="module")
+def flight(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
+    return bare(flights, "old_quarter", tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="module")
+def seen(flight: Bare, tmp_path_factory: pytest.TempPathFactory) -> FlightScene:
+    """The flight as an honest model sees it, over the real protocol."""
+    pictures = {}
+    for index, crops in asked(flight):
+        for one in crops:
+            answer = json.dumps(flight.honest(flight.before.facts.landmarks[index]))
+            pictures[hashlib.sha256(one.jpeg).hexdigest()] = f"```json\n{answer}\n```"
+    with running(pictures=pictures) as server:
+        spec = hosted(server.address, inputs=("text", "image"), attempts=1)
+        with Session([spec], tmp_path_factory.mktemp("look") / "replies", {"PLANTED_KEY": KEY}) as session:
+            found = answered(flight.before, flight.geometry, CONFIG, flight.shown, lambda r: session.ask(spec.name, r))
+        assert len(server.records()) == 2 * len(flight.shown.crops) <= calls(flight.observed, MOST)
+    return found
+
+
+def asked(flight: Bare) -> list[tuple[int, tuple]]:
+    """Landmarks by their indices with their crops."""
+    return [(flight.shown.things.landmarks[thing], crops) for thing, crops in flight.shown.crops]
+
+
+@pytest.mark.slow
+def test_pictures_are_large_unhidden_and_apart(flight: Bare) -> None:
+    assert len(flight.shown.crops) >= 12
+    for _, (first, second) in flight.shown.crops:
+        assert abs(first.second - second.second) >= APART_MIN_S
+        assert min(first.size, second.size) >= SIZE_MIN
+        assert min(first.shown, second.shown) >= SHOWN_MIN
+
+
+@pytest.mark.slow
+def test_the_words_found_are_what_the_city_draws(flight: Bare, seen: FlightScene) -> None:
+    words = {i: mark.pictured.words for i, mark in enumerate(seen.facts.landmarks) if mark.pictured}
+    assert set(words) == {index for index, _ in asked(flight)}
+    for index, found in words.items():
+        drawn = flight.honest(flight.before.facts.landmarks[index])
+        assert found.items() <= drawn.items()
+    told = Counter(fact for found in words.values() for fact in found)
+    assert told["walls"] >= 10
+    assert min(told["roof"], told["roof_shape"]) >= 8
+    assert is_whole(seen)
+
+
+@pytest.mark.slow
+def test_labels_tell_what_the_map_did_not_and_fit_nothing_else_that_is_drawn(flight: Bare, seen: FlightScene) -> None:
+    def coloured(scene: FlightScene) -> dict[int, str]:
+        marks = enumerate(scene.facts.landmarks)
+        return {i: m.label for i, m in marks if m.label and any(f" {word} " in f" {m.label} " for word in NAMES)}
+
+    assert coloured(flight.observed) == {}
+    labels = coloured(seen)
+    assert {"the purple building"} < set(labels.values())
+    assert seen.facts.goal == "the purple building"
+    shown = {flight.shown.things.landmarks[thing] for thing in flight.shown.seen.glimpses}
+    for index, label in labels.items():
+        mark = seen.facts.landmarks[index]
+        assert mark.look is not None
+        assert mark.pictured is not None
+        assert "said by a model of the video at" in mark.look.told_by["walls"]
+        assert {"colour_not_in_picture", "colour_doubtful"} <= {e.name for e in mark.proof}
+        (word,) = (word for word in NAMES if f" {word} " in f" {label.partition(' beside ')[0]} ")
+        plain = label == f"the {word} {mark.look.noun}"
+        alike = [i for i in shown - {index} if _is_drawn(flight, seen.facts.landmarks[i], word, mark.look.noun)]
+        assert not (plain and alike), label
+
+
+def _is_drawn(flight: Bare, mark: Landmark, word: str, noun: str) -> bool:
+    return bool(mark.look and mark.look.noun in may_be(noun) and flight.honest(mark)["walls"] == word)
+
+
+@pytest.mark.slow
+def test_questions_say_that_they_rest_on_what_a_model_saw(flight: Bare, seen: FlightScene) -> None:
+    rules = PROFILES["strict"]
+    task = URBAN_TASKS["Landmark Position"]
+    for scene, flag in ((flight.observed, False), (seen, True)):
+        assert ("look_from_pictures" in (task.flags(FlightView(scene, rules)) or [])) == flag
+    assert "look_from_pictures" not in (URBAN_TASKS["Duration"].flags(FlightView(seen, rules)) or [])
+
+
+@pytest.mark.slow
+def test_lies_about_colours_and_roofs_are_caught(flight: Bare) -> None:
+    """Of a model that says the same wrong word of both pictures, in whatever order its choices stand."""
+    count: Counter[str] = Counter()
+    for index, crops in asked(flight):
+        mark = flight.before.facts.landmarks[index]
+        assert mark.look is not None
+        honest = flight.honest(mark)
+        for fact, said in (
+            *((("walls", "roof"), w) for w in NAMES),
+            *((("roof_shape",), w) for w in CHOICES["roof_shape"]),
+        ):
+            lied = [name for name in fact if honest[name] not in (said, UNCLEAR)]
+            answer = honest | dict.fromkeys(lied, said)
+            found = believed(mark, mark.look, crops, (answer, answer), MARGIN)
+            count["lies"] += len(lied)
+            count["believed"] += len(found.words.keys() & set(lied))
+    assert count["lies"] >= 400
+    assert count["believed"] <= 0.03 * count["lies"], (
+        "grey and white in shade, and which of the roofs that are not flat"
+    )
+
+
+@pytest.mark.slow
+def test_who_always_chooses_the_first_word_is_believed_nothing(flight: Bare) -> None:
+    def first(request: Request) -> Reply:
+        assert request.schema is not None
+        return Reply(json.dumps({name: one["enum"][0] for name, one in request.schema["properties"].items()}))
+
+    found = answered(flight.before, flight.geometry, CONFIG, flight.shown, first)
+    pictured = [mark.pictured for mark in found.facts.landmarks if mark.pictured]
+    assert pictured
+    assert all(one.words == {} and one.refused for one in pictured)
+
+
+@pytest.mark.slow
+def test_a_call_without_an_answer_is_told_and_made_again(flight: Bare) -> None:
+    def refuse(request: Request) -> Reply:
+        raise ModelError("quota", "no more today")
+
+    found = answered(flight.before, flight.geometry, CONFIG, flight.shown, refuse)
+    assert not is_whole(found)
+    (finding,) = (f for f in found.findings if f.name == "look_quota")
+    assert (finding.measured, finding.limit, finding.unit) == (1, 0, "failed calls")
+    assert found.facts.goal == flight.before.facts.goal, "a name, since nothing is known of its looks"
+
+
+def test_without_heading_or_camera_nobody_is_asked(flight: Bare) -> None:
+    blind = flight.observed.with_facts(camera=None)
+    assert obstacle(blind) == "the camera's field of view is not known"
+    assert calls(blind, MOST) == 0
+
+    def never(*_: object) -> Reply:
+        raise AssertionError
+
+    found = look_at_flight(flight.before, blind, flight.geometry, MotionConfig(), never, never, MOST)
+    (finding,) = (f for f in found.findings if f.name == "pictures_not_looked_at")
+    assert finding.severity == "note"
+    assert found.facts.landmarks == blind.facts.landmarks

@@ -1,0 +1,59 @@
+"""Which thing each pixel shows: boxes before a camera whose pictures are known by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.worlds.flight.facts import Camera
+from pipeline.worlds.flight.look.painted import Eye, Prisms, area, filled, hull, painted, shrunk
+
+SIZE = (200, 100)
+CAMERA = Camera(horizontal_fov_deg=90, width=200, height=100)
+EYE = Eye(np.array([0.0, 0.0, 10.0]), 0.0, 0.0, CAMERA)  # looks north, level
+
+
+def box(x: float, y: float, half: float) -> np.ndarray:
+    return np.array([[x - half, y - half], [x + half, y - half], [x + half, y + half], [x - half, y + half]])
+
+
+def prisms(*boxes: tuple[float, float, float], base: float = 0.0, top: float = 20.0) -> Prisms:
+    count = len(boxes)
+    return Prisms(tuple(box(*b) for b in boxes), np.full(count, base), np.full(count, top))
+
+
+def test_a_box_covers_what_the_lens_makes_of_it() -> None:
+    """Its front, 20 m wide and high, stands 40 m off, where the picture is 80 m wide and 40 m high."""
+    ring = prisms((0, 50, 10)).ring(0, EYE, SIZE)
+    assert ring.min(0) == pytest.approx([75, 25])
+    assert ring.max(0) == pytest.approx([125, 75])
+    assert area(ring) == pytest.approx(50 * 50)
+    shows = painted(prisms((0, 50, 10)), EYE, SIZE)
+    assert {*np.unique(shows)} == {-1, 0}
+    assert (shows == 0).sum() == pytest.approx(2500, rel=0.07)  # and the pixels of its outline
+    assert shows[50, 100] == 0
+    assert shows[10, 100] == shows[50, 60] == -1
+
+
+def test_the_nearer_hides_the_farther_whatever_their_order() -> None:
+    near, far = (0.0, 40.0, 5.0), (0.0, 90.0, 10.0)
+    for order in ((near, far), (far, near)):
+        shows = painted(prisms(*order), EYE, SIZE)
+        assert shows[50, 100] == order.index(near)
+        assert (shows == order.index(far)).sum() < 0.5 * area(prisms(far).ring(0, EYE, SIZE))
+
+
+def test_what_lies_behind_is_not_shown_and_what_reaches_behind_is() -> None:
+    assert (painted(prisms((0, -50, 10)), EYE, SIZE) == -1).all()
+    beside = painted(prisms((12, 0, 8)), EYE, SIZE)  # from 4 to 20 m to the right, and 8 m ahead
+    assert (beside[:, 195] == 0).all()
+    assert (beside[:, :100] == -1).all()
+
+
+def test_hulls_and_their_inner_parts() -> None:
+    square = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10], [5, 5]])
+    assert len(hull(square)) == 4
+    assert area(shrunk(hull(square), 0.5)) == pytest.approx(25)
+    assert len(hull(square[:2])) == len(hull(np.full((3, 2), np.nan))) == 0
+    assert filled(hull(square[:2]), SIZE).sum() == 0
+    assert filled(hull(square), SIZE).sum() == pytest.approx(100, rel=0.25)
