@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import io
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.doctor import inspect
 from pipeline.worlds.panorama.facts import Seen
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from tests.worlds.panorama.panoramas import jpeg, read, texture, write
+from tests.worlds.panorama.panoramas import SIDECAR, jpeg, read, texture, write
 
 OBJECTS = {
     "objects": [
@@ -64,6 +69,92 @@ def test_unusable_objects_are_counted_and_named(tmp_path: Path) -> None:
     )
     assert found["duplicate_id"].message.endswith("1 of 7 objects were left out: e")
     assert scene.facts.complete == ()  # nothing is, where something was left out
+
+
+def thing(key: str, **more: Any) -> dict[str, Any]:
+    return {"id": key, "label": key, "yaw_deg": [0, 10], "pitch_deg": [0, 10]} | more
+
+
+def test_names_of_all_scripts_can_be_asked_and_tricks_can_not(tmp_path: Path) -> None:
+    names = ["薬局", "صيدلية", "ฬ", "Ἀπόλλων", "नमस्ते", "👩‍🍳 bakery"]
+    tricks = ["a\nb", "a\u202eb", "a\x00b", "a\ud800", " ", "x" * 201]
+    entries = [thing(f"n{i}", label=name, name=name) for i, name in enumerate(names)]
+    entries += [thing(f"t{i}", label=name) for i, name in enumerate(tricks)]
+    scene = read(write(tmp_path, objects={"objects": entries}))
+    assert [seen.name for seen in scene.facts.objects] == names
+    assert [(f.name, f.measured) for f in scene.findings] == [("unusable_object", 6.0)]
+
+
+def test_two_objects_of_a_label_are_kept_and_told(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, objects={"objects": [thing("a", label="car"), thing("b", label="car"), thing("c")]}))
+    assert len(scene.facts.objects) == 3
+    (finding,) = scene.findings
+    assert (finding.name, finding.severity, finding.measured) == ("label_not_unique", "note", 1.0)
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"objects": 3}', b'{"objects": [], "labels": []}', b"[" * 100_000])
+def test_objects_that_are_none(tmp_path: Path, raw: bytes) -> None:
+    root = write(tmp_path, objects__json=raw)
+    with pytest.raises(RawDataError) as caught:
+        read(root)
+    assert caught.value.path.name == "objects.json"
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        3,
+        None,
+        [],
+        {"id": "a"},
+        {"id": 3, "label": "b"},
+        thing("a", yaw_deg=[1, 1]),
+        thing("a", yaw_deg=[0, 1e300]),
+        thing("a", distance_m=0),
+        thing("a", box_px=[0, 0, 1, 1]),
+    ],
+)
+def test_an_entry_that_is_no_object_costs_itself_alone(tmp_path: Path, entry: Any) -> None:
+    scene = read(write(tmp_path, objects={"objects": [entry, thing("b")], "complete": ["b"]}))
+    assert [seen.id for seen in scene.facts.objects] == ["b"]
+    assert [f.name for f in scene.findings] == ["unusable_object"]
+
+
+def test_pictures_in_the_root_have_their_files_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "quay.jpg").write_bytes(jpeg())
+    (tmp_path / "quay.yaml").write_text(SIDECAR + "dataset: harbours\ndepth: {metres_per_unit: 0.01}\n")
+    (tmp_path / "quay.objects.json").write_text('{"objects": []}')
+    out = io.BytesIO()
+    Image.fromarray(np.full((64, 128), 500, dtype=np.uint16)).save(out, "PNG")
+    (tmp_path / "quay.depth.png").write_bytes(out.getvalue())
+    (tmp_path / "pier.png").write_bytes(out.getvalue())
+    write(tmp_path, "p1")
+    write(tmp_path, "pier")
+    listing = Panoramas().scenes(tmp_path)
+    assert [ref.id for ref in listing.scenes] == ["harbours/quay", "panoramas/p1"]
+    assert [(error.finding, error.scene) for error in listing.broken] == [("duplicate_scene", "panoramas/pier")]
+    scene = read(tmp_path, "quay")
+    assert (scene.facts.heading_deg, scene.facts.picture.path) == (37.5, "quay.jpg")
+    assert scene.facts.depth is not None
+    assert scene.source.files == ("quay.depth.png", "quay.jpg", "quay.objects.json", "quay.yaml")
+    missing = inspect(Panoramas(), tmp_path).missing
+    assert {want.part: ids for want, ids in missing.items()} == {
+        "picture": (), "sidecar": (), "service": ("harbours/quay", "panoramas/p1"),
+        "depth": ("panoramas/p1",), "objects": ("panoramas/p1",),
+    }  # fmt: skip
+
+
+def test_roots_that_hold_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no panorama here"):
+        Panoramas().scenes(tmp_path)
+    with pytest.raises(ConfigError, match="no such folder"):
+        Panoramas().scenes(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="maps"):
+        Panoramas(maps=str(tmp_path / "nowhere")).scenes(write(tmp_path))
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a b" / "pano.jpg").write_bytes(jpeg())
+    assert [error.finding for error in Panoramas().scenes(tmp_path).broken] == ["unsafe_scene_name"]
 
 
 @pytest.mark.parametrize(
