@@ -100,7 +100,7 @@ def _take(path: Path, mark: str, locks: bool) -> None:
             path.rename(aside)
             taken = _read(aside)
             if taken != other:  # somebody else was faster still, and this is theirs: given back
-                _created(path, taken or "")
+                _linked(aside, path, taken or "")
                 aside.unlink()
                 raise _busy(path)
             aside.unlink()
@@ -108,15 +108,33 @@ def _take(path: Path, mark: str, locks: bool) -> None:
 
 def _created(path: Path, mark: str) -> bool:
     """Creates a file unless it is there, also on a folder of the network."""
+    whole = path.with_name(f"{TEMPORARY}{uuid4().hex}")
     try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        _write_new(whole, mark)
+        return _linked(whole, path, mark)
+    finally:
+        whole.unlink(missing_ok=True)
+
+
+def _linked(whole: Path, path: Path, mark: str) -> bool:
+    """Gives a file one more name unless that is taken: nobody ever sees a lease without its mark."""
+    try:
+        path.hardlink_to(whole)
     except FileExistsError:
         return False
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(mark)
+    except OSError:  # no such links here
+        try:
+            _write_new(path, mark)
+        except FileExistsError:
+            return False
+    return True
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    return True
 
 
 def _is_gone(path: Path, mark: str, locks: bool) -> bool:

@@ -16,6 +16,7 @@ import pytest
 from pipeline.core.errors import StoreError
 from pipeline.engine import lease
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, leased
+from tests.torture import times
 
 ELSEWHERE = json.dumps({"id": "1", "user": "ann", "host": "far", "machine": "m", "process": 7, "since": "noon"})
 
@@ -75,7 +76,7 @@ def test_without_locks_of_the_kernel_a_killed_process_is_waited_for(tmp_path: Pa
 @pytest.mark.usefixtures("no_kernel_locks")
 @pytest.mark.parametrize("left", ["nothing", "a dead one's"])
 def test_of_many_that_come_at_once_one_works(left: str, tmp_path: Path) -> None:
-    for turn in range(20):
+    for turn in range(times(20, 1000)):
         folder = tmp_path / str(turn)
         folder.mkdir()
         if left != "nothing":
