@@ -67,6 +67,7 @@ class Pages:
                 Route("/next", self.next_item),
                 Route("/items/{item:int}", self.item),
                 Route("/items/{item:int}/video", self.video),
+                Route("/items/{item:int}/picture", self.picture),
                 *(Route(f"/items/{{item:int}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -151,6 +152,14 @@ class Pages:
             raise HTTPException(404)
         return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
 
+    def picture(self, request: Request) -> Response:
+        """The picture that goes with the question of an item."""
+        self._signed_in(request)
+        raw = self._site.picture(self._known(request))
+        if raw is None:
+            raise HTTPException(404)
+        return Response(raw, media_type="image/png", headers={"cache-control": "private, no-cache"})
+
     def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
         view = self._site.view(item, reviewer, role)
         return self._page(template, reviewer=reviewer, view=view, items=len(self._site))
@@ -175,7 +184,7 @@ class Pages:
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         status = cast(HTTPException, error).status_code
-        if status == 401 and request.method == "GET" and not request.url.path.endswith("/video"):
+        if status == 401 and request.method == "GET" and not request.url.path.endswith(("/video", "/picture")):
             return RedirectResponse("/", _SEE_OTHER)
         return PlainTextResponse(_ERRORS.get(status, f"The page cannot do that ({status})."), status)
 

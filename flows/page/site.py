@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -52,6 +52,7 @@ class View(NamedTuple):
     role: Role
     map: str | None
     number: int  # of the item among all
+    pictured: bool  # whether a picture goes with the question
     revealed: Revealed | None
     flagged: Verdict | None  # before an answer: a flag was raised instead of one
 
@@ -74,14 +75,22 @@ class Site:
         pack: what is reviewed.
         database: where events are kept.
         videos: the build's folder of videos.
+        pictures: PNG of what questions name, by their ids.
         clock: seconds that only rise, for what is kept for whom.
     """
 
     def __init__(
-        self, build: str, pack: Pack, database: Database, videos: Path, clock: Callable[[], float] = time.monotonic
+        self,
+        build: str,
+        pack: Pack,
+        database: Database,
+        videos: Path,
+        pictures: Mapping[int, bytes] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.build = build
         self._pack, self._database, self._videos, self._clock = pack, database, videos.resolve(), clock
+        self._pictures = pictures or {}
         self._items = {item.id: item for item in pack.items}
         self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
         self._board = Board(pack.items, database.events())
@@ -102,7 +111,8 @@ class Site:
             if answer is None:
                 self._board.lease(item, reviewer, self._clock())
                 flagged = self._board.own(item, reviewer, role)
-                return View(shown, role, map_before(sketch, shown.map), self._numbers[item], None, flagged)
+                before = map_before(sketch, shown.map)
+                return View(shown, role, before, self._numbers[item], item in self._pictures, None, flagged)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
             revealed = Revealed(
@@ -115,7 +125,11 @@ class Site:
                 seeks=self._seeks(shown, truth),
             )
             drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
-            return View(shown, role, drawn, self._numbers[item], revealed, None)
+            return View(shown, role, drawn, self._numbers[item], item in self._pictures, revealed, None)
+
+    def picture(self, item: int) -> bytes | None:
+        """PNG of what the question of an item names; None where it needs none."""
+        return self._pictures.get(item)
 
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
         """Stores an answer; one that is the truth accepts it. A second answer changes nothing. Raises RefusedError."""

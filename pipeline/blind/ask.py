@@ -83,18 +83,20 @@ def ask(
     progress: Progress = lambda model, done, total: None,
     opener: Opener = open_provider,
     money: Money = NO_CAP,
+    pictures: Mapping[int, bytes] | None = None,
 ) -> Asked:
     """Asks every model every question (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
 
-    ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`). There is a row per
-    question, model and rotation of the options (`AskConfig.orders`). Raises ConfigError for a model that cannot be
-    opened and StoreError where replies cannot be kept; a failed request is a row of its own.
+    ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`), ``pictures`` PNG of what
+    questions name, by their ids, shown to models that take pictures. There is a row per question, model and rotation of
+    the options (`AskConfig.orders`). Raises ConfigError for a model that cannot be opened and StoreError where replies
+    cannot be kept; a failed request is a row of its own.
     """
     names = [model.name for model in models]
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise ConfigError(f"two models are named {', '.join(twice)}: give one of them another name")
-    rows, asked = _wordings(questions, models, config)
+    rows, asked = _wordings(questions, models, config, pictures or {})
     found: dict[str, dict[str, Reply | ModelError]] = {}
     run: dict[str, Account] = {}
     if models:
@@ -111,10 +113,13 @@ def ask(
 
 
 def requests_of(
-    questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig = DEFAULTS
+    questions: pa.Table,
+    models: Sequence[ModelSpec],
+    config: AskConfig = DEFAULTS,
+    pictures: Mapping[int, bytes] | None = None,
 ) -> dict[str, dict[str, Request]]:
-    """What each model is asked about questions, by its name and the request's digest."""
-    _, asked = _wordings(questions, models, config)
+    """What each model is asked about questions, as by `ask`, by its name and the request's digest."""
+    _, asked = _wordings(questions, models, config, pictures or {})
     return {name: _once(wordings_of) for name, wordings_of in asked.items()}
 
 
@@ -124,7 +129,7 @@ def _once(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
 
 
 def _wordings(
-    questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig
+    questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig, pictures: Mapping[int, bytes]
 ) -> tuple[list[dict[str, Any]], dict[str, list[list[Wording]]]]:
     """The questions as rows, and how each is put to each model."""
     rows = questions.select(COLUMNS).to_pylist()
@@ -133,8 +138,8 @@ def _wordings(
     by_luck = number_chances(plain, config.number_threshold)
     asked = {
         model.name: [
-            wordings(p, o, luck, model, orders_of(config, model))
-            for p, o, luck in zip(plain, offered, by_luck, strict=True)
+            wordings(p, o, luck, model, orders_of(config, model), pictures.get(row["id"]))
+            for row, p, o, luck in zip(rows, plain, offered, by_luck, strict=True)
         ]
         for model in models
     }

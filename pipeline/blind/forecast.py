@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,10 +53,15 @@ class Forecast:
 
 
 def forecasts(
-    questions: pa.Table, models: Sequence[ModelSpec], cache: Path, config: AskConfig, money: Money
+    questions: pa.Table,
+    models: Sequence[ModelSpec],
+    cache: Path,
+    config: AskConfig,
+    money: Money,
+    pictures: Mapping[int, bytes] | None = None,
 ) -> list[Forecast]:
-    """What asking every model every question (`pipeline.core.tables.QUESTIONS`) will take; writes nothing."""
-    asked = requests_of(questions, models, config)
+    """What asking every model every question, as by `blind.ask.ask`, will take; writes nothing."""
+    asked = requests_of(questions, models, config, pictures)
     spent = {row.name: row for row in spent_in(cache) if row.told}
     found = []
     for model in models:

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from pipeline.blind.config import AskConfig
 from pipeline.blind.items import LETTERS, Item
-from pipeline.llm.base import ModelSpec, Request, user
+from pipeline.llm.base import Image, ModelSpec, Request, user
 from pipeline.llm.cache import request_digest
 from pipeline.llm.prompts import load_prompt
 
@@ -54,7 +54,9 @@ def orders_of(config: AskConfig, model: ModelSpec) -> int | None:
     return 1 if config.orders is None and model.provider == "embedded" else config.orders
 
 
-def wordings(plain: Item, offered: Item, by_luck: float, model: ModelSpec, orders: int | None) -> list[Wording]:
+def wordings(
+    plain: Item, offered: Item, by_luck: float, model: ModelSpec, orders: int | None, picture: bytes | None = None
+) -> list[Wording]:
     """A question as a model is asked it, one per rotation.
 
     Args:
@@ -63,15 +65,17 @@ def wordings(plain: Item, offered: Item, by_luck: float, model: ModelSpec, order
         by_luck: chance of a random number.
         model: its scoring decides the form.
         orders: see `orders_of`; likelihoods and numbers know no order and are asked once.
+        picture: PNG of what the question names, for a model that takes pictures: it is part of the question.
     """
     if model.scoring == "cloze":
         return [_cloze(offered, by_luck)]
+    legend = (Image(picture, "image/png"),) if picture is not None and "image" in model.inputs else ()
     if not plain.options:
         prompt = load_prompt(PROMPTS["number"])
-        request = Request((user(prompt.render(text=plain.text)),), prompt=prompt.version)
+        request = Request((user(prompt.render(text=plain.text), *legend),), prompt=prompt.version)
         return [Wording(plain, "number", by_luck, request=request, digest=request_digest(request))]
     options = len(plain.options)
-    return [_letter(plain, rotation) for rotation in range(min(orders or options, options))]
+    return [_letter(plain, rotation, legend) for rotation in range(min(orders or options, options))]
 
 
 def _cloze(item: Item, by_luck: float) -> Wording:
@@ -82,9 +86,10 @@ def _cloze(item: Item, by_luck: float) -> Wording:
     return Wording(item, "cloze", 1 / len(item.options), request=request, digest=request_digest(request))
 
 
-def _letter(item: Item, rotation: int) -> Wording:
+def _letter(item: Item, rotation: int, legend: tuple[Image, ...]) -> Wording:
     prompt, letters = load_prompt(PROMPTS["letter"]), list(LETTERS[: len(item.options)])
     shown = item.options[rotation:] + item.options[:rotation]
     lines = [f"{letter}. {option}" for letter, option in zip(letters, shown, strict=True)]
-    request = Request((user(prompt.render(text=item.text, letters=letters, options=lines)),), prompt=prompt.version)
+    said = prompt.render(text=item.text, letters=letters, options=lines)
+    request = Request((user(said, *legend),), prompt=prompt.version)
     return Wording(item, "letter", 1 / len(item.options), rotation, request, request_digest(request))

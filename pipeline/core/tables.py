@@ -94,6 +94,11 @@ def all_asked(selected: Iterable[pa.Table]) -> pa.Table:
     return pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, selected)])
 
 
+def pictures_in(drawn: Iterable[pa.Table]) -> dict[int, bytes]:
+    """The pictures of questions (`PICTURES`) of all scenes, by the questions' ids."""
+    return {row["id"]: row["picture"] for table in drawn for row in table.select(["id", "picture"]).to_pylist()}
+
+
 def rejected_in(selected: pa.Table) -> pa.Table:
     """The rejections (`REJECTIONS`) among selected rows."""
     return selected.filter(pc.is_valid(selected["reason"])).select(REJECTIONS.names)

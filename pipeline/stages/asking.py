@@ -8,7 +8,7 @@ from typing import Final
 
 from pipeline.blind.forecast import Forecast, forecasts, mean_forecast
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import all_asked
+from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.again import last_outputs
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import REPLIES_FILE, STORE
@@ -65,5 +65,6 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
         if not selected:
             return None
         questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
-        found += forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money)
+        drawn = pictures_in(read_table(store.get(result)) for _, result in sorted(last.get("legend", {}).items()))
+        found += forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money, drawn)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.tables import all_asked
+from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.given import REPLIES_FILE, Given
 from pipeline.engine.stage import Stage
 
@@ -38,6 +38,7 @@ def run(given: Given) -> bytes:
         config,
         lambda model, done, total: given.progress(f"blind {model}", done, total),
         money=Money(limit_cost=given.config.limit_cost),
+        pictures=pictures_in(given.tables("legend")),
     )
     why = no_verdict(asked.totals, config.max_failed)
     if why is not None:
@@ -76,6 +77,7 @@ BLIND: Final = Stage(
     run=run,
     unit="build",
     takes=("select",),
+    may_take=("legend",),
     settings=settings,
     is_wanted=lambda config: bool(config.blind.models),
     is_whole=is_whole,

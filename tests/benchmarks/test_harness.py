@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import io
 import random
 import sys
 import types
@@ -19,6 +20,7 @@ import datasets
 import pyarrow as pa
 import pytest
 import yaml
+from PIL import Image as Picture
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.columns import SCHEMA as URBANVIDEO
@@ -157,3 +159,18 @@ def test_tables_for_vlmevalkit(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert (rows[0]["index"], rows[0]["E"], rows[0]["answer"]) == ("1", "option e", "B")
     assert rows[0]["question"] == "Question: Which?"
+
+
+def test_lmms_eval_shows_the_legend_of_a_question_that_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = urban_release(tmp_path)
+    docs_folder, raw = tmp_path / "videos", io.BytesIO()
+    Picture.new("RGB", (3, 2), (255, 0, 0)).save(raw, "PNG")
+    write_atomically(made / "legends" / "1.png", raw.getvalue())
+    monkeypatch.setenv("SCAN2QA_VIDEOS", str(docs_folder))
+    task = load_task(made / "eval" / "lmms_eval" / "scan2qa_urbanvideo_test.yaml")
+    for number in (1, 2):
+        write_atomically(docs_folder / "flights" / f"v{number}.mp4", b"")
+    named, plain = docs_of(task, tmp_path / "cache")[:2]
+    video, legend = task["doc_to_visual"](named)
+    assert (video, legend.size, legend.getpixel((0, 0))) == (str(docs_folder / named["video_id"]), (3, 2), (255, 0, 0))
+    assert task["doc_to_visual"](plain) == [str(docs_folder / plain["video_id"])]

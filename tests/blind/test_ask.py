@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.blind.ask import REPLIES, Asked, ask
+from pipeline.blind.ask import REPLIES, Asked, ask, requests_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import ModelSpec, Provider, Reply, Request, Terms
+from pipeline.llm.base import Image, ModelSpec, Provider, Reply, Request, Terms
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prices import PriceTable
 from pipeline.llm.till import Money
@@ -292,3 +292,20 @@ def test_costs_are_summed_from_the_price_table(tmp_path: Path) -> None:
         money=Money(PriceTable(as_of="2025-12", models={})),
     )
     assert unknown.totals[0].cost_usd is None
+
+
+CHOICE = {"text": "Which?", "options": ["A. red", "B. blue", "C. green"]}
+
+
+def test_the_picture_of_what_a_question_names_goes_with_it_where_a_model_takes_pictures() -> None:
+    seeing, blind = spec("seeing", inputs=("text", "image")), spec("blind")
+    asked = table([CHOICE, CHOICE, {"text": "How many?", "ground_truth": "3"}])
+    found = requests_of(asked, [seeing, blind], pictures={0: b"one", 1: b"another", 2: b"third"})
+
+    def shown(name: str) -> list[bytes]:
+        messages = (request.messages[0] for request in found[name].values())
+        return sorted(part.data for message in messages for part in message.parts if isinstance(part, Image))
+
+    assert shown("blind") == []
+    assert shown("seeing") == [b"another", b"one", b"third"]
+    assert len(found["blind"]) == 2, "without their pictures two questions are one"

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,10 +51,16 @@ def write_video(folder: Path) -> bytes:
     return raw
 
 
-def app_of(folder: Path, pack: Pack, host: str = "127.0.0.1", token: str | None = None) -> tuple[Starlette, Database]:
+def app_of(
+    folder: Path,
+    pack: Pack,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    pictures: Mapping[int, bytes] | None = None,
+) -> tuple[Starlette, Database]:
     """The application over a database below a folder."""
     database = Database(folder / DATABASE)
-    site = Site("vsi", pack, database, folder / "videos")
+    site = Site("vsi", pack, database, folder / "videos", pictures)
     return Pages(site, SALT, token).app(only_loopback=host in LOOPBACK), database
 
 

@@ -294,3 +294,19 @@ def test_after_a_restart_everybody_goes_on_where_they_were(folder: Path) -> None
     assert again.get("/next").headers["location"] == "/items/1"  # answered, not decided
     assert EVIDENCE_NAME in again.get("/items/1").text
     database.close()
+
+
+def test_a_picture_goes_with_the_question_that_needs_one_and_with_no_other(folder: Path) -> None:
+    first, second, *_ = (item.id for item in PACK.items)
+    made, database = app_of(folder, PACK, pictures={first: b"PNG"})
+    browser, shown = Browser(made), f'src="/items/{first}/picture"'
+    assert shown in browser.get(f"/items/{first}").text
+    assert "/picture" not in browser.get(f"/items/{second}").text
+    found = browser.get(f"/items/{first}/picture")
+    assert (found.status_code, found.headers["content-type"], found.content) == (200, "image/png", b"PNG")
+    assert "private" in found.headers["cache-control"]
+    assert browser.get(f"/items/{second}/picture").status_code == 404
+    assert Browser(made, name=None).get(f"/items/{first}/picture").status_code == 401
+    browser.say(first, "answer", answer="1")
+    assert shown in browser.get(f"/items/{first}").text
+    database.close()

@@ -7,6 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.columns import row
+from pipeline.benchmarks.urbanvideo.legends import LEGENDS
 from pipeline.questions.harness import UTILS, lmms_eval, vlmevalkit
 
 _REST: Final = f"""doc_to_text: !function {UTILS}.doc_to_text
@@ -17,11 +18,23 @@ metric_list:
     aggregation: mean
     higher_is_better: true
 """
-_UTILS: Final = '''import re
+_UTILS: Final = f'''import re
+
+_video = doc_to_visual
 
 
 def video_of(doc):
     return doc["video_id"]
+
+
+def doc_to_visual(doc):
+    """The video, and where the question names what nobody knows by its name, the picture that shows it."""
+    legend = Path(__file__).resolve().parents[2] / "{LEGENDS.folder}" / f"{{doc['Question_id']}}.png"
+    if not legend.is_file():
+        return _video(doc)
+    from PIL import Image
+
+    return [*_video(doc), Image.open(legend).convert("RGB")]
 
 
 def doc_to_text(doc, lmms_eval_specific_kwargs=None):
@@ -31,7 +44,7 @@ def doc_to_text(doc, lmms_eval_specific_kwargs=None):
 def process_results(doc, results):
     """The first capital letter that stands alone is the answer; scan2qa score reads replies with more care."""
     found = re.search(r"(?<![A-Za-z])[A-J](?![A-Za-z])", results[0])
-    return {"accuracy": float(bool(found) and found[0] == doc["answer"])}
+    return {{"accuracy": float(bool(found) and found[0] == doc["answer"])}}
 '''
 
 
