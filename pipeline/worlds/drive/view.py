@@ -1,0 +1,231 @@
+"""A drive as arrays over time: where everybody was, in the drive's frame and about our car.
+
+Of A actors and T times. Places are the middles of boxes, or of what has no box the point that its track follows. Our
+own place is the point that the log follows (`Ego.point`). NaN: not known then, or in doubt.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import BoolArray, FloatArray, StrArray
+from pipeline.core.schema import Finding
+from pipeline.geometry.footprints import Rectangles, gap_m
+from pipeline.geometry.rates import rate, turn_rate_dps
+from pipeline.geometry.turns import turned_about_z, wrapped_deg
+from pipeline.worlds.drive.facts import Box, Drive, DriveScene, Track
+
+EGO: Final = "ego"  # subject of findings about our own car
+SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
+
+
+class DriveView:
+    """A drive under no rules but its own doubts.
+
+    Attributes:
+        times_s: (T,).
+        ids: (A,) of the actors, as in the facts.
+        categories: (A,) common words.
+        size_m: (A, 3) length, width, height.
+        place_m: (A, T, 3) of the boxes' middles.
+        yaw_deg: (A, T).
+        ego_m: (T, 3); zeros in frame "ego".
+        ego_yaw_deg: (T,); zeros in frame "ego".
+        ego_moves: whether it is known how our car moved.
+        doubts: by id of an actor, or `EGO`: the first finding that casts doubt on all of it. Its rows are NaN.
+    """
+
+    def __init__(self, scene: DriveScene) -> None:
+        self.scene = scene
+        self.facts: Drive = scene.facts
+        self.times_s = times_s = self.facts.times_s
+        actors = self.facts.actors
+        self.ids: StrArray = np.array([actor.id for actor in actors], dtype=object)
+        self.categories: StrArray = np.array([actor.category for actor in actors], dtype=object)
+        unknown = (np.nan, np.nan, np.nan)
+        sizes = [actor.box.size_m if actor.box else unknown for actor in actors]
+        self.size_m = np.array(sizes, dtype=np.float64).reshape(-1, 3)
+        serious = [f for f in scene.findings if f.severity == "doubt"]
+        self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious) if f.stretches is None}
+        self.place_m = np.full((len(actors), len(times_s), 3), np.nan)
+        self.yaw_deg = np.full((len(actors), len(times_s)), np.nan)
+        for row, actor in enumerate(actors):
+            if actor.id not in self.doubts:
+                self.place_m[row], self.yaw_deg[row] = _laid_out(actor.track, actor.box, len(times_s))
+        ego = self.facts.ego
+        self.ego_moves = ego is not None and EGO not in self.doubts
+        self.ego_m = np.zeros((len(times_s), 3))
+        self.ego_yaw_deg = np.zeros(len(times_s))
+        if self.facts.frame == "world":
+            self.ego_m[:], self.ego_yaw_deg[:] = np.nan, np.nan
+        if ego is not None and self.ego_moves:
+            self.ego_m, self.ego_yaw_deg = _laid_out(ego.track, None, len(times_s))
+        rows = {name: row for row, name in enumerate(self.ids.tolist())}
+        for finding in serious:
+            for start_s, end_s in finding.stretches or ():
+                within = (times_s >= start_s) & (times_s <= end_s)
+                if finding.subject == EGO:
+                    self.ego_m[within], self.ego_yaw_deg[within] = np.nan, np.nan
+                elif finding.subject in rows:
+                    self.place_m[rows[finding.subject], within] = np.nan
+
+    # Who and when
+
+    def row(self, name: str) -> int:
+        """The row of an actor. Raises KeyError."""
+        return self._rows[name]
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.ids.tolist())}
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """(A, T): whose place is known when."""
+        return ~np.isnan(self.place_m[..., 0])
+
+    def index(self, time_s: float) -> int:
+        """The time nearest to one."""
+        return int(np.abs(self.times_s - time_s).argmin())
+
+    # About our car
+
+    @cached_property
+    def relative_m(self) -> FloatArray:
+        """(A, T, 3): ahead, left and above of our point, along our axes."""
+        return turned_about_z(self.place_m - self.ego_m, -self.ego_yaw_deg)
+
+    @cached_property
+    def distance_m(self) -> FloatArray:
+        """(A, T): over ground, from our point to the middles."""
+        return np.asarray(np.hypot(self.relative_m[..., 0], self.relative_m[..., 1]))
+
+    @cached_property
+    def bearing_deg(self) -> FloatArray:
+        """(A, T): of the middles from our heading, in [-180, 180), to the left positive."""
+        return wrapped_deg(np.degrees(np.arctan2(self.relative_m[..., 1], self.relative_m[..., 0])))
+
+    @cached_property
+    def heading_deg(self) -> FloatArray:
+        """(A, T): of the actors against ours, in [-180, 180), to the left positive."""
+        return wrapped_deg(self.yaw_deg - self.ego_yaw_deg)
+
+    def gap_m(self, index: int) -> FloatArray:
+        """(A,): over ground, between the nearest surfaces of our car and of the actors, at one time.
+
+        NaN also where one of both has no box.
+        """
+        ego = self.facts.ego
+        if ego is None or ego.box is None:
+            return np.full(len(self.ids), np.nan)
+        middle = self.ego_m[index, :2] + turned_about_z(np.array(ego.box.middle_m[:2]), self.ego_yaw_deg[index])
+        half = np.array(ego.box.size_m[:2]) / 2
+        return gap_m(Rectangles(middle, half, self.ego_yaw_deg[index]), self.footprints(index))
+
+    def footprints(self, index: int) -> Rectangles:
+        """Of the actors (A,) at one time."""
+        return Rectangles(self.place_m[:, index, :2], self.size_m[:, :2] / 2, self.yaw_deg[:, index])
+
+    # Movement
+
+    @cached_property
+    def velocity_mps(self) -> FloatArray:
+        """(A, T, 3), drive's frame: as recorded, or else from places; NaN where our own movement is not known."""
+        if not self.ego_moves and self.facts.frame == "ego":
+            return np.full_like(self.place_m, np.nan)
+        velocity = rate(self.times_s, self.place_m, SPEED_WINDOW_S)
+        for row, actor in enumerate(self.facts.actors):
+            if actor.track.velocity_mps is not None:
+                velocity[row] = np.nan
+                velocity[row, actor.track.first : actor.track.stop] = actor.track.velocity_mps.array
+        velocity[~self.present] = np.nan
+        return velocity
+
+    @cached_property
+    def speed_mps(self) -> FloatArray:
+        """(A, T): over ground."""
+        return np.asarray(np.hypot(self.velocity_mps[..., 0], self.velocity_mps[..., 1]))
+
+    @cached_property
+    def ego_velocity_mps(self) -> FloatArray:
+        """(T, 3): as recorded, or else from places."""
+        ego = self.facts.ego
+        if ego is None or not self.ego_moves:
+            return np.full_like(self.ego_m, np.nan)
+        velocity = rate(self.times_s, self.ego_m, SPEED_WINDOW_S)
+        if ego.track.velocity_mps is not None:
+            velocity = np.full_like(velocity, np.nan)
+            velocity[ego.track.first : ego.track.stop] = ego.track.velocity_mps.array
+        velocity[np.isnan(self.ego_m[:, 0])] = np.nan
+        return velocity
+
+    @cached_property
+    def ego_speed_mps(self) -> FloatArray:
+        """(T,): over ground."""
+        return np.asarray(np.hypot(self.ego_velocity_mps[:, 0], self.ego_velocity_mps[:, 1]))
+
+    @cached_property
+    def ego_acceleration_mps2(self) -> FloatArray:
+        """(T,): change of our speed over ground."""
+        return rate(self.times_s, self.ego_speed_mps[:, None], SPEED_WINDOW_S)[:, 0]
+
+    @cached_property
+    def ego_turn_dps(self) -> FloatArray:
+        """(T,): degrees per second, to the left positive; NaN where our movement is not known."""
+        turn = turn_rate_dps(self.times_s, self.ego_yaw_deg, SPEED_WINDOW_S)
+        return turn if self.ego_moves else np.full_like(turn, np.nan)
+
+    # Lanes
+
+    @cached_property
+    def lane_polygons(self) -> list[shapely.Polygon]:
+        """Of the lanes, in their order, on the ground."""
+        flat = [[*lane.left, *lane.right[::-1]] for lane in self.facts.lanes]
+        return [shapely.Polygon([(x, y) for x, y, _ in outline]) for outline in flat]
+
+    def lanes_at(self, points: FloatArray) -> list[list[int]]:
+        """The lanes, by index, that hold each of some points (N, 2); several within a junction."""
+        found: list[list[int]] = [[] for _ in points]
+        if self.facts.lanes and len(points):
+            known = np.flatnonzero(~np.isnan(points).any(1))
+            at, lanes = self._lane_tree.query(shapely.points(points[known]), predicate="intersects")
+            for point, lane in sorted(zip(known[at].tolist(), lanes.tolist(), strict=True)):
+                found[point].append(lane)
+        return found
+
+    @cached_property
+    def _lane_tree(self) -> shapely.STRtree:
+        return shapely.STRtree(self.lane_polygons)
+
+    def lane_offset_m(self, lane: int, points: FloatArray) -> FloatArray:
+        """(N,): how far points (N, 2) lie from a lane's middle line."""
+        line = shapely.LineString([(x, y) for x, y, _ in self.facts.lanes[lane].centre])
+        return np.asarray(shapely.distance(shapely.points(points), line))
+
+    # What changes in steps
+
+    def lit_at(self, name: str, index: int) -> tuple[str, ...] | None:
+        """The lamps that an actor, or `EGO`, has lit at a time; None: not recorded."""
+        owner = self.facts.ego if name == EGO else self.facts.actors[self.row(name)]
+        if owner is None or owner.lamps is None:
+            return None
+        said = [lamps.lit for lamps in owner.lamps if lamps.index <= index]
+        return said[-1] if said else None
+
+
+def _laid_out(track: Track, box: Box | None, count: int) -> tuple[FloatArray, FloatArray]:
+    """A track over all times: middles (T, 3), yaw (T,)."""
+    place, yaw = np.full((count, 3), np.nan), np.full(count, np.nan)
+    rows = slice(track.first, track.stop)
+    yaw[rows] = track.yaw_deg.array[:, 0]
+    place[rows] = track.place_m.array
+    if box is not None:
+        x, y, z = box.middle_m
+        place[rows, 2] += z
+        if x or y:  # else the heading does not matter, which may not be known
+            place[rows, :2] += turned_about_z(np.array([x, y]), yaw[rows])
+    return place, yaw
