@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from functools import cache
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.benchmarks.ergeobench.agent import REPLY_SCHEMA, harness_files
+from pipeline.benchmarks.ergeobench.aiming import aimed, extents, looking, outlines
+from pipeline.benchmarks.ergeobench.columns import table
+from pipeline.benchmarks.ergeobench.dimensions import GEO, SLOTS
+from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
+from pipeline.benchmarks.ergeobench.needs import needs
+from pipeline.benchmarks.ergeobench.rules import ErgeoRules
+from pipeline.benchmarks.ergeobench.sources import FILE, source_lines
+from pipeline.benchmarks.ergeobench.tasks.geo import coarse
+from pipeline.benchmarks.ergeobench.tasks.turning import SECTORS, sector
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.tables import asked_in
+from pipeline.geometry.views import box_in
+from pipeline.worlds.panorama.facts import PanoramaScene
+from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, street, tables
+from tests.oracles.panorama_answers import answers, bare
+
+FAR = seen("z", 178, "statue")  # so that something else is there
+
+
+@cache
+def of_street(seed: int) -> Any:
+    return selected(street(seed))
+
+
+def reasons(panorama: PanoramaScene, task: str, **rules: Any) -> dict[tuple[str, ...], str]:
+    """Operands -> why a candidate of a task is not asked; "" where it is."""
+    (found,) = tables(panorama, ErgeoRules(**rules), [task])
+    return {tuple(row["operands"]): row["reason"] or "" for row in found.to_pylist()}
+
+
+def reason(panorama: PanoramaScene, task: str, name: str = "a", **rules: Any) -> str:
+    """Of the candidate about an object, or of the only one."""
+    found = reasons(panorama, task, **rules)
+    return next((why for operands, why in found.items() if operands[0] == name), "none")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 7])
+def test_an_oracle_answers_every_question_again(seed: int) -> None:
+    panorama, counts = street(seed), Counter[str]()
+    for row in table(asked_in(of_street(seed)), ()).to_pylist():
+        if row["options"]:
+            counts[row["task"]] += 1
+            truth = bare(row["options"])["ABCDEFGHIJ".index(row["ground_truth"])]
+            assert answers(panorama.facts, row) == [truth], row
+    assert len(counts) >= 12
+    assert sum(counts.values()) >= 80
+
+
+def test_of_the_same_words_each_answer_is_right_as_often() -> None:
+    """So the text alone tells nothing: statements, choices, and the distances of one label."""
+    found: dict[Any, Counter[str]] = defaultdict(Counter)
+    for row in asked(street(7), cap=1000):
+        if row["task"] in SLOTS:
+            kind, what = row["operands"][:2]
+            found[row["task"], kind, what, tuple(sorted(bare(row["options"])))][row["answer"]] += 1
+        elif row["task"] == "Depth Estimation":
+            (label,) = {o.label for o in street(7).facts.objects if o.id == row["operands"][0]}
+            found[row["task"], label, tuple(sorted(bare(row["options"])))][row["answer"]] += 1
+    assert len(found) > 15
+    for key, counts in found.items():
+        assert set(counts) == set(key[-1]), key
+        assert len(set(counts.values())) == 1, key
+
+
+def test_ids_do_not_follow_the_order_and_answers_do_not_follow_the_turn_of_the_picture() -> None:
+    """What is to the left stays so when the picture is turned; ids are those of the objects."""
+    one = scene(seen("a", 10, "bench"), seen("b", 40, "tree"), FAR)
+    turned = scene(seen("a", 150, "bench"), seen("b", 180, "tree"), seen("z", -42, "statue"))
+    rows = [[r for r in asked(p) if r["task"] == "Left/Right Relative"] for p in (one, turned)]
+    answers_of = [{tuple(r["operands"]): (r["id"], r["answer"]) for r in own} for own in rows]
+    assert answers_of[0]
+    assert answers_of[0] == answers_of[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    yaw=st.floats(-180, 179.99), pitch=st.floats(-15, 15), x=st.floats(-0.9, 0.9), y=st.floats(-0.5, 0.5)
+)  # fmt: skip
+def test_a_view_is_aimed_so_that_a_direction_lies_where_it_shall(yaw: float, pitch: float, x: float, y: float) -> None:
+    view = aimed(yaw, pitch, x, y)
+    assert view is not None
+    box = box_in(view, yaw, 0.001, pitch - 0.0005, pitch + 0.0005)
+    assert box is not None
+    assert 2 * box.left / 640 - 1 == pytest.approx(x, abs=0.002)  # views are told to hundredths of a degree
+    assert 1 - 2 * box.top / 480 == pytest.approx(y, abs=0.002)
+
+
+def test_extents_are_those_of_the_renderer_s_geometry() -> None:
+    rng = np.random.default_rng(1)
+    for yaw, off, tilt in zip(
+        rng.uniform(-180, 180, 20), rng.uniform(-30, 30, 20), rng.uniform(-30, 30, 20), strict=True
+    ):
+        view = looking(yaw, tilt)
+        box = box_in(view, yaw + off, 12.0, -5.0, 9.0)
+        (found,) = extents(outlines(*(np.array([v]) for v in (yaw + off, 12.0, -5.0, 9.0))), view)
+        assert box is not None
+        expected = [2 * box.left / 640 - 1, 2 * box.right / 640 - 1, 1 - 2 * box.bottom / 480, 1 - 2 * box.top / 480]
+        assert found == pytest.approx(expected, abs=0.002)
+    behind = extents(outlines(*(np.array([v]) for v in (100.0, 30.0, -5.0, 9.0))), looking(0.0))
+    assert np.isnan(behind).all()
+
+
+@pytest.mark.parametrize(
+    ("turn", "name"), [(0.1, SECTORS[0]), (44.9, SECTORS[0]), (45.1, SECTORS[1]), (-0.1, SECTORS[7]), (179, SECTORS[3])]
+)
+def test_sectors(turn: float, name: str) -> None:
+    assert sector(turn) == name
+
+
+@pytest.mark.parametrize(
+    ("task", "objects", "why"),
+    [
+        ("Yaw Estimation", [seen("a", 0)], ""),
+        ("Yaw Estimation", [seen("a", 179)], ""),
+        ("Yaw Estimation", [seen("a", 0, visible_share=0.59)], "occluded"),
+        ("Yaw Estimation", [seen("a", 0, visible_share=None)], ""),
+        ("Yaw Estimation", [seen("a", 0, width_deg=2.4)], "too_small_to_tell"),
+        ("Yaw Estimation", [seen("a", 0, width_deg=41.0)], "too_wide_for_a_place"),
+        ("Yaw Estimation", [seen("a", 0, doubt="moves")], "object_in_doubt"),
+        ("Yaw Estimation", [seen("a", 0), seen("b", 12)], "no_view_shows_it_alone"),
+        ("Yaw Estimation", [seen("a", 179), seen("b", -169)], "no_view_shows_it_alone"),
+        ("Yaw Estimation", [seen("a", 0, pitch_high_deg=45.0)], "no_view_shows_it_alone"),
+        ("2D Positioning", [seen("a", 0)], ""),
+        ("2D Positioning", [seen("a", 0, pitch_low_deg=14.0, pitch_high_deg=20.0)], "not_in_every_cell"),
+        ("Front/Back Relative", [seen("a", 0)], ""),
+        ("Front/Back Relative", [seen("a", 179)], "across_the_seam"),
+        ("Front/Back Relative", [seen("a", -178)], "across_the_seam"),
+        ("Front/Back Relative", [seen("a", 0), seen("b", 120)], "another_of_its_label"),
+        ("Left/Right Relative", [seen("a", 0)], "nothing_beside_it"),
+        ("Left/Right Relative", [seen("a", 0), seen("b", 20, "tree")], ""),
+        ("Left/Right Relative", [seen("a", 179), seen("b", -161, "tree")], ""),
+        ("Left/Right Relative", [seen("a", 0), seen("b", 11, "tree")], "side_by_side_too_close"),
+        ("Left/Right Relative", [seen("a", 0), seen("b", 89, "tree")], "no_view_shows_it_alone"),
+        ("Distance", [seen("a", 0), seen("b", 30, distance_m=20.4)], ""),
+        ("Distance", [seen("a", 0), seen("b", 30, distance_m=20.1)], "distances_too_similar"),
+        ("Distance", [seen("a", 0), seen("b", 30, distance_m=None)], "distances_too_similar"),
+        ("Depth Estimation", [seen("a", 0, distance_m=None), seen("b", 99, distance_m=5.0)], "distance_unknown"),
+        ("Depth Estimation", [seen("a", 0), seen("b", 99)], "no_counterpart"),
+        ("Depth Estimation", [seen("a", 0), seen("b", 99, distance_m=5.0)], ""),
+        ("Depth Estimation", [seen("a", 0, distance_m=11.4), seen("b", 99, distance_m=5.0)], "near_a_depth_border"),
+        ("Depth Estimation", [seen("a", 0), seen("b", 15, distance_m=5.0)], "another_of_its_label"),
+        ("Cross View", [seen("a", 0)], ""),
+        ("Cross View", [seen("a", 0), seen("b", 14), seen("c", 90)], "no_view_shows_it_alone"),
+    ],
+)  # fmt: skip
+def test_limits_and_rejections_on_both_sides(task: str, objects: list[Any], why: str) -> None:
+    assert reason(scene(*objects, FAR), task) == why
+
+
+def test_a_third_between_two_of_a_label() -> None:
+    three = scene(seen("a", 0), seen("b", 30, distance_m=30.0), seen("c", 15, distance_m=60.0))
+    assert reasons(three, "Distance")["a", "b"] == "no_view_shows_it_alone"
+
+
+def test_labels_of_which_not_all_are_known_are_not_asked_about() -> None:
+    assert reason(scene(seen("a", 0), complete=()), "Yaw Estimation") == "label_not_complete"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"camera_pitch_deg": 5.1}, "camera_not_level"),
+        ({"camera_roll_deg": -5.1}, "camera_not_level"),
+        ({"camera_pitch_deg": 4.9}, ""),
+        ({"tags": ("wilderness",)}, "out_of_distribution"),
+        ({"objects": ()}, "no_objects_known"),
+    ],
+)
+def test_obstacles_of_a_panorama(changes: dict[str, Any], why: str) -> None:
+    (found,) = tables(scene(seen("a", 0), FAR, **changes), None, ["Yaw Estimation"])
+    assert (found["reason"][0].as_py() or "") == why
+
+
+def poi(key: str, yaw_deg: float, kind: str, distance_m: float = 15.0) -> Any:
+    return seen(key, yaw_deg, f"{kind} sign", kind=kind, slot="Signage", name=f"Name {key}", distance_m=distance_m)
+
+
+def test_a_need_is_asked_where_one_place_serves_it() -> None:
+    bank, books, cafe = poi("a", 0, "bank"), poi("b", 30, "books"), poi("c", 170, "cafe")
+    assert reason(scene(bank, books, cafe), "Single-View") == ""
+    assert reason(scene(bank, cafe), "Single-View") == "no_other_place_in_view"
+    assert reason(scene(bank, books, poi("d", 12, "atm")), "Single-View") == "two_serve_the_need"
+    assert reason(scene(bank, books, poi("d", -13, "post_office")), "Single-View") == "two_serve_the_need", "it may"
+    assert reason(scene(poi("a", 0, "bank", 61.0), books), "Single-View") == "too_far_to_walk"
+    assert reason(scene(bank, books, cafe), "Dual-View") == ""
+    assert reason(scene(seen("a", 0), FAR), "Dual-View", "p1") == "no_places_known"
+
+
+@pytest.mark.parametrize(
+    ("distance_m", "why"), [(20.5, ""), (20.0, "distances_too_similar"), (61.0, "too_far_to_walk")]
+)
+def test_two_places_that_serve_a_need(distance_m: float, why: str) -> None:
+    assert reason(scene(poi("a", 0, "bank"), poi("b", 120, "atm", distance_m)), "Cross-View") == why
+
+
+def test_needs_are_sound() -> None:
+    assert len({need.need for need in needs()}) == len(needs()) >= 20
+    for need in needs():
+        assert need.serves, need
+        assert not need.serves & need.may, need
+        assert not any(kind.replace("_", " ") in need.need.lower() for kind in need.serves), need
+
+
+def geo(panorama: PanoramaScene, **rules: Any) -> dict[str, Any]:
+    """The one question of the embodied setting."""
+    found = [r for r in asked(panorama, ErgeoRules(**rules)) if r["task"] == GEO[2]]
+    return found[0] if found else {}
+
+
+def test_the_truth_of_geo_localization() -> None:
+    row = geo(scene(seen("a", 0)))
+    expected = {
+        "country": "Monaco",
+        "city": "Monaco",
+        "street": "Boulevard Albert 1er",
+        "lat": 43.734712,
+        "lon": 7.420612,
+    }
+    assert json.loads(row["ground_truth"]) == expected
+    assert find_hypothesis(row["ground_truth"], ("country", "city", "street", "coordinates")).value is not None
+    assert len(set(row["choices"])) == 10
+    assert bare(row["choices"])["ABCDEFGHIJ".index(row["choice"])] == "Monaco"
+
+
+def test_what_is_not_sure_is_not_said() -> None:
+    place = scene().facts.place
+    assert place is not None
+    near = place.model_copy(update={"gap_m": 7.0, "city_border_m": 10.0})
+    row = geo(scene(seen("a", 0), place=near))
+    told = json.loads(row["ground_truth"])
+    assert (told["country"], told["city"], told["street"]) == ("Monaco", None, None)
+    assert {"city_not_told: near_a_border", "street_not_told: streets_too_similar"} <= set(row["flags"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"position": None}, "no_position"),
+        ({"accuracy_m": 101.0}, "position_not_accurate"),
+        ({"place": None}, "no_country"),
+    ],
+)
+def test_no_place_no_question(changes: dict[str, Any], why: str) -> None:
+    (found,) = tables(scene(seen("a", 0), **changes), None, [GEO[0]])
+    assert found["reason"].to_pylist() == [why]
+
+
+def test_published_positions_are_as_coarse_as_is_said() -> None:
+    row = geo(scene(seen("a", 0), source_url="https://example.org/1"), location_precision_m=1000)
+    told = json.loads(row["ground_truth"])
+    assert (told["lat"], told["lon"]) == coarse(43.734712, 7.420612, 1000)
+    assert abs(told["lat"] - 43.734712) * 111_320 <= 501
+    assert told["street"] is None
+    published = {(fact["name"], fact["value"]) for fact in row["evidence"]}
+    assert ("latitude", 43.734712) not in published
+    assert json.loads(geo(scene(seen("a", 0)), location_precision_m=100)["ground_truth"])["street"] is not None
+    panorama = scene(seen("a", 0), source_url="https://example.org/1")
+    for metres, url in ((None, "https://example.org/1"), (1000.0, None)):
+        own = asked_in(selected(panorama, ErgeoRules(location_precision_m=metres)))
+        (line,) = source_lines(own, lambda: [panorama])[FILE].decode().splitlines()
+        assert json.loads(line)["source_url"] == url
+
+
+@settings(max_examples=30, deadline=None)
+@given(lat=st.floats(-90, 90), lon=st.floats(-180, 180), metres=st.floats(1, 1e6))
+def test_coarse_positions_stay_on_earth_and_are_no_finer_than_themselves(lat: float, lon: float, metres: float) -> None:
+    found = coarse(lat, lon, metres)
+    assert abs(found[0]) <= 90
+    assert abs(found[1]) <= 180
+    assert abs(found[0] - lat) * 111_320 <= metres / 2 + 0.2 or abs(found[0]) == 90
+
+
+def test_out_of_distribution_is_asked_about_its_place_alone() -> None:
+    rows = asked(scene(seen("a", 0), seen("b", 30, "tree"), tags=("wilderness",)))
+    assert {row["task"] for row in rows} == set(GEO)
+    public = table(asked_in(selected(scene(seen("a", 0), tags=("wilderness",)))), ()).to_pylist()
+    assert all(row["out_of_distribution"] for row in public)
+
+
+def test_public_columns_and_what_a_harness_is_given() -> None:
+    own = asked_in(of_street(7))
+    public = table(own, ())
+    rows = {row["id"]: row for row in public.to_pylist()}
+    assert {row["form"] for row in rows.values()} == {"open", "choice", "true_false"}
+    benchmark = BENCHMARKS["ergeobench"]
+    assert benchmark.views is not None
+    for row in own.to_pylist():
+        files = [file for file, _ in benchmark.views.of(row)]
+        assert files == rows[row["id"]]["images"]
+        assert len(set(files)) == len(files) == len(rows[row["id"]]["views"]) >= 1
+    files = harness_files("test", "data/test.parquet", public)
+    schema = json.loads(files["agent/reply.schema.json"])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schema["required"]) == {
+        "structured_observation", "evidence_evaluation", "hypothesis_update", "next_action",
+    }  # fmt: skip
+    lines = [json.loads(line) for line in files["agent/test.jsonl"].decode().splitlines()]
+    assert [line["setting"] for line in lines if line["environment"]] == ["embodied"]
+    assert {line["setting"] for line in lines} == {"single", "panorama", "embodied"}
+    environment = json.loads(files["environments/made/street7.json"])
+    assert environment["picture"] == next(r["images"][0] for r in rows.values() if r["setting"] == "embodied")
+    assert environment["limits"]["yaw_step_min_deg"] == 45
+
+
+def test_a_reply_of_the_agent_s_schema_is_read() -> None:
+    reply = {
+        "structured_observation": dict.fromkeys(SLOTS, "x"),
+        "evidence_evaluation": {"supporting": [], "contradicting": [], "uncertainty": "x"},
+        "hypothesis_update": {
+            "country": "Monaco", "city": "Monaco", "street": "Quai", "latitude": 43.7, "longitude": 7.4,
+            "confidence": 0.5,
+        },
+        "next_action": {"stop": True, "delta_yaw_deg": 0, "delta_pitch_deg": 0, "zoom": 1, "goal": "x"},
+    }  # fmt: skip
+    jsonschema.validate(reply, REPLY_SCHEMA)
+    found = find_hypothesis(json.dumps(reply), ("country", "city", "street", "coordinates")).value
+    assert found is not None
+    assert (found.lat_deg, found.lon_deg) == (43.7, 7.4)
