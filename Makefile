@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,15 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What the suite tries seldom, often: an hour and a half of two cores, most of it fuzzing (SECONDS for each reader).
+SECONDS ?= 600
+torture: export SCAN2QA_TORTURE = 1
+torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs atheris) at length: docs/reliability.md [SECONDS=600]
+	$(BIN)/pytest -n 1 tests/engine/test_kill.py tests/engine/test_store.py tests/engine/test_damage.py tests/engine/test_lease.py \
+		tests/engine/test_at_once.py tests/blind/test_processors.py
+	$(BIN)/python -m tests.bench.stops 20
+	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
 
 bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)
 	$(BIN)/python -m tests.bench.builds

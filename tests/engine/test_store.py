@@ -24,6 +24,7 @@ from pipeline.export.history import HISTORY_FILE
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
+from tests.torture import times
 
 KEY = "0" * DIGEST_CHARS
 HOLDS_LOCK = """
@@ -268,7 +269,7 @@ def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
     whole = contents_below(undisturbed)
     n_files = len(files_below(undisturbed))
     out = tmp_path / "out"
-    for writes in range(0, n_files, 5):
+    for writes in range(0, n_files, times(5, 1)):
         with monkeypatch.context() as patch:
             disk_full_after(writes, patch)
             with pytest.raises(StoreError) as error:
@@ -279,7 +280,7 @@ def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
         there = contents_below(out / str(writes))
         assert there.items() <= whole.items(), "what was written is whole, and there is nothing else"
         assert not list((out / str(writes)).rglob(".tmp-*"))
-    for writes in range(0, n_files, 5):
+    for writes in range(0, n_files, times(5, 1)):
         build(meta, out / str(writes))
         assert release_of(out / str(writes)) == release_of(undisturbed)
 

@@ -15,7 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import atheris
+try:
+    import atheris
+except ModuleNotFoundError:
+    sys.exit("atheris is not installed; it is not in the lock, as the tests do without: .venv/bin/pip install atheris")
 
 with atheris.instrument_imports(include=["pipeline.formats"]):
     from tests.fuzz.readers import CORPUS, READERS, tried
@@ -26,7 +29,7 @@ KEPT_BYTES = 30_000  # of a reader's saved corpus
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("reader", choices=READERS)
+    parser.add_argument("reader", choices=[*READERS, "all"])
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--found", type=Path, default=Path("outputs/fuzz"))
     parser.add_argument(
@@ -37,25 +40,29 @@ def main() -> None:
         fuzz(given.reader, given.run)
         return
     given.found.mkdir(parents=True, exist_ok=True)
+    names = READERS if given.reader == "all" else (given.reader,)
+    sys.exit(max([trial(name, given.seconds, given.found) for name in names]))
+
+
+def trial(reader: str, seconds: int, found: Path) -> int:
+    """Exit code of libFuzzer, 0 where nothing was found; what reached new code is then saved."""
     with tempfile.TemporaryDirectory() as folder:
         grown = Path(folder)
-        for number, raw in enumerate(READERS[given.reader].seeds()):
+        for number, raw in enumerate(READERS[reader].seeds()):
             (grown / f"seed{number}").write_bytes(raw)
-        saved = CORPUS / given.reader
+        saved = CORPUS / reader
         saved.mkdir(parents=True, exist_ok=True)
         limits = [
             f"-max_len={LONGEST}",
             "-timeout=30",
             "-malloc_limit_mb=1024",
             "-rss_limit_mb=3072",
-            f"-artifact_prefix={given.found}/",
+            f"-artifact_prefix={found}/",
         ]
-        ended = run(
-            given.reader, str(grown), str(saved), f"-max_total_time={given.seconds}", "-print_final_stats=1", *limits
-        )
+        ended = run(reader, str(grown), str(saved), f"-max_total_time={seconds}", "-print_final_stats=1", *limits)
         if ended == 0:
             save(grown, saved)
-    sys.exit(ended)
+    return ended
 
 
 def run(reader: str, *arguments: str) -> int:

@@ -1,0 +1,60 @@
+"""Whatever happened to a file of a build's folder, the next build gives the release of one that nothing happened to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pipeline.core.identity import rng_for
+from tests.builds import build, release_of
+from tests.engine.test_kill import SCENES
+from tests.torture import times
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+EVERY: Final = times(9, 1)  # in the suite every ninth file, under torture all
+
+
+def flipped(path: Path) -> None:
+    """One bit somewhere."""
+    raw = bytearray(path.read_bytes())
+    at = int(rng_for("damage", path.name).integers(8 * len(raw))) if raw else None
+    if at is None:
+        raw = bytearray(b"x")
+    else:
+        raw[at // 8] ^= 1 << at % 8
+    path.write_bytes(bytes(raw))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("damage")
+    meta, out = folder / "meta", folder / "out"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", {name: SCENES[name] for name in ("bedroom", "office")})
+    build(meta, out)
+    return meta, out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [flipped, cut, Path.unlink])
+def test_any_file_of_a_build_may_be_damaged(
+    damage: Callable[[Path], None], undisturbed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    meta, whole = undisturbed
+    files = sorted(path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.name != ".lock")
+    assert len(files) > 30
+    for number, file in enumerate(files[::EVERY]):
+        out = tmp_path / str(number)
+        shutil.copytree(whole, out, symlinks=True)
+        damage(out / file)
+        build(meta, out)
+        assert release_of(out) == release_of(whole), file
+        shutil.rmtree(out)
