@@ -28,6 +28,7 @@ _NAME_KEYS: Final = ("name:en", "name", "NAME_EN", "NAME", "ADMIN", "int_name")
 _OTHER_KEYS: Final = ("name", "name:en", "int_name", "official_name", "official_name:en", "alt_name", "alt_name:en",
                       "short_name", "short_name:en", "loc_name")  # fmt: skip
 OTHERS_MAX: Final = 30
+_TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # of right-to-left writing
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def area_of(tags: Mapping[str, Any], polygon: Any, by: str, kind: Kind | None = 
     if kind is None:
         return None
     code = _code(words) if kind == COUNTRY else None
-    names = [" ".join(words[key].split()) for key in _NAME_KEYS if usable_name(words.get(key, ""))]
+    names = [" ".join(words[key].split()) for key in _NAME_KEYS if fit_name(words.get(key, ""))]
     if code is not None:
         names.insert(0, COUNTRIES[code])
     if not names:
@@ -73,10 +74,15 @@ def area_of(tags: Mapping[str, Any], polygon: Any, by: str, kind: Kind | None = 
     return Area(kind, names[0], code, other_names(words, names[0]), polygon, by)
 
 
+def fit_name(word: str) -> bool:
+    """Whether words can stand in a question or an answer: any script on one line, without marks that turn it about."""
+    return usable_name(word) and "\n" not in word and not _TURNING.search(word)
+
+
 def other_names(tags: Mapping[str, str], name: str) -> tuple[str, ...]:
     """What else something is called, sorted, without its name; several in one tag are parted by semicolons."""
     told = (part for key in _OTHER_KEYS for part in tags.get(key, "").split(";"))
-    found = {" ".join(part.split()) for part in told if usable_name(part)} - {name}
+    found = {" ".join(part.split()) for part in told if fit_name(part)} - {name}
     return tuple(sorted(found)[:OTHERS_MAX])
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.core.arrays import FloatArray
-from pipeline.reading.maps.areas import other_names
-from pipeline.reading.maps.feature import usable_name
+from pipeline.reading.maps.areas import fit_name, other_names
 
 # Values of ``highway`` that are no way one could stand in, or not yet or no longer one.
 _NO_ROADS: Final = frozenset(
@@ -56,7 +55,7 @@ def road_of(
 ) -> Road | None:
     """A way as a road; None for what is none, or has no usable name."""
     classes, name = classes_of(tags), " ".join(tags.get("name", "").split())
-    if not classes or not usable_name(name) or len(lat_lon) < 2:
+    if not classes or not fit_name(name) or len(lat_lon) < 2:
         return None
     oneway = tags.get("oneway") in {"yes", "1", "-1", "true"} or tags.get("junction") == "roundabout"
     return Road(name, other_names(tags, name), classes, identity, by, lat_lon, nodes or (0,) * len(lat_lon), oneway)

@@ -8,7 +8,6 @@ kind, attributes, distance_m, visible_share.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,13 +17,13 @@ from pydantic import Field, FiniteFloat, ValidationError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import mentioned, usable_name
+from pipeline.reading.maps.areas import fit_name
+from pipeline.reading.maps.feature import mentioned
 from pipeline.worlds.panorama.facts import Crop, Picture, Seen, Share, Slot
 from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE
 
 DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance: millimetres
 _WHO_CHARS: Final = 60
-_TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # marks that turn the writing about
 _REMEDIES: Final = {
     "unusable_object": "see docs/panoramas.md for what an object has",
     "duplicate_id": "give each an id of its own",
@@ -98,7 +97,7 @@ def _seen(entry: Any, picture: Picture) -> Seen | str:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
     words = (raw.id, raw.label, raw.name or "-", raw.kind or "-", *raw.attributes, *raw.attributes.values())
-    unfit = next((word for word in words if not is_fit(word)), None)
+    unfit = next((word for word in words if not fit_name(word)), None)
     angles = f"{unfit!r} cannot stand in a question" if unfit is not None else _angles(raw, picture)
     if isinstance(angles, str):
         return angles
@@ -136,11 +135,6 @@ def _angles(raw: _Raw, picture: Picture) -> tuple[tuple[float, float], tuple[flo
     if not -90.0 <= low < high <= 90.0:
         return f"pitch from {low:g} to {high:g}, which is not low to high within -90 to 90"
     return angles if width else "it has no width"
-
-
-def is_fit(word: str) -> bool:
-    """Whether words can stand in a question: any script on one line, without what cannot be seen or turns the rest."""
-    return usable_name(word) and "\n" not in word and not _TURNING.search(word)
 
 
 def angles_of(

@@ -6,14 +6,24 @@ import datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, FiniteFloat
+from pydantic import AfterValidator, Field, FiniteFloat
 
 from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.panorama.facts import Compass, Crop, DeclaredView, Pitch, Slot
 
 DEFAULT_DATASET: Final = "panoramas"
+
+
+def _fit(word: str) -> str:
+    if not fit_name(word):
+        raise ValueError("a name stands on one line, without control characters and marks that turn the writing about")
+    return word
+
+
+Word = Annotated[Name, AfterValidator(_fit)]
 
 
 class Position(Model):
@@ -34,12 +44,12 @@ class DepthSettings(Model):
 class DeclaredPlace(Model):
     """Where the panorama lies, in words, as ``pano.yaml`` says."""
 
-    country: Name | None = Field(default=None, description="its usual English name")
+    country: Word | None = Field(default=None, description="its usual English name")
     country_code: Annotated[str, Field(pattern="^[A-Z]{2}$")] | None = Field(
         default=None, description="ISO 3166-1, two capital letters"
     )
-    city: Name | None = None
-    street: Name | None = None
+    city: Word | None = Field(default=None, description="a name on one line")
+    street: Word | None = Field(default=None, description="a name on one line")
 
 
 class Sidecar(Model):

@@ -162,6 +162,7 @@ def test_roots_that_hold_none(tmp_path: Path) -> None:
     [
         ("heading_deg: 360", "heading_deg is '360'"),
         ("haeding_deg: 3", "unknown key haeding_deg"),
+        ('place: {city: "a\\u202eb"}', "place.city is"),
         ("position: {lat_deg: 91, lon_deg: 0, alt_m: null}", "position.lat_deg is '91'"),
     ],
 )
