@@ -16,7 +16,9 @@ from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
-    (folder / Panoramas.name).mkdir(parents=True, exist_ok=True)
+    from pipeline.worlds.panorama.samples.write import write_panoramas
+
+    write_panoramas(folder / Panoramas.name)
 
 
 PANORAMA: Final = World(

@@ -19,8 +19,8 @@ from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
+from pipeline.sampling.city_plan import Plan
 from pipeline.worlds.city.facts import CityScene
-from pipeline.worlds.city.samples.plan import Plan
 from pipeline.worlds.city.samples.write import write_cities
 from pipeline.worlds.city.world import CITY
 from pipeline.worlds.registry import READERS

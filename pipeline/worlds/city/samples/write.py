@@ -16,8 +16,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
+from pipeline.sampling.city_plan import PLANS, Plan, Planted, planted
 from pipeline.sampling.encode import json_bytes
-from pipeline.worlds.city.samples.plan import PLANS, Plan, Planted, planted
 
 DATASET: Final = "sample_cities"
 OBJECTS: Final = frozenset({"car", "bench", "signboard", "shop", "bus stop", "kiosk", "statue"})

@@ -1,0 +1,1 @@
+"""Procedural street panoramas with planted truth."""

@@ -1,0 +1,297 @@
+"""The places of the sample towns, and what there is to be seen from each: houses, shops with signs, and furniture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipeline.core.identity import rng_for
+from pipeline.sampling.city_plan import PITCH_M, ROOFS, STREET_M, Planted, planted
+from pipeline.worlds.panorama.samples.furniture import (
+    FURNITURE,
+    car,
+    crossing,
+    ground_patch,
+    hill,
+    name_sign,
+    tree,
+)
+from pipeline.worlds.panorama.samples.scene import Scene, Street, spread
+from pipeline.worlds.panorama.samples.solids import FACADE, GLASS, LEAVES
+from pipeline.worlds.panorama.samples.towns import COLORS, KINDS, TOWNS, Town
+
+CAMERA_M: Final = 2.5  # above the ground
+PLACES_PER_TOWN: Final = 4
+WILD_M: Final = 20_000.0  # east and north of its town is the wilderness
+WALL_M: Final = STREET_M / 2  # from the middle of a street to the houses
+_KERB_M: Final = 6.0
+_REACH_M: Final = 27.0  # along the street, to which it is furnished
+_UNIT_M: Final = 6.4  # of a shop's front
+_GAP_M: Final = 1.0
+_LEVEL_M: Final = 3.2
+_PARKED_M: Final = 4.9
+_CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
+_OTHER_TREE: Final = {"broadleaf": "conifer", "conifer": "broadleaf", "palm": "broadleaf"}
+
+
+class Spot(NamedTuple):
+    """A place where a panorama is taken.
+
+    Attributes:
+        number: of it in its town, from 1.
+        street: on which it lies.
+        name: of the street; empty in the wilderness, which has none.
+        along: where on the street.
+        across: where between its sides.
+    """
+
+    town: Town
+    number: int
+    street: Street
+    name: str
+    along: float
+    across: float
+
+    @property
+    def id(self) -> str:
+        """Name of its panorama."""
+        return f"{self.town.plan.id}-{self.number if self.name else 'wild'}"
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """In the frame that it is drawn in."""
+        return self.street.at(self.along, self.across)
+
+    @property
+    def position(self) -> tuple[float, float]:
+        """In the town's frame. The wilderness is drawn beside the town, and lies far off."""
+        x, y = self.at
+        return (x, y) if self.name else (x + WILD_M, y + WILD_M)
+
+
+class Front(NamedTuple):
+    """A wall on a street: its side, left -1 and right 1, and where it begins and ends along the street."""
+
+    side: int
+    first: float
+    last: float
+
+
+def streets(town: Town) -> Iterator[tuple[Street, str]]:
+    """All streets of a town with their names, those that run north first."""
+    lines = [(True, i) for i in range(town.plan.columns + 1)] + [(False, j) for j in range(town.plan.rows + 1)]
+    for (is_north, number), name in zip(lines, town.streets, strict=True):
+        yield Street(is_north, number * PITCH_M), name
+
+
+def spots() -> tuple[Spot, ...]:
+    """The places of all towns: those with the most walls on the street, each in another; and two in the wilderness."""
+    found: list[Spot] = []
+    for town in TOWNS:
+        rng = rng_for("sample panorama spots", town.plan.id)
+        houses = _houses(town)
+        ranked: list[tuple[float, int, Street, str, float]] = []
+        blocks = (town.plan.rows, town.plan.columns)
+        for number, (street, name) in enumerate(streets(town)):
+            for block in range(blocks[0] if street.is_north else blocks[1]):
+                along = block * PITCH_M + PITCH_M / 2 + float(rng.uniform(-4, 4))
+                walls = sum(f.last - f.first for f in _fronts(houses, street, along))
+                ranked.append((-walls, number, street, name, round(along, 2)))
+        taken: list[str] = []
+        for _, _, street, name, along in sorted(ranked):
+            if name not in taken and len(taken) < PLACES_PER_TOWN:
+                taken.append(name)
+                side = -1.0 if town.drives == "left" else 1.0
+                across = round(side * float(rng.uniform(0.6, 2.4)), 2)
+                found.append(Spot(town, len(taken), street, name, along, across))
+    wild = Street(True, -700.0)
+    return (*found, *(Spot(town, 0, wild, "", -700.0, 0.0) for town in TOWNS[1::3]))
+
+
+def built(spot: Spot) -> Scene:
+    """All that there is to be seen from a place."""
+    scene, town = Scene(spot.street, spot.along), spot.town
+    rng = rng_for("sample panorama street", spot.id)
+    if not spot.name:
+        return _wild(scene, spot, rng)
+    _town(scene, town)
+    _shops(scene, spot, rng)
+    _furnish(scene, spot, rng)
+    covers = ["woods", "grass", "rock"]
+    for n, end in enumerate((-1.0, 1.0)):
+        cover = covers[int(rng.integers(3))]
+        hill(scene, cover, spot.along + end * (330.0 + 40 * n), float(rng.uniform(-18, 18)), float(rng.uniform(30, 46)))
+    return scene
+
+
+def _wild(scene: Scene, spot: Spot, rng: np.random.Generator) -> Scene:
+    """Grassland: hills all around, single trees, a pond of gravel or two."""
+    for n in range(5):
+        turn, far = np.radians(72 * n + float(rng.uniform(-20, 20))), float(rng.uniform(220, 420))
+        cover = ("woods", "grass", "rock")[int(rng.integers(3))]
+        height = float(rng.uniform(24, 60))
+        hill(scene, cover, spot.along + far * float(np.cos(turn)), spot.across + far * float(np.sin(turn)), height)
+    for _ in range(9):
+        turn, far = float(rng.uniform(0, 2 * np.pi)), float(rng.uniform(8, 60))
+        form = spot.town.tree if rng.random() < 0.7 else _OTHER_TREE[spot.town.tree]
+        along, across = spot.along + far * float(np.cos(turn)), spot.across + far * float(np.sin(turn))
+        tree(scene, form, along, across, float(rng.uniform(4, 9)))
+    ground_patch(scene, "gravel patch", spot.along + 6.0, spot.across - 4.0)
+    return scene
+
+
+def _houses(town: Town) -> list[Planted]:
+    return [thing for thing in planted(town.plan) if thing.kind == "building" and thing.corners]
+
+
+def _box(thing: Planted) -> tuple[tuple[float, float], tuple[float, float]]:
+    xs, ys = zip(*(thing.corners or ()), strict=True)
+    return (min(xs), min(ys)), (max(xs), max(ys))
+
+
+def _fronts(houses: list[Planted], street: Street, along: float) -> list[Front]:
+    """Walls on a street within reach of a place on it."""
+    found = []
+    for house in houses:
+        (x, y), (u, v) = _box(house)
+        lines, ends = ((x, u), (y, v)) if street.is_north else ((y, v), (x, u))
+        first, last = max(ends[0], along - _REACH_M), min(ends[1], along + _REACH_M)
+        if last - first < _UNIT_M:
+            continue
+        if abs(lines[0] - (street.line + WALL_M)) < 0.1:
+            found.append(Front(1 if street.is_north else -1, first, last))
+        if abs(lines[1] - (street.line - WALL_M)) < 0.1:
+            found.append(Front(-1 if street.is_north else 1, first, last))
+    return sorted(found)
+
+
+def _town(scene: Scene, town: Town) -> None:
+    """Houses, lawns, and what stands on squares and in parks."""
+    for thing in planted(town.plan):
+        rng = rng_for("sample panorama looks", town.plan.id, thing.id)
+        if thing.kind == "building":
+            _house(scene, town, thing, rng)
+        elif thing.kind == "park":
+            (x, y), (u, v) = _box(thing)
+            i = scene.thing("lawn", None, "Vegetation")
+            scene.solids.box((x, y, 0.0), (u, v, 0.05), (100, 140, 68), (i,), LEAVES)
+        elif thing.kind == "tree":
+            form = town.tree if rng.random() < 0.7 else _OTHER_TREE[town.tree]
+            along, across = _local(scene.street, thing.center)
+            tree(scene, form, along, across, float(rng.uniform(4.5, 8.0)))
+        elif thing.kind in {"fountain", "statue", "kiosk"}:
+            _landmark(scene, thing)
+        elif thing.kind == "parking":
+            (x, y), (u, v) = _box(thing)
+            scene.solids.box((x, y, 0.0), (u, v, 0.03), (104, 104, 108))
+
+
+def _local(street: Street, at: tuple[float, float]) -> tuple[float, float]:
+    """Along and across of a place in the town frame."""
+    return (at[1], at[0] - street.line) if street.is_north else (at[0], street.line - at[1])
+
+
+def _house(scene: Scene, town: Town, house: Planted, rng: np.random.Generator) -> None:
+    wall = str(rng.choice(town.walls))
+    levels = int(rng.integers(2, 6))
+    top = levels * _LEVEL_M + 0.6
+    (x, y), (u, v) = _box(house)
+    shape, paint = str(rng.choice(["gabled", "pyramidal", "flat"])), str(rng.choice(["red", "grey", "brown"]))
+    i = scene.thing("building", None, "Architecture", colour=wall, storeys=str(levels), roof=shape)
+    scene.solids.box((x, y, 0.0), (u, v, top), COLORS[wall], (i,), FACADE)
+    scene.solids.box((x - 0.15, y - 0.15, top - 0.35), (u + 0.15, v + 0.15, top), (206, 202, 194), (i,))
+    if shape == "flat":
+        scene.solids.box((x + 2.0, y + 2.0, top), (x + 4.4, y + 4.4, top + 1.6), (168, 166, 160), (i,))
+    else:
+        rise = 0.22 * min(u - x, v - y)
+        ridge = 0.55 if shape == "gabled" else 0.0
+        scene.solids.roof((x - 0.3, y - 0.3), (u + 0.3, v + 0.3), top, rise, ridge, ROOFS[paint], (i,))
+
+
+def _landmark(scene: Scene, thing: Planted) -> None:
+    at = thing.center
+    if thing.kind == "fountain":
+        i = scene.thing("fountain", at, "Architecture")
+        scene.solids.lathe(
+            at, ((2.4, 0.0), (2.4, 0.7), (2.1, 0.7), (2.1, 0.4), (0.0, 0.4)), (172, 170, 166), (i,), sides=20
+        )
+        scene.solids.lathe(at, ((0.3, 0.4), (0.25, 1.8), (0.9, 2.0), (0.0, 2.2)), (186, 200, 210), (i,), sides=14)
+    elif thing.kind == "statue":
+        i = scene.thing("statue", at, "Architecture")
+        scene.solids.box((at[0] - 0.8, at[1] - 0.8, 0.0), (at[0] + 0.8, at[1] + 0.8, 1.8), (158, 154, 146), (i,))
+        scene.solids.lathe(at, ((0.35, 1.8), (0.45, 2.9), (0.2, 3.3), (0.24, 3.6), (0.0, 3.9)), (92, 112, 98), (i,))
+    else:
+        i = scene.thing("kiosk", at, "Architecture", kind="kiosk")
+        scene.solids.box((at[0] - 1.4, at[1] - 1.4, 0.0), (at[0] + 1.4, at[1] + 1.4, 2.5), (60, 110, 90), (i,))
+        scene.solids.roof((at[0] - 1.8, at[1] - 1.8), (at[0] + 1.8, at[1] + 1.8), 2.5, 1.0, 0.0, (150, 60, 50), (i,))
+
+
+def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
+    """Shops on the ground floors of the walls about a place, no two of a kind."""
+    order = rng.permutation(len(KINDS)).tolist()
+    for front in _fronts(_houses(spot.town), spot.street, spot.along):
+        count = int((front.last - front.first + _GAP_M) // (_UNIT_M + _GAP_M))
+        slack = (front.last - front.first - count * (_UNIT_M + _GAP_M) + _GAP_M) / 2
+        for n in range(count):
+            if order and rng.random() < 0.95:
+                first = front.first + slack + n * (_UNIT_M + _GAP_M)
+                _shop(scene, spot.town, order.pop(), first, front.side, rng)
+
+
+def _shop(scene: Scene, town: Town, number: int, first: float, side: int, rng: np.random.Generator) -> None:
+    kind, _, label = KINDS[number]
+    words = f"{town.words[number]} {town.names[int(rng.integers(len(town.names)))]}"
+    paint = str(rng.choice(["red", "blue", "green", "black", "yellow", "white", "orange"]))
+    ink = "black" if paint in {"yellow", "white", "orange"} else "white"
+    middle, last = first + _UNIT_M / 2, first + _UNIT_M
+    wall, proud = side * WALL_M, side * (WALL_M - 0.15)
+    at = scene.street.at(middle, proud)
+    shop = scene.thing(label, at, None, words, kind)
+    sign = scene.thing("shop sign", at, "Signage", words, colour=paint, language=town.language)
+    scene.block((first, last), (proud, wall), (0.0, 0.5), (112, 108, 104), shop)
+    scene.block((first, last), (proud, wall), (0.5, 2.8), (70, 88, 100), shop, look=GLASS)
+    scene.block((first, last), (side * (WALL_M - 0.2), wall), (2.8, 3.9), paint, shop, sign)
+    faces = "left" if side > 0 else "right"
+    scene.board(middle, side * (WALL_M - 0.22), 2.86, (_UNIT_M - 0.1, 0.98), words, ink, paint, faces, shop, sign)
+    color = str(rng.choice(["red", "green", "blue", "brown", "white"]))
+    door = scene.thing("door", scene.street.at(first + 0.8, proud), "Architecture", colour=color)
+    scene.block((first + 0.2, first + 1.4), (side * (WALL_M - 0.2), proud), (0.0, 2.4), color, shop, door)
+    if rng.random() < 0.35:
+        color = str(rng.choice(["red", "green", "blue", "yellow"]))
+        awning = scene.thing(
+            "awning", scene.street.at(middle + 0.8, side * (WALL_M - 0.7)), "Architecture", colour=color
+        )
+        scene.block((first + 1.6, last - 0.1), (side * (WALL_M - 1.2), proud), (2.56, 2.68), color, awning)
+        edge = (side * (WALL_M - 1.2), side * (WALL_M - 1.14))
+        scene.block((first + 1.6, last - 0.1), edge, (2.32, 2.6), "white", awning)
+
+
+def _furnish(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
+    """What stands at the kerbs: no two things in one place, and some of all kinds."""
+    town = spot.town
+    places = [
+        (spot.along + ahead + float(rng.uniform(-0.5, 0.5)), side * float(rng.uniform(6.7, 7.3)))
+        for side in (-1, 1)
+        for ahead in spread(-24.0, 24.0, 13)
+    ]
+    near = [place for place in places if np.hypot(place[0] - spot.along, place[1] - spot.across) >= 6.0]
+    order = [near[k] for k in rng.permutation(len(near)).tolist()]
+    name_sign(scene, town, spot.name, *min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
+    order.remove(min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
+    for put in FURNITURE:
+        put(scene, town, rng, *order.pop())
+    for form in (town.tree, _OTHER_TREE[town.tree], town.tree):
+        along, across = order.pop()
+        tree(scene, form, along, across, float(rng.uniform(4.0, 6.0)))
+    crossing(scene, spot.along + float(rng.choice([-1.0, 1.0])) * float(rng.uniform(13.0, 19.0)))
+    colors = [_CAR_COLORS[k] for k in rng.permutation(len(_CAR_COLORS)).tolist()]
+    for side in (-1.0, 1.0):
+        for ahead in (-20.0, -9.0, 8.0, 22.0):
+            if rng.random() < 0.45 and abs(side * _PARKED_M - spot.across) > 2.5:
+                car(scene, colors.pop(), spot.along + ahead + float(rng.uniform(-1, 1)), side * _PARKED_M)
+    for n, what in enumerate(("puddle", "gravel patch", "manhole cover", "grass verge")):
+        far = float(rng.uniform(5.0, 11.0)) * (-1 if rng.random() < 0.5 else 1)
+        across = {"manhole cover": 2.0, "puddle": -2.6}.get(what, 8.1 if n % 2 else -8.1)
+        ground_patch(scene, what, spot.along + far, across)
