@@ -23,7 +23,9 @@ def observe_drive(scene: DriveScene, geometry: None, config: DriveConfig) -> Dri
 
 
 def _write_samples(folder: Path) -> None:
-    (folder / Argoverse2.name).mkdir(parents=True, exist_ok=True)
+    from pipeline.worlds.drive.samples.write import write_drives  # with pyarrow's Feather
+
+    write_drives(folder)
 
 
 DRIVE: Final = World(

@@ -1,0 +1,1 @@
+"""Procedural drives, with the truth that was planted in them."""

@@ -1,0 +1,40 @@
+"""The truth of a sample drive: where everybody is at every tenth of a second, how fast, and what happens when."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.worlds.drive.samples.plan import Mover, Plan
+
+_RATE_HZ: Final = 10
+_DIGITS: Final = 6
+
+
+def truth_of(plan: Plan) -> dict[str, Any]:
+    """The facts of a drive in closed form, as JSON: middles of boxes, metres; yaw in degrees; speeds in m/s."""
+    times_s = np.arange(round(plan.lasts_s * _RATE_HZ) + 1) / _RATE_HZ
+    return {
+        "times_s": times_s.round(_DIGITS).tolist(),
+        "ego": _mover(plan.ego, times_s),
+        "actors": {mover.id: _mover(mover, times_s) for mover in plan.others},
+        "lights": {str(light.id): [list(change) for change in light.colours] for light in plan.lights},
+        "events": [vars(event) for event in plan.events],
+        "hits": [list(hit) for hit in plan.hits],
+    }
+
+
+def _mover(mover: Mover, times_s: FloatArray) -> dict[str, Any]:
+    motion = mover.at(times_s)
+    speed = np.hypot(motion.velocity_mps[:, 0], motion.velocity_mps[:, 1])
+    columns = {
+        "x_m": motion.place_m[:, 0],
+        "y_m": motion.place_m[:, 1],
+        "yaw_deg": motion.yaw_deg,
+        "speed_mps": speed,
+        "acceleration_mps2": motion.acceleration_mps2,
+    }
+    table = {name: (column.round(_DIGITS) + 0.0).tolist() for name, column in columns.items()}
+    return {"category": mover.category, "size_m": list(mover.size_m), "colour": mover.colour, **table}

@@ -1,0 +1,16 @@
+"""The sample drives, written once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.worlds.drive.samples.write import write_drives
+
+
+@pytest.fixture(scope="package")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("drives")
+    write_drives(root)
+    return root
