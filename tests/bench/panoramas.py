@@ -33,6 +33,7 @@ from tests.oracles.panorama_guesses import earned
 
 WANTED = 2_000  # questions of spatial awareness and common sense
 GUESSED = 150  # streets whose questions are guessed
+CAP = 6  # per panorama and task, as in flows/builds/ergeobench.yaml
 COUNTED = 100  # questions of a task: of fewer no share tells much
 
 
@@ -48,12 +49,12 @@ def scenes(root: Path | None, streets: int) -> Iterator[PanoramaScene]:
         yield world.observe(scene, reader.geometry(files, scene), world.config())
 
 
-def answered(root: Path | None) -> None:
+def answered(root: Path | None, cap: int) -> None:
     """Answers all again, until there are enough of spatial awareness and common sense."""
     counts, wrong = Counter[str](), 0
     started = time.process_time()
     for scene in scenes(root, 1_000):
-        for row in table(asked_in(selected(scene)), ()).to_pylist():
+        for row in table(asked_in(selected(scene, None, cap)), ()).to_pylist():
             if not row["options"]:
                 continue
             counts[row["task"]] += 1
@@ -71,9 +72,9 @@ def answered(root: Path | None) -> None:
     print(f"{told} of spatial awareness and common sense, {sum(counts.values())} in all, {wrong} wrong; {spent:.0f} s")
 
 
-def guess(root: Path | None) -> None:
+def guess(root: Path | None, cap: int) -> None:
     """What is earned above chance by who only reads."""
-    found = [(scene, asked_in(selected(scene))) for scene in scenes(root, GUESSED)]
+    found = [(scene, asked_in(selected(scene, None, cap))) for scene in scenes(root, GUESSED)]
     rows: list[dict[str, Any]] = [row for _, asked in found for row in table(asked, ()).to_pylist()]
     best: dict[str, tuple[float, str, float, int]] = {}
     for (task, rule), (count, share, luck, error) in earned(rows).items():
@@ -92,8 +93,10 @@ def guess(root: Path | None) -> None:
 
 def main() -> None:
     """Runs it."""
-    named = [Path(argument) for argument in sys.argv[1:] if not argument.startswith("--")]
-    (guess if "--guess" in sys.argv else answered)(named[0] if named else None)
+    options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
+    named = [Path(argument) for argument in sys.argv[1:] if argument not in options]
+    cap = next((int(option.partition("=")[2]) for option in options if option.startswith("--cap=")), CAP)
+    (guess if "--guess" in options else answered)(named[0] if named else None, cap)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from numpy.random import Generator
 
 from pipeline.benchmarks.ergeobench.aiming import extents, half_width_deg, looking, outlines, wrapped
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
@@ -16,7 +17,7 @@ from pipeline.geometry.views import View
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Seen
 
-TURNS: Final = 24  # views about the horizon that are looked through
+TURNS: Final = 36  # level views of a panorama: questions share them, so that few pictures show much
 
 
 class ErgeoView:
@@ -117,16 +118,25 @@ class ErgeoView:
         return next((shot for shot in shots if self.is_lone(i, shot)), None)
 
     @cached_property
+    def level(self) -> tuple[View, ...]:
+        """Views all around, 10 degrees apart, from a drawn yaw on."""
+        start = round(float(rng_for(self.scene.id, "views around").uniform(0, 360 / TURNS)), 2)
+        return tuple(looking(start + 360 / TURNS * k) for k in range(TURNS))
+
+    @cached_property
     def around(self) -> tuple[View, ...]:
-        """Declared views of the usual form, then views all around from a drawn yaw on, in a drawn order."""
-        rng = rng_for(self.scene.id, "views around")
-        start = float(rng.uniform(0, 360 / TURNS))
-        turns = [looking(start + 360 / TURNS * k) for k in rng.permutation(TURNS).tolist()]
-        declared = [
-            View(yaw_deg=v.yaw_deg, pitch_deg=v.pitch_deg, fov_deg=v.fov_deg)
-            for v in sorted(self.facts.views, key=lambda v: v.name)
-        ]
-        return (*declared, *turns)
+        """Declared views, then the level ones in a drawn order."""
+        order = rng_for(self.scene.id, "order of views").permutation(TURNS).tolist()
+        told = sorted(self.facts.views, key=lambda own: own.name)
+        declared = [View(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told]
+        return (*declared, *(self.level[k] for k in order))
+
+    def towards(self, yaw_deg: float, low_deg: float, high_deg: float, rng: Generator) -> list[View]:
+        """The level views, in a drawn order, in which a yaw lies so far to the right of the middle."""
+        middle, half = (low_deg + high_deg) / 2, (high_deg - low_deg) / 2
+        off = [abs(float(wrapped(yaw_deg - shot.yaw_deg - middle))) for shot in self.level]
+        fitting = [shot for shot, own in zip(self.level, off, strict=True) if own <= half]
+        return [fitting[k] for k in rng.permutation(len(fitting)).tolist()]
 
     @cached_property
     def doubts(self) -> frozenset[str]:

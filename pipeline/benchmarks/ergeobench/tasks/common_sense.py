@@ -5,16 +5,15 @@ The options are parts of pictures and not sorts of places: those would say which
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, product
 from typing import Final
 
 from numpy.random import Generator
 
-from pipeline.benchmarks.ergeobench.aiming import aimed, looking
 from pipeline.benchmarks.ergeobench.needs import Need, needs
-from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView
 from pipeline.core.schema import Rejection
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
@@ -24,7 +23,6 @@ NEEDS: Final = 2  # that are asked of one place
 THIRDS: Final = {"on the left": -2 / 3, "in the middle": 0.0, "on the right": 2 / 3}
 PICTURES: Final = ("the first picture", "the second picture")
 HALVES: Final = ("left half", "right half")
-TURNS_DEG: Final = (90.0, 180.0, 270.0)  # between two pictures that show nothing alike
 
 
 class NeedTask(SeenTask):
@@ -83,20 +81,25 @@ class SingleView(NeedTask):
             self.word(view, case, need=need.need)
             rng = self.rng(view, seen.id, need.need)
             answer = list(THIRDS)[int(rng.integers(len(THIRDS)))]
-            shots = _in_third(view, i, THIRDS[answer], rng)
+            shots = self._in_third(view, i, THIRDS[answer], rng)
             places = [j for j, other in enumerate(view.objects) if other.kind is not None and j != i]
-            fits = [s for s in shots if view.whole(s)[i] and view.touched(s)[places].any()]
-            case.require("no_other_place_in_view", len(fits), ">=", 1, f"views of {TRIES}")
+            fits = [s for s in shots if view.touched(s)[places].any()]
+            case.require("no_other_place_in_view", len(fits), ">=", 1, "views")
             alone = next((s for s in fits if self.none_else(view, i, need, s)), None)
             if alone is None or case.refusal is not None:
                 case.refuse("two_serve_the_need", len(self.others(view, i, need)), 0, "other places")
                 yield case
                 continue
             self.lay(view, case, alone, members=[i])
-            left, right, _, _ = view.extent(i, alone).tolist()
-            margin = _to_third_border((left + right) / 2, THIRDS[answer])
-            case.require("near_a_third_border", margin, ">=", view.rules.cell_margin / 2, "half pictures")
+            margin = _to_third_border(_middle(view, i, alone), THIRDS[answer])
+            case.require("near_a_third_border", margin, ">=", view.rules.cell_margin, "half pictures")
             yield case.ask(answer, THIRDS)
+
+    def _in_third(self, view: ErgeoView, i: int, x: float, rng: Generator) -> list[View]:
+        """Views that show all of an object, its middle in a third of the picture."""
+        shots = view.towards(view.objects[i].yaw_deg, -45.0, 45.0, rng)
+        margin = view.rules.cell_margin
+        return [s for s in shots if view.whole(s)[i] and _to_third_border(_middle(view, i, s), x) >= margin]
 
 
 class DualView(NeedTask):
@@ -115,10 +118,11 @@ class DualView(NeedTask):
             rng = self.rng(view, seen.id, need.need)
             picture, half = (int(n) for n in rng.integers(2, size=2))
             found = None
-            for _ in range(TRIES if case.refusal is None else 0):
-                off_deg = float(rng.uniform(view.rules.sector_margin_deg, 45.0)) * (1 if half else -1)
-                own = looking(seen.yaw_deg - off_deg)
-                other = looking(own.yaw_deg + TURNS_DEG[int(rng.integers(len(TURNS_DEG)))])
+            margin = view.rules.sector_margin_deg
+            shots = view.towards(seen.yaw_deg, *((margin, 45.0) if half else (-45.0, -margin)), rng)
+            turn = int(rng.integers(1, 4)) * TURNS // 4  # the other picture shows nothing of this one
+            for own in shots if case.refusal is None else ():
+                other = view.level[(view.level.index(own) + turn) % TURNS]
                 left, right, _, _ = view.extent(i, own).tolist()
                 is_in_half = left > 0 if half else right < 0
                 is_there = view.whole(own)[i] and not view.touched(other)[i] and is_in_half
@@ -154,11 +158,8 @@ class CrossView(NeedTask):
         case.require("distances_too_similar", ratio, ">=", view.rules.distance_ratio_min, "ratio")
         rng = self.rng(view, view.objects[i].id, view.objects[j].id, need.need)
         swapped = bool(rng.integers(2))
-        for _ in range(TRIES if case.refusal is None else 0):
-            one, other = (
-                looking(view.objects[k].yaw_deg + float(d))
-                for k, d in zip((i, j), rng.uniform(-40, 40, 2), strict=True)
-            )
+        shots = (view.towards(view.objects[k].yaw_deg, -40, 40, rng) for k in (i, j))
+        for one, other in product(*shots) if case.refusal is None else ():
             is_there = view.whole(one)[i] and view.whole(other)[j]
             is_apart = not view.touched(one)[j] and not view.touched(other)[i]
             others = [k for k in self.others(view, i, need) if k != j]
@@ -168,18 +169,16 @@ class CrossView(NeedTask):
                 first_is_nearer = (own_m < others_m) != swapped
                 answers = [f"the one in {picture}" for picture in PICTURES]
                 return case.ask(answers[0 if first_is_nearer else 1], answers, least=1)
-        case.refuse("no_two_views_show_them", 0, 1, f"pairs of views of {TRIES}")
+        case.refuse("no_two_views_show_them", 0, 1, "pairs of views")
         return case
-
-
-def _in_third(view: ErgeoView, i: int, x: float, rng: Generator) -> Sequence[View]:
-    """Views with level pitch in which an object's middle lies in a third of the picture."""
-    seen = view.objects[i]
-    free = 1 / 3 - view.rules.cell_margin
-    found = (aimed(seen.yaw_deg, 0.0, x + free * dx, 0.0) for dx in rng.uniform(-1, 1, TRIES).tolist())
-    return [looking(shot.yaw_deg) for shot in found if shot is not None]
 
 
 def _to_third_border(x: float, middle: float) -> float:
     """From a place in the picture to the next third, in halves of it; below 0 in another third."""
     return 1 / 3 - abs(x) if middle == 0 else (abs(x) - 1 / 3 if x * middle > 0 else -abs(x))
+
+
+def _middle(view: ErgeoView, i: int, shot: View) -> float:
+    """X of an object's middle in a view."""
+    left, right, _, _ = view.extent(i, shot).tolist()
+    return float((left + right) / 2)

@@ -9,15 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.ergeobench.aiming import aimed, looking, wrapped
+from pipeline.benchmarks.ergeobench.aiming import wrapped
 from pipeline.benchmarks.ergeobench.images import FOV_DEG
-from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest
+from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.schema import Rejection
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import rule
 
-MIDDLE_DEG: Final = 12.0  # about the middle of a picture: nothing else of the label may lie there
+MIDDLE_DEG: Final = 15.0  # about the middle of a picture: nothing else of the label may lie there
 PAIRS: Final = 40  # of objects of a label, lowest digests first
 SIDES: Final = ("the one on the left", "the one on the right")
 NEARER: Final = {"nearer": 1, "farther away": -1}
@@ -66,16 +66,12 @@ class Depth(SeenTask):
         borders = rules.depth_bins_m
         margin = min(abs(distance_m - border) / border for border in borders)
         case.require("near_a_depth_border", margin, ">=", rules.depth_margin, "share", seen.id)
-        shot = aimed(seen.yaw_deg, (seen.pitch_low_deg + seen.pitch_high_deg) / 2, 0.0, 0.0)
-        tilt_deg = 90.0 if shot is None else abs(shot.pitch_deg)
-        case.require("too_high_or_low", tilt_deg, "<=", rules.tilt_max_deg, "deg of tilt", seen.id)
-        others = [j for j in view.of_label(seen.label).tolist() if j != i]
-        gaps = [
-            abs(float(wrapped(view.objects[j].yaw_deg - seen.yaw_deg))) - view.objects[j].width_deg / 2 for j in others
-        ]
+        shot = min(view.level, key=lambda own: abs(float(wrapped(seen.yaw_deg - own.yaw_deg))))
+        case.require("partly_outside_view", float(view.whole(shot)[i]), ">=", 1, "whole objects", seen.id)
+        others = [view.objects[j] for j in view.of_label(seen.label).tolist() if j != i]
+        gaps = [abs(float(wrapped(own.yaw_deg - shot.yaw_deg))) - own.width_deg / 2 for own in others]
         case.require("another_of_its_label", min(gaps, default=180.0), ">=", MIDDLE_DEG, "deg", seen.id)
-        if shot is not None and case.refusal is None:
-            case.require("partly_outside_view", float(view.whole(shot)[i]), ">=", 1, "whole objects", seen.id)
+        if case.refusal is None:
             self.lay(view, case, shot, members=[i])
         return case, int(np.searchsorted(borders, distance_m))
 
@@ -117,8 +113,7 @@ class Distance(SeenTask):
         turn_deg = float(wrapped(other.yaw_deg - one.yaw_deg))
         gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
         case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
-        middle = one.yaw_deg + turn_deg / 2
-        shots = [looking(middle + float(rng.uniform(-FOV_DEG / 2, FOV_DEG / 2))) for _ in range(TRIES)]
+        shots = view.towards(one.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
         same = view.of_label(one.label)
         for shot in shots if case.refusal is None else ():
             if view.whole(shot)[[i, j]].all() and int(view.touched(shot)[same].sum()) == 2:
@@ -126,7 +121,7 @@ class Distance(SeenTask):
                 i_is_left, i_is_nearer = turn_deg > 0, own_m < others_m
                 is_left = i_is_left == (i_is_nearer == (NEARER[word] > 0))
                 return case.ask(SIDES[0] if is_left else SIDES[1], SIDES, least=1)
-        return self.unshown(case, TRIES)
+        return self.unshown(case, len(shots))
 
 
 def _no_distance(view: ErgeoView) -> Rejection | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from pipeline.benchmarks.ergeobench.aiming import aimed, looking, wrapped
+from pipeline.benchmarks.ergeobench.aiming import aimed, wrapped
 from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.geometry.views import View
@@ -37,11 +37,11 @@ class YawEstimation(SeenTask):
             rng = self.rng(view, seen.id)
             centre = list(BINS)[int(rng.integers(len(BINS)))]
             room = BIN_DEG / 2 - view.rules.yaw_margin_deg
-            shots = (looking(seen.yaw_deg - float(rng.uniform(centre - room, centre + room))) for _ in range(TRIES))
-            shot = view.first_lone(i, shots) if case.refusal is None else None
+            shots = view.towards(seen.yaw_deg, centre - room, centre + room, rng) if case.refusal is None else []
+            shot = view.first_lone(i, shots)
             self.word(view, case, label=seen.label)
             if shot is None:
-                yield self.unshown(case, TRIES)
+                yield self.unshown(case, len(shots))
                 continue
             turn_deg = float(wrapped(seen.yaw_deg - shot.yaw_deg))
             self.lay(view, case, shot, members=[i])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from pipeline.benchmarks.ergeobench.aiming import looking, wrapped
+from pipeline.benchmarks.ergeobench.aiming import wrapped
 from pipeline.benchmarks.ergeobench.images import FOV_DEG, WHOLE
-from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest, usable
-from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest, usable
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView
 from pipeline.questions.cases import Case
-from pipeline.questions.rules import rule
 
 PARTNERS: Final = 2  # of an object, with each of which it is asked about
 LEFT, RIGHT = SIDES = ("to the left", "to the right")
@@ -59,11 +58,10 @@ class LeftRight(SeenTask):
         turn_deg = float(wrapped(one.yaw_deg - other.yaw_deg))
         gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
         case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
-        middle = other.yaw_deg + turn_deg / 2
-        shots = (looking(middle + float(rng.uniform(-FOV_DEG / 2, FOV_DEG / 2))) for _ in range(TRIES))
+        shots = view.towards(other.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
         shot = next((s for s in shots if view.is_lone(i, s) and view.is_lone(j, s)), None)
         if shot is None or case.refusal is not None:
-            return self.unshown(case, TRIES)
+            return self.unshown(case, len(shots))
         self.lay(view, case, shot, members=[i, j])
         case.fact("turn_from_the_second_to_the_first", one.id, turn_deg, "deg")
         return case.ask(LEFT if turn_deg < 0 else RIGHT, SIDES, least=1)
@@ -86,12 +84,12 @@ class FrontBack(SeenTask):
             rng = self.rng(view, seen.id)
             answer = FACING[int(rng.integers(2))]
             room = 90.0 - view.rules.facing_margin_deg - seen.width_deg / 2
-            case.measured(rule("too_wide_for_a_side", room, ">", 0, "deg"))
+            case.require("too_wide_for_a_side", room, ">=", 360 / TURNS, "deg")
             if case.refusal is not None:
                 yield case
                 continue
-            turn_deg = float(rng.uniform(-room, room)) + (180.0 if answer == BEHIND else 0.0)
-            shot = looking(seen.yaw_deg - turn_deg)
+            middle = 180.0 if answer == BEHIND else 0.0
+            shot = view.towards(seen.yaw_deg, middle - room, middle + room, rng)[0]
             off_deg = abs(float(wrapped(seen.yaw_deg - shot.yaw_deg)))
             self.lay(view, case, WHOLE, shot)
             case.fact("off_the_way_one_looks", seen.id, off_deg, "deg")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from pipeline.benchmarks.ergeobench.aiming import looking, wrapped
-from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask
+from pipeline.benchmarks.ergeobench.aiming import wrapped
+from pipeline.benchmarks.ergeobench.tasks.base import SeenTask
+from pipeline.benchmarks.ergeobench.view import TURNS as VIEWS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.questions.cases import Case
 
@@ -50,18 +51,17 @@ class CrossView(SeenTask):
             in_second, to_right = (bool(k) for k in rng.integers(2, size=2))
             self.word(view, case, label=seen.label, first=TURNS[first], second=TURNS[second])
             margin = view.rules.sector_margin_deg
-            room = SECTOR_DEG - margin
+            off_deg = (margin, SECTOR_DEG - margin) if to_right else (margin - SECTOR_DEG, -margin)
             found = None
-            for _ in range(TRIES if case.refusal is None else 0):
-                off_deg = float(rng.uniform(margin, room)) * (1 if to_right else -1)
-                start = looking(seen.yaw_deg - off_deg - (first if in_second else 0))
-                shots = start, looking(start.yaw_deg + first)
-                own, other = (shots[1], shots[0]) if in_second else shots
+            shots = view.towards(seen.yaw_deg, *off_deg, rng) if case.refusal is None else []
+            for own in shots:
+                turn = -first if in_second else first
+                other = view.level[(view.level.index(own) + turn * VIEWS // 360) % VIEWS]
                 if view.is_lone(i, own) and not view.touched(other)[view.of_label(seen.label)].any():
-                    found = shots
+                    found = (other, own) if in_second else (own, other)
                     break
             if found is None:
-                yield self.unshown(case, TRIES)
+                yield self.unshown(case, len(shots))
                 continue
             self.lay(view, case, *found, members=[i])
             turn_deg = float(wrapped(seen.yaw_deg - found[1].yaw_deg - second))
