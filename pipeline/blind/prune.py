@@ -19,6 +19,7 @@ from pipeline.blind.attack import earned_by_all
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.items import Item
 from pipeline.blind.priors import CONSTANTS
+from pipeline.blind.rounds import Rounds
 from pipeline.blind.stress_test import Prepared, Scores, scores_of, tasks_of
 from pipeline.blind.summary import CHANCE, FOREST, standard_error
 from pipeline.blind.workers import Run, run_here
@@ -61,6 +62,7 @@ def prune(
     config: PruneConfig,
     run: Run = run_here,
     progress: Callable[[int, int], None] = lambda done, removed: None,
+    rounds: Rounds | None = None,
 ) -> IntArray:
     """Round (n,) in which each question is removed, 0 for those that stay.
 
@@ -70,12 +72,23 @@ def prune(
     the questions of the highest bias go, equal ones by id: half of those that by this round's figures would bring the
     task down to chance, so that it does not come to lie below; at most ``config.batch`` or a tenth; never one that is
     less than ``config.tau`` above chance, and never below 10 of a task. With ``config.budget`` the questions with
-    options are ranked against one another, and so are the numbers, and at most so many of each go.
+    options are ranked against one another, and so are the numbers, and at most so many of each go. With ``rounds`` it
+    goes on after those.
     """
     removed_in = np.zeros(len(items), dtype=np.intp)
     tasks = [_begin(task, members, items) for task, members in tasks_of(items).items()]
     budget = dict.fromkeys((True, False), math.inf if config.budget is None else config.budget)
+    place = {item.id: n for n, item in enumerate(items)}
     done = 0
+    for known in rounds.begin() if rounds else ():
+        done += 1
+        gone = np.array([place[id] for id in known.removed], dtype=np.intp)
+        removed_in[gone] = done
+        for task in tasks:
+            mine = np.isin(task.members[task.left], gone)
+            budget[task.format] -= int(mine.sum())
+            task.left = task.left[~mine]
+        tasks = [task for task in tasks if task.tested.task in known.running]
     while tasks := [task for task in _assessed(tasks, done + 1, config, run) if task.quota]:
         done += 1
         for form in (True, False):
@@ -87,6 +100,9 @@ def prune(
                     removed_in[task.members[gone]] = done
                     task.left = np.setdiff1d(task.left, gone)
         tasks = [task for task in tasks if budget[task.format] > 0]
+        if rounds:
+            went = np.flatnonzero(removed_in == done).tolist()
+            rounds.add([items[n].id for n in went], [task.tested.task for task in tasks])
         progress(done, int((removed_in > 0).sum()))
     return removed_in
 

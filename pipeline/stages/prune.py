@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 def run(given: Given) -> bytes:
     """Per question its bias, and the round in which it leaves `debiased`."""
     from pipeline.blind.debiased import debiased  # scikit-learn takes a second to start
+    from pipeline.blind.rounds import ROUNDS_FILE, Rounds
+    from pipeline.engine.code import code_digest
 
     config, filtered = given.config.prune, given.table("filter")
     if config is None or filtered is None:
         raise ValueError("no pruning is configured")
     questions = all_asked(given.tables("select"))
-    return table_bytes(debiased(questions, filtered, config, lambda done, of: given.progress("prune", done, of)))
+    key = digest_of([digest_of(table_bytes(table)) for table in (questions, filtered)])
+    rounds = Rounds(given.folder / ROUNDS_FILE, digest_of([key, dict(given.settings), code_digest((__name__,))]))
+    pruned = debiased(questions, filtered, config, lambda done, of: given.progress("prune", done, of), rounds)
+    rounds.end()
+    return table_bytes(pruned)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

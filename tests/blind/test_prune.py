@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from pipeline.blind.attack import attack
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.items import Item, make_item
 from pipeline.blind.prune import FLOOR, prune
+from pipeline.blind.rounds import Rounds
 from pipeline.blind.stress_test import Prepared, Scores
 from pipeline.blind.summary import summarise
 from pipeline.blind.workers import Run, run_here
@@ -149,3 +152,42 @@ def test_questions_by_luck_are_left_alone() -> None:
     """Of a hundred questions without bias no more than a few go, however often the test is made."""
     rounds, _ = left_of(nearest_items(100, shortcut=False, seed=3))
     assert np.count_nonzero(rounds) <= 8
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("config", [{"batch": 2}, {"batch": 2, "budget": 24}])
+def test_one_that_was_killed_goes_on_where_it_was(
+    config: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = made([100] * 40 + [5] * 60) + made([90] * 20 + [5] * 30, "order", 100)
+    settings = PruneConfig.model_validate({"tau": 0.0} | config)
+    whole = prune(items, settings).tolist()
+    assert max(whole) > 1
+    scored: list[int] = []
+    real = pipeline.blind.prune._assessed  # what is not to be done again
+
+    def counted(tasks: Any, number: int, *rest: Any) -> Any:
+        scored.append(number)
+        return real(tasks, number, *rest)
+
+    monkeypatch.setattr(pipeline.blind.prune, "_assessed", counted)
+    rounds = Rounds(tmp_path / "rounds", "key")
+
+    def killed(done: int, _: int) -> None:
+        if done % 2 == 0:
+            raise KilledError
+
+    for _ in range(max(whole) // 2):
+        with pytest.raises(KilledError):
+            prune(items, settings, progress=killed, rounds=rounds)
+        with (tmp_path / "rounds").open("a") as file:
+            file.write('{"key": "key", "remo')  # the write that the kill came into
+    assert prune(items, settings, rounds=rounds).tolist() == whole
+    assert sorted(scored) == sorted(set(scored)), "no round was scored twice"
+    scored.clear()
+    assert prune(items, settings, rounds=Rounds(tmp_path / "rounds", "other")).tolist() == whole
+    assert scored[0] == 1, "rounds of another pruning are not taken"
