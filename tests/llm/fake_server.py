@@ -330,7 +330,10 @@ def _shown(body: dict[str, Any]) -> list[str]:
         content = body["messages"][-1]["content"]
         parts = [] if isinstance(content, str) else content
         data = [p["image_url"]["url"].partition(",")[2] for p in parts if p["type"] == "image_url"]
-    return [hashlib.sha256(base64.b64decode(one)).hexdigest() for one in data]
+    return [
+        hashlib.sha256(base64.b64decode(one, altchars=b"-_" if "contents" in body else None)).hexdigest()
+        for one in data
+    ]
 
 
 @dataclass

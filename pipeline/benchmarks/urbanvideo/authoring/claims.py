@@ -46,6 +46,7 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
 }  # fmt: skip
 _SIZE: Final = re.compile(rf"\b{_NUMBER}[ -]?(?P<unit>{'|'.join(sorted(_UNITS, key=len, reverse=True))})s?(?!\w)")
 _SINCE: Final = re.compile(r"\b(?:at|after|by|until|from|around|second) (?:about )?$")
+_STILL: Final = re.compile(r"turn|gimbal|hover|tilt")  # movements without metres: these are of what else is done
 _CLOCK: Final = re.compile(r"\b(?P<m>\d{1,2}):(?P<s>\d\d)\b")
 _TIMES: Final = re.compile(rf"\b(?:(?P<word>once|twice|thrice)|{_NUMBER} times)\b")
 _TIMES_WORDS: Final = {"once": 1, "twice": 2, "thrice": 3}
@@ -189,7 +190,7 @@ def _miscounted(said: Sequence[str], facts: Observed, known: Extract) -> int:
     """Differences between the times that texts tell of a movement and those at which it was made."""
     off = 0
     for text in said:
-        for sentence in re.split(r"[.;,]\s| and | then ", plain(without(text, known.objects))):
+        for sentence in re.split(r"[.;,]\s| and | then | after | before ", plain(without(text, known.objects))):
             made = [m for m in movements(sentence) if observable(m, facts)]
             times = _TIMES.search(sentence)
             if times and len(made) == 1:
@@ -228,6 +229,7 @@ def _size_off(text: str, facts: Observed, known: Extract) -> float:
         clause = before + CLAUSE.split(flat[match.end() :])[0]
         near = [str(m.lastgroup).replace("_", " ") for m in MOVEMENT.finditer(clause)]
         near = near or [name for pattern, names in ANY_SIDE if pattern.search(clause) for name in names]
+        near = [name for name in near if kind != "m" or not _STILL.match(name)]
         measured = _sizes(kind, near, bool(_SINCE.search(before)), facts)
         if kind == "m" and not near:
             measured = [*measured, *_lengths(described(text, facts), facts)]

@@ -28,9 +28,9 @@ _MARKUP: Final = re.compile(
 )
 _WHY: Final = re.compile(
     r"\bwhy\b|\bhow come\b|\bfor what (?:reason|purpose)\b|"
-    r"\b(?:reasons?|purpose|motivation|cause|explanation) (?:for|of|that|behind|why)\b|"
+    r"\b(?:reasons?|purpose|aim|motivation|cause|explanation) (?:for|of|that|behind|why)\b|"
     r"\bwhat (?:\w+ )?(?:made|makes|caused|causes|prompted|prompts|led|motivated|explains|forced|"
-    r"(?:is|was) the (?:main )?(?:reason|purpose))\b|"
+    r"(?:is|was) the (?:main )?(?:reason|purpose|aim))\b|"
     r"\bwhat (?:is|was|does|did) .*\b(?:try(?:ing)?|want|hop(?:e|ing)|aim(?:ing)?|intend(?:ing)?) (?:to|at)\b"
 )
 _GENERAL: Final = re.compile(

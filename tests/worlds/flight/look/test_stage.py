@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
-from pipeline.stages.asking import look_forecast
+from pipeline.stages.asking import CALLS_OF_SECOND, forecast_of, look_forecast
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import Camera, FlightScene
@@ -40,9 +40,13 @@ ASKED = "cut out of a video"
 SOME = {name: STAGES[name] for name in ("unify", "fix", "film", "observe", "look", "generate")}
 
 
-def config(root: Path, address: str, **sections: Any) -> BuildConfig:
+def model_at(address: str) -> dict[str, Any]:
     model = {"provider": "openai", "model": "plain", "base_url": f"{address}/v1", "key_env": "PLANTED_KEY"}
-    look = {"model": model | {"inputs": ["text", "image"], "attempts": 1}} | sections.pop("look", {})
+    return model | {"inputs": ["text", "image"], "attempts": 1}
+
+
+def config(root: Path, address: str, **sections: Any) -> BuildConfig:
+    look = {"model": model_at(address)} | sections.pop("look", {})
     own = {"build": "urbanvideo", "benchmark": "urbanvideo", "roots": {"flights": root}, "author": {"model": None}}
     return build_config(own | {"look": look} | UNASKED | sections)
 
@@ -78,6 +82,10 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
     assert museum.words["walls"] == "orange"
     assert all(one is not None and one.words == {} and one.refused for one in told.values())
     assert found.facts.goal == 'the building with orange walls with the sign "MUSEUM"'
+    hosted = model_at(server.address)
+    written = config(root, server.address, author={"model": hosted | {"name": "writer"}, "second": hosted})
+    author, second = forecast_of(written, out, [f"{DATASET}/museum"]) or ()
+    assert second.requests == CALLS_OF_SECOND * 2 * (author.requests - 2) > 0, "three calls of each of two questions"
     without = build(config(root, "http://127.0.0.1:1", video=False), out)
     assert "look" not in whys(without)
     assert whys(without)["generate"] == {"input"}
