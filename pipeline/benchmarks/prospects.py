@@ -15,6 +15,7 @@ from pipeline.questions.selection import caps_of
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
 from pipeline.worlds.registry import WORLDS, examined
+from pipeline.worlds.world import refuse_faults
 
 MISSING_VIDEO: Final = "missing_video"
 _STAND_IN: Final = Video(path="stand-in")  # as long as the data: what a video would make askable
@@ -131,7 +132,9 @@ def _observed(
     files = SceneFiles(root, ref)
     scene = said(ref.id, reader.read(files))
     geometry = reader.geometry(files, scene)
-    return scene if geometry is None else WORLDS[scene.facts.world].observe(scene, geometry, terms.observe)
+    if geometry is None:
+        return scene
+    return refuse_faults(WORLDS[scene.facts.world].observe(scene, geometry, terms.observe), files.folder)
 
 
 def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms, caps: Mapping[str, int]) -> _Count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,9 +78,12 @@ def _bytes(path: Path | ZipMember) -> bytes | None:
 
 def _decode(raw: bytes, formats: tuple[str, ...], mode: str | None, most_pixels: int) -> Any:
     try:
-        with Image.open(io.BytesIO(raw), formats=formats) as image:
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),  # of metadata, which matter nothing here
+            Image.open(io.BytesIO(raw), formats=formats) as image,
+        ):
             if image.width * image.height > most_pixels:
                 return None
-            return np.array(image.convert(mode) if mode else image)
+            return np.array(image if mode in {None, image.mode} else image.convert(mode))
     except (*_BROKEN, *_TOO_LARGE):
         return None

@@ -10,7 +10,7 @@ import io
 import math
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -44,6 +44,7 @@ class Exif:
         copyright: Copyright.
         orientation: 1 upright; the others are turned or mirrored.
         thumbnail_has_gps: whether the small picture within has a position of its own.
+        corrupt: whether some of it breaks off or points beyond its end, and so is not here.
     """
 
     lat_deg: float | None = None
@@ -59,18 +60,30 @@ class Exif:
     copyright: str | None = None
     orientation: int = 1
     thumbnail_has_gps: bool = False
+    corrupt: bool = False
+
+
+class BrokenTagsError(Exception):
+    """The metadata of a picture cannot be read; its pixels may be sound."""
 
 
 def tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
-    """EXIF and GPano of an encoded picture whose size was looked at; each None where it is not there or broken."""
+    """EXIF and GPano of an encoded picture whose size was looked at; each None where it is not there.
+
+    Raises:
+        BrokenTagsError: where the picture's head cannot be read for them.
+    """
     try:
-        with warnings.catch_warnings(), Image.open(io.BytesIO(raw), formats=("JPEG", "PNG")) as image:
-            warnings.simplefilter("ignore")  # of broken metadata, of which we say ourselves what is wrong
+        with (
+            warnings.catch_warnings(record=True, action="always") as warned,
+            Image.open(io.BytesIO(raw), formats=("JPEG", "PNG")) as image,
+        ):
             packet = image.info.get("xmp", image.info.get("XML:com.adobe.xmp"))
             exif = image.getexif()
-            return (_exif(exif, image.info.get("exif", b"")) if exif else None), gpano_of(packet)
-    except (*_BROKEN, Image.DecompressionBombError):
-        return None, None
+            found = _exif(exif, image.info.get("exif", b"")) if exif or warned else None
+            return (found and replace(found, corrupt=bool(warned))), gpano_of(packet)
+    except (*_BROKEN, Image.DecompressionBombError) as error:
+        raise BrokenTagsError(" ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__) from error
 
 
 def gpano_of(packet: bytes | str | None) -> dict[str, str] | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.errors import RawDataError
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
+from pipeline.worlds.world import refuse_faults
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
@@ -26,10 +26,7 @@ def run(given: Given) -> bytes:
         return before
     world = WORLDS[scene.facts.world]
     config = world.config.model_validate(given.settings[world.name])
-    observed = world.observe(scene, geometry, config)
-    for fault in observed.findings:
-        if fault.severity == "fault":
-            raise RawDataError(raw.files.folder, fault.name, fault.message, fault.remedy, scene.id)
+    observed = refuse_faults(world.observe(scene, geometry, config), raw.files.folder)
     return observed.model_dump_json(indent=1).encode()
 
 

@@ -34,6 +34,14 @@ class Samples:
     readers: tuple[str, ...]
 
 
+def refuse_faults(scene: Scene[Any], folder: Path) -> Scene[Any]:
+    """The scene, if nothing that was observed makes it unusable. Raises RawDataError for the first that does."""
+    for fault in scene.findings:
+        if fault.severity == "fault":
+            raise RawDataError(folder, fault.name, fault.message, fault.remedy, scene.id)
+    return scene
+
+
 def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
     """Of a world of which it is not known what is usual."""
     return ()

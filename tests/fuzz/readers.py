@@ -6,6 +6,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,15 +14,20 @@ import numpy as np
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats.colmap import ColmapError, parse_views
 from pipeline.formats.depth_stream import PIXELS, open_depth
 from pipeline.formats.logs.registry import LOGS
+from pipeline.formats.picture_header import header_of
+from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.formats.ply import PlyError, parse_ply
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
+from pipeline.worlds.panorama.readers.embedded import WrongGPano, from_exif, from_gpano
 from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog
 from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens
+from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 N: Final = 6
@@ -86,6 +92,23 @@ def _zip(path: Path) -> None:
         assert isinstance(member.read_bytes(), bytes)
 
 
+def _picture(path: Path) -> None:
+    raw = path.read_bytes()
+    header = header_of(raw)
+    if header is None:
+        raise BrokenTagsError("no picture")
+    if header.width * header.height > 1_000_000:
+        return
+    exif, gpano = tags_of(raw)
+    found = Findings()
+    if exif is not None:
+        from_exif(exif, found)
+    if gpano is not None:
+        with suppress(WrongGPano):
+            from_gpano(gpano, (header.width, header.height), found)
+    assert all(finding.remedy for finding in found.items)
+
+
 def _colmap(path: Path) -> None:
     cameras, _, images = path.read_text("utf-8", "replace").partition("\f")
     views = parse_views(cameras, images)
@@ -132,6 +155,11 @@ def _depths() -> list[bytes]:
     return [one, one * 3, packed]
 
 
+def _pictures() -> list[bytes]:
+    gpano = {"PoseHeadingDegrees": "37.0", "FullPanoWidthPixels": "32"}
+    return [picture(NICE, gpano, (32, 16)), with_thumbnail(picture(size=(32, 16)), picture(NICE, size=(16, 8)))]
+
+
 def _zips() -> list[bytes]:
     files = []
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -157,6 +185,7 @@ READERS: Final = {
     "ply": Fuzzed(_ply, (PlyError,), _plies),
     "sens": Fuzzed(_sens, (SensError, OSError), lambda: [sens(1, poses(1))]),
     "depth_stream": Fuzzed(_depth, (OSError,), _depths),
+    "picture": Fuzzed(_picture, (BrokenTagsError,), _pictures),
     "zips": Fuzzed(_zip, (OSError,), _zips),
     "colmap": Fuzzed(_colmap, (ColmapError,), _colmaps),
     "px4_ulog": Fuzzed(_log("px4_ulog"), (RawDataError,), _ulogs),

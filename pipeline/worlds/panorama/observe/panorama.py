@@ -46,7 +46,7 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
         findings.add(doubt("broken_depth", DEPTH, message, "write it again"))
     facts = facts.model_copy(update={"measured": _measure(facts, color, depth_m)})
     _filter(facts, config, findings)
-    _compare(color, geometry.twins, config, findings)
+    _compare(facts.picture.path, color, geometry.twins, config, findings)
     facts = _indoor(facts, depth_m, findings)
     _level(facts, findings)
     known = geometry.gazetteer()
@@ -87,24 +87,25 @@ def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:
     measured = facts.measured
     if measured is None:
         return
+    name = facts.picture.path
     fine, sharp, hidden = measured.pixels_per_degree, measured.sharpness, measured.nadir_share
     if fine < config.pixels_per_degree_min:
-        message = f"it has {fine:g} pixels per degree, under {config.pixels_per_degree_min:g}"
+        message = f"{name}: it has {fine:g} pixels per degree, under {config.pixels_per_degree_min:g}"
         remedy = "fetch it in full size, or set observe.panorama.pixels_per_degree_min"
         unit = "pixels per degree"
         found.add(_fault(note("low_resolution", "picture", message, remedy, fine, config.pixels_per_degree_min, unit)))
     if sharp is not None and sharp < config.sharpness_min:
-        message = f"the variance of its Laplacian is {sharp:.1f}, under {config.sharpness_min:g}: it is blurred"
+        message = f"{name}: the variance of its Laplacian is {sharp:.1f}, under {config.sharpness_min:g}: it is blurred"
         remedy = "take another, or set observe.panorama.sharpness_min"
         found.add(_fault(note("blurred", "picture", message, remedy, sharp, config.sharpness_min, "grey levels²")))
     if hidden is not None and hidden > config.nadir_share_max:
-        message = f"its vehicle hides {hidden:.0%} of what is below, over {config.nadir_share_max:.0%}"
+        message = f"{name}: its vehicle hides {hidden:.0%} of what is below, over {config.nadir_share_max:.0%}"
         remedy = "take another, or set observe.panorama.nadir_share_max"
         limit = config.nadir_share_max
         found.add(_fault(note("vehicle_hides", "picture", message, remedy, hidden, limit, "of the lower half")))
 
 
-def _compare(color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, found: Findings) -> None:
+def _compare(name: str, color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, found: Findings) -> None:
     """Finds that the picture is another one, taken twice."""
     if config.duplicate_bits < 0 or not twins:
         return
@@ -115,7 +116,7 @@ def _compare(color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, foun
             continue
         bits = differing_bits(own, thumbnail(other))
         if bits <= config.duplicate_bits:
-            message = f"it is {twin.id} once more: their hashes differ in {bits} of 64 bits, at most"
+            message = f"{name}: it is {twin.id} once more: their hashes differ in {bits} of 64 bits, at most"
             message += f" {config.duplicate_bits}, and they were taken at one place"
             remedy = "keep one of them, or set observe.panorama.duplicate_bits"
             limit = float(config.duplicate_bits)
@@ -127,7 +128,8 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
     """Whether it was taken under a roof: what people or a model say, else what depth shows, else a doubt."""
     remedy = "state indoor (true or false) in pano.yaml"
     if facts.indoor:
-        found.add(_fault(note("indoor", "indoor", "it is said to be taken indoors", "take it out")))
+        message = f"{facts.picture.path}: it is said to be taken indoors"
+        found.add(_fault(note("indoor", "indoor", message, "take it out")))
     if facts.indoor is not None:
         return facts
     if depth_m is None or facts.picture.crop is not None:

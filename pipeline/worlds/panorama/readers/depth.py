@@ -10,9 +10,9 @@ from pipeline.formats.picture_header import Header, header_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import Depth, Picture
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles
-from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
 from pipeline.worlds.panorama.readers.sidecar import Sidecar
 
+MOST_PIXELS: Final = 8192 * 4096  # eight bytes each, where it is read
 FAR_M: Final = 10_000.0  # what the largest number of 16 bits may mean at most
 _UNITS: Final = 65_535
 

@@ -42,6 +42,9 @@ def from_exif(exif: Exif, found: Findings) -> Told:
         )
         remedy = "save it upright, with Orientation 1"
         found.add(doubt("orientation", "heading", message, remedy, float(exif.orientation), 1.0, "orientation"))
+    if exif.corrupt:
+        message = f"{EXIF}: some of it breaks off or points beyond its end, and was not used"
+        found.add(note("exif_corrupt", "picture", message, "say what it said in pano.yaml"))
     if exif.thumbnail_has_gps:
         message = f"{EXIF}: the thumbnail in the file has a position of its own"
         found.add(note("thumbnail_has_gps", "picture", message, "released pictures have neither; others may"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from pipeline.core.errors import RawDataError
@@ -9,7 +10,7 @@ from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
 from pipeline.formats.picture_header import header_of
-from pipeline.formats.picture_tags import tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.readers.embedded import from_exif
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles
@@ -85,8 +86,9 @@ def whereabouts(files: SceneFiles, own: OwnFiles, sidecar: Sidecar) -> Origin | 
             return None
         header = header_of(head)
         if header is not None and header.width * header.height <= MOST_PIXELS:
-            exif, _ = tags_of(head)
-            told += [from_exif(exif, found)] if exif is not None else []
+            with suppress(BrokenTagsError):
+                exif, _ = tags_of(head)
+                told += [from_exif(exif, found)] if exif is not None else []
     position: Origin | None = first(told, "position", {})
     return position
 

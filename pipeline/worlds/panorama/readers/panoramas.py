@@ -29,6 +29,7 @@ from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
 from pipeline.reading.reader import Listing
 from pipeline.reading.wants import Want
 from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Place
+from pipeline.worlds.panorama.readers.depth import MOST_PIXELS as MOST_DEPTH_PIXELS
 from pipeline.worlds.panorama.readers.depth import find_depth
 from pipeline.worlds.panorama.readers.listed import list_panoramas
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, stated
@@ -159,7 +160,7 @@ def _color(path: Path) -> npt.NDArray[np.uint8] | None:
 
 
 def _depth_m(path: Path, depth: Depth) -> FloatArray | None:
-    return depth_file(path, 1.0 / depth.metres_per_unit, MOST_PIXELS)
+    return depth_file(path, 1.0 / depth.metres_per_unit, MOST_DEPTH_PIXELS)
 
 
 def _gazetteer(maps: tuple[Path, ...]) -> tuple[Gazetteer, tuple[Finding, ...]] | None:

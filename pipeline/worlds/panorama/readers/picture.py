@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.formats.picture_header import Header, header_of
-from pipeline.formats.picture_tags import tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, Exif, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import Crop, Picture
 from pipeline.worlds.panorama.readers.embedded import WrongGPano, from_exif, from_gpano
@@ -42,7 +42,7 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
     _check_form(files, path, raw, header)
     assert header is not None  # noqa: S101 - `_check_form` raised
     told, size = [], (header.width, header.height)
-    exif, gpano = tags_of(raw)
+    exif, gpano = _tags(path.name, raw, findings)
     if gpano is not None:
         try:
             told.append(from_gpano(gpano, size, findings))
@@ -65,6 +65,15 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
         path=name, width=size[0], height=size[1], crop=crop, sha256=hashlib.sha256(raw).hexdigest()
     )  # fmt: skip
     return Opened(picture, tuple(told), raw)
+
+
+def _tags(name: str, raw: bytes, findings: Findings) -> tuple[Exif | None, dict[str, str] | None]:
+    try:
+        return tags_of(raw)
+    except BrokenTagsError as error:
+        message = f"{name}: its metadata cannot be read: {error}"
+        findings.add(doubt("metadata_unreadable", "picture", message, f"say what they say in {SIDECAR}"))
+        return None, None
 
 
 def _path(files: SceneFiles, own: OwnFiles) -> Path:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import math
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from pipeline.core.errors import RawDataError
 from pipeline.worlds.panorama.facts import Crop, PanoramaScene
-from tests.worlds.panorama.panoramas import read, write
+from tests.worlds.panorama.panoramas import read, texture, write
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
 GPANO = {"ProjectionType": "equirectangular", "PoseHeadingDegrees": "37.0", "PosePitchDegrees": "1.5"}
@@ -216,6 +220,27 @@ def test_a_thumbnail_with_a_position_is_told(tmp_path: Path) -> None:
     scene = read(write(tmp_path, picture=raw))
     assert "thumbnail_has_gps" in {finding.name for finding in scene.findings}
     assert "thumbnail_has_gps" not in {f.name for f in read(write(tmp_path / "b", picture=picture(NICE))).findings}
+
+
+def test_exif_that_breaks_off_is_told(tmp_path: Path) -> None:
+    """The directory of the position has a value that points beyond the block."""
+    raw = picture(NICE)
+    at = raw.index(b"\x00\x02\x00\x05\x00\x00\x00\x03")  # GPSLatitude, three fractions, and where they stand
+    scene = read(write(tmp_path, sidecar=None, picture=raw[: at + 8] + b"\x7f\0\0\0" + raw[at + 12 :]))
+    assert {"exif_corrupt", "no_position"} <= {finding.name for finding in scene.findings}
+    assert scene.facts.position is None
+
+
+def test_metadata_that_cannot_be_read_cost_themselves_alone(tmp_path: Path) -> None:
+    """A chunk of text that is unpacked to 64 MiB, beyond what a reader of PNG takes."""
+    chunk = b"zTXtbomb\0\0" + zlib.compress(bytes(1 << 26))
+    body = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    out = io.BytesIO()
+    Image.fromarray(texture()).save(out, "PNG")
+    folder = tmp_path / "p1"
+    folder.mkdir()
+    (folder / "pano.png").write_bytes(out.getvalue()[:33] + body + out.getvalue()[33:])
+    assert {f.name for f in read(tmp_path).findings} == {"metadata_unreadable", "no_position", "no_heading"}
 
 
 def test_nothing_is_known_of_a_bare_picture(tmp_path: Path) -> None:
