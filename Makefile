@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ build-cityeqa: $(READY) ## the same for cities [ARGS="--root city=DIR"]
 
 build-ergeo: $(READY) ## the same for panoramas [ARGS="--root panoramas=DIR"]
 	$(BIN)/scan2qa build ergeobench $(ARGS)
+
+build-embodied: $(READY) ## the same for drives and flights [ARGS="--root argoverse2=DIR --root flights=DIR"]
+	$(BIN)/scan2qa build embodied4c $(ARGS)
 
 stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
 	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)") $(ARGS)

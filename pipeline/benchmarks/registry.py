@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
-from pipeline.benchmarks.embodied4c.score import SCORE as EMBODIED4C_SCORE
+from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.ergeobench.benchmark import ERGEOBENCH
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
@@ -17,9 +17,10 @@ _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     URBANVIDEO,
     CITYEQA,
     ERGEOBENCH,
+    EMBODIED4C,
 )
 BENCHMARKS: Final[dict[str, Benchmark[Any, Any]]] = {benchmark.name: benchmark for benchmark in _ALL}
 # Whose published questions can be examined, by name.
 AUDITS: Final[dict[str, Audit]] = {b.name: b.audit for b in _ALL if b.audit}
 # Whose replies can be scored, by name.
-SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score} | {"embodied4c": EMBODIED4C_SCORE}
+SCORES: Final[dict[str, Score[Any]]] = {b.name: b.score for b in _ALL if b.score}

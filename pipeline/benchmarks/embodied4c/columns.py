@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, of_flags
+from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, SUB, of_flags
 from pipeline.benchmarks.embodied4c.kinds import CAPABILITY
 from pipeline.core.video_form import video_file
 from pipeline.questions.published import Columns
@@ -52,7 +52,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
 
 
 def _public(row: Mapping[str, Any]) -> dict[str, Any]:
-    sub = sub_of(row["task"])
+    sub = next(iter(of_flags(row["flags"], SUB)), sub_of(row["task"]))
     unit = next((fact["unit"] for fact in row["evidence"] or () if fact["name"] == VALUE), None)
     numeric = unit is not None
     modality = next(iter(of_flags(row["flags"], MODALITY)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-DOMAIN, ACCEPTED, SENSORS, MODALITY = KEYS = ("domain", "accepted", "sensors", "modality")
+DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = KEYS = ("domain", "accepted", "sensors", "modality", "sub-capability")
 _SEPARATOR: Final = ": "
 
 

@@ -1,0 +1,31 @@
+"""Embodied4C."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.embodied4c.card import CARD
+from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.pictures import question_pictures
+from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
+from pipeline.benchmarks.embodied4c.score import SCORE
+from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
+from pipeline.benchmarks.embodied4c.view import Exam, exam
+from pipeline.core.video_form import VideoForm
+from pipeline.worlds.drive.world import DRIVE
+
+EMBODIED4C: Final = Benchmark[Exam, ExamRules](
+    name="embodied4c",
+    title="Embodied4C",
+    worlds=(DRIVE,),
+    tasks=tuple(EXAM_TASKS.values()),
+    profiles=PROFILES,
+    view=exam,
+    columns=COLUMNS,
+    card=CARD,
+    video=VideoForm(size=(640, 360), bars=False, clips=True),
+    pictures=question_pictures,
+    score=SCORE,
+    shares=SHARES,
+)

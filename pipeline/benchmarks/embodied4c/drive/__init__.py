@@ -1,0 +1,1 @@
+"""A drive as its questions see it."""

@@ -1,0 +1,1 @@
+"""Questions about drives, a file per capability or group of sub-capabilities."""

@@ -1,0 +1,162 @@
+"""SEM of drives: kinds of things and lanes (CL), sizes and markings (AT), what is parked, moves or lights up (ST)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
+from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, seen_rules
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.questions.cases import Case
+from pipeline.worlds.drive.categories import FURNITURE, VEHICLES
+
+# What reaches how far, of which a question asks which kind it is.
+ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
+    "car": ("passenger car", "regular vehicle", "automobile"),
+    "pedestrian": ("person", "a person on foot"),
+    "bicycle": ("bike",),
+    "truck": ("lorry",),
+    "traffic cone": ("cone", "construction cone"),
+    "bollard": ("post",),
+    "sign": ("traffic sign",),
+}
+LANE_KINDS: Final = {"vehicle": ("vehicle lane", "normal lane", "car lane"), "bus": ("bus lane",)}
+SIZES: Final = {"length": 0, "width": 1, "height": 2}
+
+
+def kind_on_side(view: DriveExam) -> Iterator[Case]:
+    """CL: of which kind the nearest thing on each side is; nothing of another kind is nearly as near."""
+    every = sorted(set(view.categories.tolist()))
+    for moment in range(len(view.moments)):
+        for side, middle in SIDES.items():
+            off = np.abs((view.off_deg[:, moment] - middle + 180) % 360 - 180)
+            margin = view.rules.side_margin_deg
+            there = view.there[:, moment]
+            surely, maybe = there & (off <= HALF_SIDE_DEG - margin), there & (off <= HALF_SIDE_DEG + margin)
+            if not surely.any():
+                continue
+            gap = view.near_m[:, moment]
+            actor = int(np.where(surely, gap, np.inf).argmin())
+            category = str(view.categories[actor])
+            others = maybe & (view.categories != category)
+            second = float(np.where(others, gap, np.inf).min())
+            one = case(view, "cl_side", moment, (side,), side=side)
+            one.require("too_far", float(gap[actor]), "<=", view.rules.reach_m, "m")
+            for measure in seen_rules(view, actor, moment):
+                one.measured(measure)
+            if np.isfinite(second):
+                one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
+            one.require("kind_unnamed", float(category != "object"), ">=", 1, "names")
+            mark(view, one, "asked", view.place_m[actor, view.moments[moment]])
+            yield words(one, category, every, ACCEPTED.get(category, ()))
+
+
+def kind_most_common(view: DriveExam) -> Iterator[Case]:
+    """CL: of which kind there are most within a radius."""
+    every = sorted(set(view.categories.tolist()))
+    for moment in range(len(view.moments)):
+        for radius in (20, 30, 40, 50):
+            gap = np.where(view.there[:, moment], view.near_m[:, moment], np.inf)
+            near = gap <= radius
+            counts = {name: int((near & (view.categories == name)).sum()) for name in every}
+            ranked = sorted(counts, key=lambda name: (-counts[name], name))
+            if not counts[ranked[0]]:
+                continue
+            one = case(view, "cl_most", moment, (str(radius),), radius=str(radius))
+            doubtful = int((np.abs(gap - radius) < view.rules.radius_margin_m).sum())
+            lead = counts[ranked[0]] - (counts[ranked[1]] if len(ranked) > 1 else 0)
+            one.fact("count", ranked[0], counts[ranked[0]], "things")
+            one.require("lead_too_small", lead - doubtful, ">=", 2, "things")
+            yield words(one, ranked[0], every, ACCEPTED.get(ranked[0], ()))
+
+
+def kind_of_lane(view: DriveExam) -> Iterator[Case]:
+    """CL: which type of lane our car is in."""
+    yield from _of_lane(view, "cl_lane")
+
+
+def marking_of_lane(view: DriveExam) -> Iterator[Case]:
+    """AT: how the border of our lane is marked on each side."""
+    yield from _of_lane(view, "at_marking")
+
+
+def _of_lane(view: DriveExam, kind: str) -> Iterator[Case]:
+    if not view.facts.lanes:
+        return
+    lanes = Lanes(view)
+    marks = sorted({m for lane in view.facts.lanes for m in (lane.left_mark, lane.right_mark) if m})
+    for moment, index in enumerate(view.moments.tolist()):
+        lane, border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
+        for side in ("left", "right") if kind == "at_marking" else ("",):
+            one = case(view, kind, moment, (side,) if side else (), side=side)
+            one.require("not_in_one_lane", float(lane is not None), ">=", 1, "lanes")
+            if lane is None:
+                yield one
+                continue
+            one.require("near_lane_border", border_m, ">=", view.rules.lane_margin_m, "m")
+            if kind == "cl_lane":
+                accepted = LANE_KINDS.get(lane.kind, (f"{lane.kind} lane",))
+                yield words(one, accepted[0], ("vehicle lane", "bus lane", "bicycle lane"), accepted[1:])
+                continue
+            told = lane.left_mark if side == "left" else lane.right_mark
+            one.require("marking_unknown", float(told is not None), ">=", 1, "markings")
+            yield words(one, f"{told} line", [f"{m} line" for m in marks], (str(told),)) if told else one
+
+
+def size(view: DriveExam) -> Iterator[Case]:
+    """AT: length, width or height of a thing's box."""
+    for moment, ref in named(view):
+        for name, axis in SIZES.items():
+            value = float(view.size_m[ref.actor, axis])
+            if axis < 2 and ref.kind not in VEHICLES | {"vehicle", "bicycle"}:
+                continue  # how long a pedestrian is depends on the stride
+            one = case(view, "at_size", moment, (ref.key, name), ref, thing=ref.words, dimension=name)
+            mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+            yield number(one, value, "m", 1)
+
+
+def parked_or_moving(view: DriveExam) -> Iterator[Case]:
+    """ST: whether a vehicle stands or moves, and if it moves, whether along our way, against it, or across."""
+    states = {
+        "standing still": ("stationary", "standing", "parked", "stopped", "not moving"),
+        "moving in the same direction as the ego vehicle": ("moving in the same direction", "same direction"),
+        "moving in the opposite direction": ("moving towards the ego vehicle's rear", "opposite direction", "oncoming"),
+        "moving across the ego vehicle's direction": ("crossing", "moving across", "moving sideways"),
+    }
+    for moment, ref in named(view):
+        if ref.kind in FURNITURE:
+            continue
+        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.words)
+        index = int(view.moments[moment])
+        speed = float(view.moving_mps[ref.actor, moment])
+        one.require("speed_unknown", float(np.isfinite(speed)), ">=", 1, "speeds")
+        one.fact("speed", ref.words, speed, "m/s")
+        rules = view.rules
+        if speed <= rules.still_mps:
+            yield words(one, "standing still", states, states["standing still"])
+            continue
+        one.require("between_standing_and_moving", speed, ">=", rules.moving_mps, "m/s")
+        velocity = view.velocity_mps[ref.actor, index]
+        course = float(np.degrees(np.arctan2(velocity[1], velocity[0])))
+        off = abs((course - float(view.ego_yaw_deg[index]) + 180) % 360 - 180)
+        answer = list(states)[1 if off < 45 else 2 if off > 135 else 3]
+        margin = min(abs(off - 45), abs(off - 135))
+        one.require("near_heading_border", margin, ">=", rules.heading_margin_deg, "deg")
+        yield words(one, answer, states, states[answer])
+
+
+def lamps(view: DriveExam) -> Iterator[Case]:
+    """ST: which of a vehicle's lamps that tell what it does are lit, where the log records them."""
+    told = {"brake": "the brake lights", "left blinker": "the left blinker", "right blinker": "the right blinker"}
+    for moment, ref in named(view):
+        lit = view.lit_at(str(view.ids[ref.actor]), int(view.moments[moment]))
+        if lit is None:
+            continue
+        one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.words)
+        shown = [said for lamp, said in told.items() if lamp in lit]
+        one.require("several_lamps", len(shown), "<=", 1, "lamps")
+        yield words(one, shown[0] if shown else "none of them", [*told.values(), "none of them"])

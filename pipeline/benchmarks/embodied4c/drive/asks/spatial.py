@@ -1,0 +1,240 @@
+"""SPA of drives: where things are (LC), how far (DT), which way they head (OR), on what (TP), and how many (CT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
+from pipeline.benchmarks.embodied4c.drive.refs import KINDS, Ref, kinds_of, of_kind, plural, refs
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.geometry.footprints import Rectangles, gap_m
+from pipeline.questions.cases import Case
+from pipeline.worlds.drive.categories import PEOPLE, VEHICLES
+
+# Eighths of the circle, counter-clockwise from straight ahead.
+EIGHTHS: Final[dict[str, tuple[str, ...]]] = {
+    "ahead": ("in front", "front", "straight ahead", "directly ahead"),
+    "ahead on the left": ("front left", "front-left", "ahead left", "in front to the left"),
+    "on the left": ("left", "to the left"),
+    "behind on the left": ("rear left", "back left", "behind left", "behind to the left"),
+    "behind": ("rear", "back", "directly behind"),
+    "behind on the right": ("rear right", "back right", "behind right", "behind to the right"),
+    "on the right": ("right", "to the right"),
+    "ahead on the right": ("front right", "front-right", "ahead right", "in front to the right"),
+}
+RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
+HEADED: Final = VEHICLES | {"vehicle", "bicycle", "cyclist"}  # what has a front that can be seen
+
+
+def sector(view: DriveExam) -> Iterator[Case]:
+    """LC: in which eighth around us a thing lies."""
+    for moment, ref in named(view, sides=False):
+        bearing = float(view.off_deg[ref.actor, moment])
+        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.words)
+        to_border = 22.5 - abs((bearing + 22.5) % 45 - 22.5)
+        one.fact("bearing", ref.words, bearing, "deg")
+        one.require("near_side_border", to_border, ">=", view.rules.side_margin_deg / 2, "deg")
+        one.require("too_near_for_a_side", ref.gap_m, ">=", view.rules.distance_min_m, "m")
+        answer = list(EIGHTHS)[int((bearing + 22.5) // 45) % 8]
+        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        yield words(one, answer, EIGHTHS, EIGHTHS[answer])
+
+
+def lane_of(view: DriveExam) -> Iterator[Case]:
+    """LC: whether a vehicle is in our lane, or in the one beside it."""
+    lanes = Lanes(view)
+    if not lanes.by_id or not view.ego_moves:
+        return
+    answers = {
+        "in the same lane": ("same lane", "the ego vehicle's lane"),
+        "in the lane to the left": ("left lane", "the left lane"),
+        "in the lane to the right": ("right lane", "the right lane"),
+    }
+    for moment, index in enumerate(view.moments.tolist()):
+        own, own_border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
+        rows: list[set[str]] = []
+        if own is not None:
+            row = lanes.row(own)
+            rows = [row, lanes.beside(row, "left"), lanes.beside(row, "right")]
+        for ref in refs(view, moment):
+            if ref.kind not in VEHICLES | {"vehicle"}:
+                continue
+            one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.words)
+            one.require("not_in_one_lane", float(own is not None), ">=", 1, "lanes")
+            theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
+            found = [n for n, row in enumerate(rows) if theirs is not None and theirs.id in row]
+            one.require("other_lane", len(found), ">=", 1, "lanes")
+            one.require("several_lanes", len(found), "<=", 1, "lanes")
+            one.require("near_lane_border", float(np.fmin(border_m, own_border_m)), ">=", view.rules.lane_margin_m, "m")
+            mark(view, one, "asked", view.place_m[ref.actor, index])
+            yield words(one, list(answers)[found[0]], answers, answers[list(answers)[found[0]]]) if found else one
+
+
+def distance(view: DriveExam) -> Iterator[Case]:
+    """DT: from us to the nearest surface of a thing."""
+    for moment, ref in named(view):
+        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.words)
+        one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
+        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        yield number(one, ref.gap_m, "m", 1)
+
+
+def distance_between(view: DriveExam) -> Iterator[Case]:
+    """DT: between the nearest surfaces of two things."""
+    for moment, first, second in _pairs(view):
+        index = int(view.moments[moment])
+        fields = {"thing": first.words, "other": second.words}
+        one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
+        gap = float(gap_m(*(_outline(view, ref.actor, index) for ref in (first, second))))
+        one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
+        for name, ref in (("asked", first), ("other", second)):
+            mark(view, one, name, view.place_m[ref.actor, index])
+        yield number(one, gap, "m", 1)
+
+
+def _pairs(view: DriveExam) -> Iterator[tuple[int, Ref, Ref]]:
+    """Two things of different kinds, by kind; a family is not held against what belongs to it."""
+    for moment in range(len(view.moments)):
+        found = [ref for ref in refs(view, moment, sides=False) if len(KINDS[ref.kind]) == 1]
+        for n, first in enumerate(found):
+            yield from ((moment, first, second) for second in found[n + 1 :])
+
+
+def _outline(view: DriveExam, actor: int, index: int) -> Rectangles:
+    every = view.footprints(index)
+    return Rectangles(every.middle[actor], every.half[actor], every.yaw_deg[actor])
+
+
+def heading(view: DriveExam) -> Iterator[Case]:
+    """OR: the angle between a vehicle's heading and ours."""
+    for moment, ref in named(view):
+        if ref.kind not in HEADED:
+            continue
+        off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
+        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.words)
+        one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
+        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        yield number(one, off, "°", 0)
+
+
+def facing(view: DriveExam) -> Iterator[Case]:
+    """OR: whether a vehicle heads as we do, against us, or across, and then to which side."""
+    answers = {
+        "the same direction": ("same", "same direction", "parallel"),
+        "to the left": ("left", "leftwards", "towards the left"),
+        "the opposite direction": ("opposite", "opposite direction", "towards us", "oncoming"),
+        "to the right": ("right", "rightwards", "towards the right"),
+    }
+    for moment, ref in named(view):
+        if ref.kind not in HEADED:
+            continue
+        turn = float(view.heading_deg[ref.actor, view.moments[moment]])
+        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.words)
+        to_border = 45 - abs((turn + 45) % 90 - 45)
+        one.fact("heading", ref.words, turn, "deg")
+        one.require("near_heading_border", to_border, ">=", view.rules.heading_margin_deg, "deg")
+        answer = list(answers)[int((turn + 45) // 90) % 4]
+        yield words(one, answer, answers, answers[answer])
+
+
+def ground_under(view: DriveExam) -> Iterator[Case]:
+    """TP: on what a pedestrian or a vehicle is: a crossing, the roadway, or beside it."""
+    if not view.facts.drivable or not view.facts.crossings:
+        return
+    roads = shapely.unary_union([_polygon(line) for line in view.facts.drivable])
+    crossings = shapely.unary_union([_polygon(line.outline) for line in view.facts.crossings])
+    answers = {
+        "on a pedestrian crossing": ("pedestrian crossing", "crosswalk", "on a crosswalk", "zebra crossing"),
+        "on the roadway": ("roadway", "road", "on the road", "street", "on the street"),
+        "off the roadway": ("beside the road", "sidewalk", "on the sidewalk", "off the road"),
+    }
+    for moment, ref in named(view):
+        if ref.kind not in PEOPLE | VEHICLES | {"vehicle"}:
+            continue
+        index = int(view.moments[moment])
+        at = shapely.Point(view.place_m[ref.actor, index, :2])
+        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.words)
+        margin = min(float(shapely.distance(area.boundary, at)) for area in (roads, crossings))
+        one.require("near_ground_border", margin, ">=", view.rules.lane_margin_m, "m")
+        n = 0 if crossings.contains(at) else 1 if roads.contains(at) else 2
+        answer = list(answers)[n]
+        mark(view, one, "asked", view.place_m[ref.actor, index])
+        yield words(one, answer, answers, answers[answer])
+
+
+def _polygon(line: tuple[tuple[float, float, float], ...]) -> shapely.Polygon:
+    return shapely.Polygon([(x, y) for x, y, _ in line]).buffer(0)
+
+
+def neighbour(view: DriveExam) -> Iterator[Case]:
+    """TP: what kind of thing is next to a thing."""
+    every = sorted(set(view.categories.tolist()))
+    for moment, ref in named(view):
+        index = int(view.moments[moment])
+        own = _outline(view, ref.actor, index)
+        gap = np.where(view.there[:, moment], gap_m(own, view.footprints(index)), np.inf)
+        gap[ref.actor] = np.inf
+        if not np.isfinite(gap).any():
+            continue
+        actor = int(gap.argmin())
+        category = str(view.categories[actor])
+        second = float(np.where(view.categories != category, gap, np.inf).min())
+        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.words)
+        one.require("nothing_beside", float(gap[actor]), "<=", 10.0, "m")
+        one.require("own_size_matters", view.near_m[ref.actor, moment] - gap[actor], ">=", 0.5, "m")
+        if np.isfinite(second):
+            one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
+        for name, place in (("asked", ref.actor), ("other", actor)):
+            mark(view, one, name, view.place_m[place, index])
+        yield words(one, category, every)
+
+
+def count_near(view: DriveExam) -> Iterator[Case]:
+    """CT: how many of a kind are within a radius, all around and ahead of us."""
+    for moment in range(len(view.moments)):
+        gap = np.where(view.there[:, moment], view.near_m[:, moment], np.inf)
+        ahead = np.abs(view.off_deg[:, moment]) < 90
+        border = np.abs(np.abs(view.off_deg[:, moment]) - 90) < view.rules.side_margin_deg
+        for kind in kinds_of(view):
+            members = of_kind(view, kind)
+            for radius in RADII_M:
+                for half in ("", " and ahead of the line through its sides"):
+                    yield from _counted(view, moment, kind, radius, half, members, gap, ahead if half else None, border)
+
+
+def _counted(
+    view: DriveExam,
+    moment: int,
+    kind: str,
+    radius: int,
+    half: str,
+    members: BoolArray,
+    gap: FloatArray,
+    ahead: BoolArray | None,
+    border: BoolArray,
+) -> Iterator[Case]:
+    within = members & (gap <= radius) & (ahead if ahead is not None else True)
+    count = int(within.sum())
+    if count < 1:
+        return
+    one = case(
+        view, "ct_ahead" if half else "ct_near", moment, (kind, str(radius)), things=plural(kind), radius=str(radius)
+    )
+    rules = view.rules
+    doubtful = members & (np.abs(gap - radius) < rules.radius_margin_m)
+    one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
+    if ahead is not None:
+        one.require("near_side_border", int((members & border & (gap <= radius)).sum()), "<=", 0, "things")
+    one.require("too_many", count, "<=", rules.count_max, "things")
+    points = view.points[within, moment]
+    if np.isfinite(points).any():
+        one.require("hardly_measured", float(np.nanmin(points)), ">=", 1, "points")
+    for n, actor in enumerate(np.flatnonzero(within).tolist()):
+        mark(view, one, f"counted {n + 1}", view.place_m[actor, view.moments[moment]])
+    yield number(one, float(count), "", 0)

@@ -1,0 +1,196 @@
+"""TEM of drives: speeds and ways (M/T), the last seconds (S/M), and all of the log so far (L/M)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.drive.refs import kinds_of, of_kind, plural
+from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
+from pipeline.core.arrays import BoolArray
+from pipeline.questions.cases import Case
+from pipeline.worlds.drive.categories import VEHICLES
+
+PASS_WITHIN_M: Final = 12.0  # to a side of us, of what we pass
+PASS_BEYOND_M: Final = 2.0  # ahead before and behind afterwards: then it was passed for sure
+SPEED_CHANGE_MIN: Final = 1.5  # m/s over the window, of who accelerated or braked
+SPEED_CHANGE_MAX: Final = 0.5  # m/s, of who kept its speed
+
+
+def own_speed(view: DriveExam) -> Iterator[Case]:
+    """M/T: our speed."""
+    for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
+        kmh = float(view.ego_speed_mps[index]) * KMH
+        one = case(view, "mt_own_speed", moment)
+        one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        yield number(one, kmh, "km/h", 1)
+
+
+def speed(view: DriveExam) -> Iterator[Case]:
+    """M/T: the speed of another over ground."""
+    for moment, ref in named(view):
+        if ref.kind not in VEHICLES | {"vehicle", "bicycle", "cyclist"}:
+            continue
+        kmh = float(view.moving_mps[ref.actor, moment]) * KMH
+        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.words)
+        one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        yield number(one, kmh, "km/h", 1)
+
+
+def mean_speed(view: DriveExam) -> Iterator[Case]:
+    """M/T: our mean speed since the log began."""
+    for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
+        kmh = float(view.driven_m[index] / (view.times_s[index] - view.times_s[0])) * KMH
+        one = case(view, "mt_mean_speed", moment)
+        one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        yield number(one, kmh, "km/h", 1)
+
+
+def time_standing(view: DriveExam) -> Iterator[Case]:
+    """M/T: for how long our car stood since the log began; every time that it stood, and no time in between."""
+    if not view.ego_moves:
+        return
+    still = view.ego_speed_mps <= view.rules.still_mps
+    slow = view.ego_speed_mps < view.rules.moving_mps
+    steps = np.append(np.diff(view.times_s), 0.0)
+    for moment, index in enumerate(view.moments.tolist()):
+        least, most = (float(steps[:index][which[:index]].sum()) for which in (still, slow))
+        one = case(view, "mt_standing", moment)
+        one.require("stood_too_short", least, ">=", 2.0, "s")
+        one.require("between_standing_and_moving", most - least, "<=", 0.08 * least, "s")
+        one.fact("stood", "at most", most, "s")
+        yield number(one, (least + most) / 2, "s", 1)
+
+
+def driven_lately(view: DriveExam) -> Iterator[Case]:
+    """S/M: how far we drove in the last seconds."""
+    for moment, index, before in _windows(view):
+        driven = float(view.driven_m[index] - view.driven_m[before])
+        seconds = f"{view.rules.window_s:g}"
+        one = case(view, "sm_driven", moment, (seconds,), seconds=seconds)
+        one.require("too_near", driven, ">=", view.rules.distance_min_m * 2, "m")
+        mark(view, one, "then", view.ego_m[before])
+        yield number(one, driven, "m", 1)
+
+
+def turned_lately(view: DriveExam) -> Iterator[Case]:
+    """S/M: by how much we turned in the last seconds, and to which side."""
+    for moment, index, before in _windows(view):
+        yaw = np.degrees(np.unwrap(np.radians(view.ego_yaw_deg[before : index + 1])))
+        turn = float(yaw[-1] - yaw[0])
+        side = "left" if turn > 0 else "right"
+        seconds = f"{view.rules.window_s:g}"
+        one = case(view, "sm_turned", moment, (seconds,), seconds=seconds, side=side)
+        one.require("angle_too_small", abs(turn), ">=", view.rules.turn_min_deg * 2, "deg")
+        yield number(one, abs(turn), "°", 0)
+
+
+def changed_lately(view: DriveExam) -> Iterator[Case]:
+    """S/M: what our speed did in the last seconds."""
+    answers = {
+        "it accelerated": ("accelerated", "accelerating", "sped up", "it sped up", "increased"),
+        "it braked": ("braked", "decelerated", "slowed down", "it slowed down", "decreased"),
+        "it kept its speed": ("constant speed", "kept its speed", "unchanged"),
+        "it stood still": ("stood still", "standing still", "stationary", "did not move"),
+    }
+    for moment, index, before in _windows(view):
+        part = view.ego_speed_mps[before : index + 1]
+        one = case(view, "sm_speed", moment, (f"{view.rules.window_s:g}",), seconds=f"{view.rules.window_s:g}")
+        one.require("speed_unknown", float(np.isfinite(part).all()), ">=", 1, "speeds")
+        change, spread = float(part[-1] - part[0]), float(part.max() - part.min())
+        one.fact("speed", "then", float(part[0]), "m/s")
+        one.fact("speed", "now", float(part[-1]), "m/s")
+        if part.max() <= view.rules.still_mps:
+            answer = "it stood still"
+        elif spread <= SPEED_CHANGE_MAX and part.min() >= view.rules.moving_mps:
+            answer = "it kept its speed"
+        else:
+            answer = "it accelerated" if change > 0 else "it braked"
+            one.require("changes_too_little", abs(change), ">=", SPEED_CHANGE_MIN, "m/s")
+            one.require("up_and_down", spread, "<=", 1.25 * abs(change), "m/s")
+        yield words(one, answer, answers, answers[answer])
+
+
+def _windows(view: DriveExam) -> Iterator[tuple[int, int, int]]:
+    """Moments with the index of the time a window before them, where our way is known all along."""
+    if not view.ego_moves:
+        return
+    for moment, index in enumerate(view.moments.tolist()):
+        before = view.index(float(view.times_s[index]) - view.rules.window_s)
+        lasted = float(view.times_s[index] - view.times_s[before])
+        if abs(lasted - view.rules.window_s) <= 0.02 * view.rules.window_s and np.isfinite(view.driven_m[index]):
+            yield moment, index, before
+
+
+def driven_in_all(view: DriveExam) -> Iterator[Case]:
+    """L/M: how far we drove since the log began."""
+    for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
+        one = case(view, "lm_driven", moment)
+        one.require("too_near", float(view.driven_m[index]), ">=", view.rules.distance_min_m * 3, "m")
+        mark(view, one, "then", view.ego_m[0])
+        yield number(one, float(view.driven_m[index]), "m", 1)
+
+
+def passed(view: DriveExam) -> Iterator[Case]:
+    """L/M: how many of a kind we passed: ahead of our point before, behind it now, not far to the side between."""
+    if not view.ego_moves:
+        return
+    for moment, index in enumerate(view.moments.tolist()):
+        surely, maybe = _passed(view, index)
+        for kind in kinds_of(view):
+            members = of_kind(view, kind)
+            count = int((surely & members).sum())
+            if not count:
+                continue
+            one = case(view, "lm_passed", moment, (kind,), things=plural(kind), side=f"{PASS_WITHIN_M:g}")
+            one.require("passing_in_doubt", int((maybe & ~surely & members).sum()), "<=", 0, "things")
+            one.require("too_many", count, "<=", view.rules.count_max, "things")
+            for n, actor in enumerate(np.flatnonzero(surely & members).tolist()):
+                mark(view, one, f"counted {n + 1}", view.place_m[actor, _last_seen(view, actor, index)])
+            yield number(one, float(count), "", 0)
+
+
+def _passed(view: DriveExam, until: int) -> tuple[BoolArray, BoolArray]:
+    """Which actors (A,) were passed until a time: for sure, and perhaps."""
+    ahead, left = (view.relative_m[:, : until + 1, axis] for axis in (0, 1))
+    known = np.isfinite(ahead)
+    first = known.argmax(1)
+    last = until - known[:, ::-1].argmax(1)
+    rows = np.arange(len(ahead))
+    there = known.any(1)
+    began, ended = ahead[rows, first], ahead[rows, last]
+    beside = np.where(known & (np.abs(ahead) < 2 * PASS_BEYOND_M + 3), np.abs(left), np.inf).min(1)
+    with np.errstate(invalid="ignore"):
+        surely = there & (began > PASS_BEYOND_M) & (ended < -PASS_BEYOND_M) & (beside <= PASS_WITHIN_M - 1)
+        maybe = there & (began > -PASS_BEYOND_M) & (ended < PASS_BEYOND_M) & (beside <= PASS_WITHIN_M + 1)
+    return surely, maybe
+
+
+def _last_seen(view: DriveExam, actor: int, until: int) -> int:
+    return int(np.flatnonzero(view.present[actor, : until + 1])[-1])
+
+
+def seen_so_far(view: DriveExam) -> Iterator[Case]:
+    """L/M: how many different ones of a kind came within a radius of us since the log began."""
+    if not view.ego_moves:
+        return
+    gaps = np.stack([view.away_m(index) for index in range(len(view.times_s))], axis=1)
+    gaps[~np.isfinite(gaps)] = np.inf
+    nearest = np.minimum.accumulate(gaps, axis=1)
+    for moment, index in enumerate(view.moments.tolist()):
+        for kind in kinds_of(view):
+            members = of_kind(view, kind)
+            for radius in (10, 20, 30):
+                gap = nearest[:, index]
+                count = int((members & (gap <= radius)).sum())
+                if not count:
+                    continue
+                one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
+                doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
+                one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
+                one.require("too_many", count, "<=", view.rules.count_max, "things")
+                yield number(one, float(count), "", 0)

@@ -1,0 +1,135 @@
+"""Things that a question about a drive speaks of: the nearest of a kind, all around or on one side of us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.core.arrays import BoolArray
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.drive.categories import CATEGORIES, VEHICLES
+
+# Words for several of a kind; what is not here has an s.
+_PLURALS: Final = {"bus": "buses", "traffic cone": "traffic cones", "wheelchair user": "wheelchair users"}
+# What questions speak of: each category by its own word, and one family. "object" tells nothing.
+KINDS: Final[dict[str, frozenset[str]]] = {
+    **{name: frozenset({name}) for name in sorted(CATEGORIES - {"object", "vehicle"})},
+    "vehicle": VEHICLES,
+}
+# Bearings, counter-clockwise from straight ahead, in the middle of each side; each is 90 degrees wide.
+SIDES: Final[dict[str, float]] = {
+    "ahead of the ego vehicle": 0.0,
+    "to the left of the ego vehicle": 90.0,
+    "behind the ego vehicle": 180.0,
+    "to the right of the ego vehicle": -90.0,
+}
+HALF_SIDE_DEG: Final = 45.0
+
+
+@dataclass(frozen=True)
+class Ref:
+    """One thing at one moment.
+
+    Attributes:
+        actor: its number.
+        moment: number among the view's moments.
+        kind: what it is called: a key of `KINDS`.
+        side: a key of `SIDES`; "" for all around.
+        gap_m: from us, as `DriveExam.near_m`.
+        rules: that the words lead to it alone, and that it is seen well.
+    """
+
+    actor: int
+    moment: int
+    kind: str
+    side: str
+    gap_m: float
+    rules: tuple[Measure, ...]
+
+    @property
+    def words(self) -> str:
+        """How it is spoken of: "the nearest bus ahead of the ego vehicle"."""
+        return f"the nearest {self.kind} {self.side}".rstrip()
+
+    @property
+    def key(self) -> str:
+        """As an operand."""
+        return f"{self.kind}@{self.side}".rstrip("@")
+
+    @property
+    def holds(self) -> bool:
+        """Whether all rules are kept."""
+        return all(one.holds for one in self.rules)
+
+
+def plural(kind: str) -> str:
+    """Several of a kind."""
+    return _PLURALS.get(kind, f"{kind}s")
+
+
+def of_kind(view: DriveExam, kind: str) -> BoolArray:
+    """Which actors (A,) are of a kind."""
+    return np.isin(view.categories.astype(str), sorted(KINDS[kind]))
+
+
+def kinds_of(view: DriveExam) -> list[str]:
+    """Kinds of which there is anything, a family only where it holds several categories."""
+    there = set(view.categories.tolist())
+    return [kind for kind, names in KINDS.items() if len(there & names) > (1 if len(names) > 1 else 0)]
+
+
+def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[Ref]:
+    """The nearest of each kind at a moment, all around, and with ``sides`` on each side where something lies."""
+    if moment not in view.refs:
+        view.refs[moment] = list(_refs(view, moment))
+    return [ref for ref in view.refs[moment] if sides or not ref.side]
+
+
+def _refs(view: DriveExam, moment: int) -> Iterator[Ref]:
+    for kind in kinds_of(view):
+        members = of_kind(view, kind) & view.there[:, moment]
+        if members.any():
+            yield _nearest(view, moment, kind, "", members, members)
+        for side, middle in SIDES.items():
+            off = np.abs((view.off_deg[:, moment] - middle + 180) % 360 - 180)
+            margin = view.rules.side_margin_deg
+            surely = members & (off <= HALF_SIDE_DEG - margin)
+            maybe = members & (off <= HALF_SIDE_DEG + margin)
+            if surely.any():
+                yield _nearest(view, moment, kind, side, surely, maybe)
+
+
+def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArray, maybe: BoolArray) -> Ref:
+    rules = view.rules
+    gap = view.near_m[:, moment]
+    actor = int(np.where(surely, gap, np.inf).argmin())
+    others = maybe.copy()
+    others[actor] = False
+    second = float(np.where(others, gap, np.inf).min())
+    needed = max(rules.second_gap_m, rules.second_share * float(gap[actor]))
+    told = [
+        rule("too_far", float(gap[actor]), "<=", rules.reach_m, "m", kind),
+        *seen_rules(view, actor, moment),
+    ]
+    if np.isfinite(second):
+        told.append(rule("another_as_near", second - float(gap[actor]), ">=", needed, "m", kind))
+    return Ref(actor, moment, kind, side, float(gap[actor]), tuple(told))
+
+
+def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:
+    """That an actor is seen well, as far as the log tells."""
+    rules, who = view.rules, str(view.ids[actor])
+    found = []
+    for table, name, relation, limit, unit in (
+        (view.points, "hardly_measured", ">=", float(rules.points_min), "points"),
+        (view.occluded, "occluded", "<=", float(rules.occluded_max), "level"),
+        (view.truncated, "truncated", "<=", rules.truncated_max, "share"),
+    ):
+        value = float(table[actor, moment])
+        if np.isfinite(value):
+            found.append(rule(name, value, relation, limit, unit, who))  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,146 @@
+"""A drive as its exam sees it: the moments at which questions stand, and how all lies about our car then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, SENSORS, flag
+from pipeline.benchmarks.embodied4c.kinds import DRIVING
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.packed import Packed
+from pipeline.core.schema import Rejection
+from pipeline.geometry.footprints import Rectangles, gap_m
+from pipeline.geometry.turns import turned_about_z
+from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.view import DriveView
+
+KMH: Final = 3.6
+_EPS_S: Final = 1e-6
+
+
+class DriveExam(DriveView):
+    """A drive under the exam's rules.
+
+    Attributes:
+        moments: (M,) indices of the times at which questions stand.
+        flags: what each of its questions carries.
+    """
+
+    domain = DRIVING
+
+    def __init__(self, scene: DriveScene, rules: ExamRules) -> None:
+        super().__init__(scene)
+        self.rules = rules
+        self.flags = [
+            flag(DOMAIN, DRIVING),
+            *(flag(SENSORS, camera.name) for camera in self.facts.cameras),
+            flag(MODALITY, "RGB" if scene.video is not None else "state"),
+        ]
+        self.refs: dict[int, list[Any]] = {}  # by moment: things that can be spoken of, once they were looked for
+        self.moments = self._moments()
+
+    @property
+    def obstacle(self) -> Rejection | None:
+        """Why nothing can be asked at all."""
+        return None if len(self.moments) else Rejection(reason="no_moment", measured=0, limit=1, unit="times")
+
+    def _moments(self) -> IntArray:
+        """Samples nearest to whole seconds at which our place is known, evenly thinned, not at the log's very ends."""
+        known = np.flatnonzero(np.isfinite(self.ego_m[:, :2]).all(1) & np.isfinite(self.ego_yaw_deg))
+        if not len(known):
+            return known
+        first, last = self.times_s[0] + self.rules.past_min_s, self.times_s[-1] - self.rules.future_min_s
+        wanted = np.arange(np.ceil(first - _EPS_S), last + _EPS_S)
+        if len(wanted) > (most := self.rules.exam_moments_max):
+            wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
+        if not len(wanted):
+            return known[:0]
+        return np.unique(known[np.abs(self.times_s[known][None, :] - wanted[:, None]).argmin(1)])
+
+    @property
+    def us(self) -> str:
+        """What of our car a distance is measured from."""
+        ego = self.facts.ego
+        if ego is not None and ego.box is not None:
+            return "the nearest surface of the ego vehicle"
+        point = ego.point if ego is not None else self.facts.ego_point
+        return f"{point} of the ego vehicle" if point else "the origin of the log's frame"
+
+    # At the moments: (A, M)
+
+    @cached_property
+    def there(self) -> BoolArray:
+        """Which actors are there, with a box and a heading."""
+        return self.present[:, self.moments] & np.isfinite(self.near_m)
+
+    @cached_property
+    def here_m(self) -> FloatArray:
+        """(A, M, 2) middles, ahead and to the left of our point."""
+        return self.relative_m[:, self.moments, :2]
+
+    @cached_property
+    def off_deg(self) -> FloatArray:
+        """Bearings of the middles, counter-clockwise from straight ahead, in [-180, 180)."""
+        return self.bearing_deg[:, self.moments]
+
+    @cached_property
+    def near_m(self) -> FloatArray:
+        """On the ground, from us (`us`) to the nearest surface of an actor's box."""
+        return np.stack([self.away_m(index) for index in self.moments.tolist()], axis=1)
+
+    def away_m(self, index: int) -> FloatArray:
+        """(A,) the same at any time of the log."""
+        return gap_m(self.own_outline(index), self.footprints(index))
+
+    def own_outline(self, index: int) -> Rectangles:
+        """Our footprint; where our size is not known, the point that our track follows."""
+        box = self.facts.ego.box if self.facts.ego is not None else None
+        yaw = self.ego_yaw_deg[index]
+        middle, half = self.ego_m[index, :2], np.zeros(2)
+        if box is not None:
+            middle, half = middle + turned_about_z(np.array(box.middle_m[:2]), yaw), np.array(box.size_m[:2]) / 2
+        return Rectangles(middle, half, yaw)
+
+    @cached_property
+    def moving_mps(self) -> FloatArray:
+        """Speeds over ground."""
+        return self.speed_mps[:, self.moments]
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """Lidar points; NaN where they are not recorded."""
+        return self._declared([actor.points for actor in self.facts.actors])
+
+    @cached_property
+    def occluded(self) -> FloatArray:
+        """Levels; NaN where they are not declared."""
+        return self._declared([actor.occluded for actor in self.facts.actors])
+
+    @cached_property
+    def truncated(self) -> FloatArray:
+        """Shares; NaN where they are not declared."""
+        return self._declared([actor.truncated for actor in self.facts.actors])
+
+    def _declared(self, tables: Sequence[Packed | None]) -> FloatArray:
+        found = np.full((len(self.ids), len(self.times_s)), np.nan)
+        for row, (actor, table) in enumerate(zip(self.facts.actors, tables, strict=True)):
+            if table is not None:
+                found[row, actor.track.first : actor.track.stop] = table.array[:, 0]
+        return found[:, self.moments]
+
+    # Our own way
+
+    @cached_property
+    def driven_m(self) -> FloatArray:
+        """(T,) length of our way since the log began; NaN from where our place is not known."""
+        steps = np.linalg.norm(np.diff(self.ego_m[:, :2], axis=0), axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    def second(self, moment: int) -> float:
+        """The time of a moment."""
+        return float(self.times_s[self.moments[moment]])

@@ -1,0 +1,64 @@
+"""Limits of Embodied4C's questions. The paper gives none: all are ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from pipeline.benchmarks.embodied4c.written import Written, read_written
+from pipeline.worlds.flight.view import FlightRules
+
+
+def _from_file(value: Any) -> Any:
+    """Questions as they stand in a configuration, or the name of the file that they stand in."""
+    return read_written(Path(value)) if isinstance(value, str) else value
+
+
+class ExamRules(FlightRules):
+    """When a question is asked. Any of them can be set in a build's configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    # Times
+    exam_moments_max: int = Field(
+        default=12, ge=1, description="times of a log at which questions stand, evenly spread"
+    )
+    past_min_s: float = Field(default=2.0, ge=0, description="of the log before a question")
+    window_s: float = Field(default=5.0, gt=0, description="what short-term memory is asked about")
+    future_min_s: float = Field(default=0.5, ge=0, description="of the log after it: speeds are measured around it")
+    event_margin_s: float = Field(default=0.3, ge=0, description="between a question and the border of a state")
+    # Who is spoken of
+    points_min: int = Field(default=15, ge=0, description="lidar points on a thing, where they are known")
+    occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")
+    truncated_max: float = Field(default=0.5, ge=0, le=1, description="share outside the picture")
+    reach_m: float = Field(default=60.0, gt=0, description="to a thing that is spoken of")
+    second_gap_m: float = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
+    second_share: float = Field(default=0.1, gt=0, description="the same, as a share of the distance")
+    side_margin_deg: float = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")
+    # Numbers
+    distance_min_m: float = Field(default=1.5, gt=0, description="of a distance: boxes are good to a tenth of it")
+    radius_margin_m: float = Field(default=0.75, gt=0, description="between what is counted and the radius")
+    count_max: int = Field(default=20, ge=1, description="of things that are counted")
+    speed_min_kmh: float = Field(default=10.0, gt=0, description="of a speed: those of boxes are good to 0.25 km/h")
+    turn_min_deg: float = Field(default=5.0, gt=0, description="of an angle that is asked for")
+    # Words
+    still_mps: float = Field(default=0.3, gt=0, description="at most, of what stands")
+    moving_mps: float = Field(default=1.0, gt=0, description="at least, of what moves")
+    accelerating_mps2: float = Field(default=0.7, gt=0, description="at least, of who accelerates or brakes")
+    steady_mps2: float = Field(default=0.25, gt=0, description="at most, of who keeps a speed")
+    turning_dps: float = Field(default=6.0, gt=0, description="degrees a second at least, of who turns")
+    straight_dps: float = Field(default=2.0, gt=0, description="at most, of who does not")
+    size_ratio_min: float = Field(default=1.2, gt=1, description="of two sizes that are compared")
+    distance_ratio_min: float = Field(default=1.25, gt=1, description="of two distances that are compared")
+    heading_margin_deg: float = Field(default=10.0, gt=0, description="between a heading and the border of its class")
+    lane_margin_m: float = Field(default=0.3, gt=0, description="between a thing's middle and the border of its lane")
+    # Questions that are not about the log
+    far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")
+    written: Annotated[tuple[Written, ...], BeforeValidator(_from_file)] = Field(
+        default=(), description="questions that people wrote, or the name of a file of them, as JSON lines"
+    )
+
+
+PROFILES: Final[dict[str, ExamRules]] = {"strict": ExamRules()}

@@ -1,0 +1,46 @@
+"""A task: the questions of one sub-capability and one form of answer, in every embodiment whose facts prove them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pipeline.benchmarks.embodied4c.view import Exam
+from pipeline.benchmarks.embodied4c.wording import part
+from pipeline.core.schema import Rejection
+from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.task import Form
+
+Ask = Callable[[Any], Iterator[Case]]
+QUESTION: Final = "embodied4c/question"
+
+
+class ExamTask(CaseTask[Exam]):
+    """Questions of one sub-capability.
+
+    Args:
+        name: the sub-capability; what follows a blank tells tasks of one apart.
+        form: of the answers.
+        asks: embodiment -> what yields its cases.
+        kinds: of wording, as the asks use them.
+    """
+
+    template = QUESTION
+
+    def __init__(self, name: str, form: Form, asks: Mapping[str, Sequence[Ask]], kinds: Iterable[str]) -> None:
+        self.name, self.form, self.asks = name, form, asks
+        self.parts = tuple(part(kind) for kind in kinds)
+
+    def obstacle(self, view: Exam) -> Rejection | None:
+        """An embodiment that the task says nothing of, or a log without a moment."""
+        if view.domain not in self.asks:
+            return Rejection(reason="other_embodiment", measured=None, limit=None, unit=None)
+        return view.obstacle
+
+    def cases(self, view: Exam) -> Iterator[Case]:
+        """All cases of the log's embodiment."""
+        for ask in self.asks[view.domain]:
+            yield from ask(view)
+
+    def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
+        """The same words at another time are another question."""

@@ -1,0 +1,28 @@
+"""A log of any embodiment as its tasks see it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.core.schema import AnyScene, Rejection
+
+
+class Exam(Protocol):
+    """What all embodiments share."""
+
+    domain: str
+    scene: Any
+    rules: ExamRules
+    flags: list[str]
+
+    @property
+    def obstacle(self) -> Rejection | None:
+        """Why nothing can be asked at all."""
+        ...
+
+
+def exam(scene: AnyScene, rules: ExamRules) -> Exam:
+    """The view of a scene, by its world."""
+    return DriveExam(scene, rules)
