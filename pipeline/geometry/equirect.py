@@ -117,15 +117,19 @@ class Lookups(NamedTuple):
 @lru_cache(maxsize=12)  # 12 MB each; views that differ in yaw alone share one
 def _lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: tuple[int, int]) -> Lookups:
     view = View(yaw_deg=0.0, pitch_deg=pitch_deg, fov_deg=fov_deg, width=width, height=height)
-    right, up, ahead = rays_of(view)
-    turn = np.arctan2(right, ahead).ravel() / (2 * math.pi) + 0.5  # of the circle, from the left edge
-    fall = 0.5 - np.arctan2(up, np.hypot(right, ahead)).ravel() / math.pi  # of the half circle, from the top
-    far = np.sqrt(right * right + up * up + ahead * ahead).ravel()  # a pixel covers 1 / (far³ f²) of the sphere
+    right, up, ahead = (part[:, width // 2 :] for part in rays_of(view))  # the left half mirrors the right one
+    level_square = right * right + ahead * ahead
+    right_turn = np.arctan2(right, ahead) / (2 * math.pi)  # of the circle, from the middle
+    turn = 0.5 + np.concatenate([-right_turn[:, ::-1][:, : width // 2], right_turn], axis=1).ravel()
+    fall = _mirrored(0.5 - np.arctan2(up, np.sqrt(level_square)) / math.pi, width)  # of the half circle, from the top
     levels = levels_of(*sphere)
-    ratio = sphere[1] / (math.pi * view.focal_px * far**1.5)  # to the height of a pixel of the sphere's own picture
-    wanted = np.clip(np.log2(ratio), 0, len(levels) - 1)
-    level = np.floor(wanted + _CLEAR).astype(np.intp)
-    share = np.rint((wanted - level - _CLEAR) / (1 - 2 * _CLEAR) * (1 << _SHARE))
+    # A pixel that is far (in focal lengths) from the eye covers 1 / (far³ focal²) of the sphere. Of its size, in pixels
+    # of the sphere's own picture, the logarithm says which picture is wanted.
+    far_square = level_square + up * up
+    wanted = math.log2(sphere[1] / (math.pi * view.focal_px)) - 0.75 * np.log2(far_square)
+    wanted = _mirrored(np.clip(wanted, 0, len(levels) - 1), width)
+    level = (wanted + _CLEAR).astype(np.intp)
+    share = np.rint((wanted - level - _CLEAR) * ((1 << _SHARE) / (1 - 2 * _CLEAR)))
     parts = []
     for first in range(0, view.width * view.height, _PART):
         own = slice(first, min(first + _PART, view.width * view.height))
@@ -134,20 +138,26 @@ def _lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: 
         coarser = _lookup(levels, level[there] + 1, turn[there], fall[there])
         every = _lookup(levels, level[own], turn[own], fall[own])
         parts.append(Part(own, every, mixed, coarser, share[there].astype(np.uint64)))
-    used = set(np.unique(level).tolist()) | set((np.unique(level[share > 0]) + 1).tolist())
+    used = {k for k in range(len(levels)) if (level == k).any() or ((level == k - 1) & (share > 0)).any()}
     edge = _CROWDED - 2 * math.pi / levels[max(used)].height
     return Lookups(tuple(parts), tuple(sorted(used)), bool((np.abs(0.5 - fall) * math.pi > edge).any()))
 
 
+def _mirrored(half: FloatArray, width: int) -> FloatArray:
+    """All pixels (N,) of what is the same on the left and on the right, from the right half (h, w)."""
+    return np.concatenate([half[:, ::-1][:, : width // 2], half], axis=1).ravel()
+
+
 def _lookup(levels: tuple[Level, ...], level: npt.NDArray[np.intp], turn: FloatArray, fall: FloatArray) -> Lookup:
-    wide, high, start = np.array([one[:3] for one in levels]).T[:, level]
+    # Whole numbers below 2**53, which doubles hold exactly.
+    wide, high, start = (np.array(part, dtype=np.float64).take(level) for part in zip(*levels, strict=True))
     steps = np.rint(np.clip(fall * high - 0.5, 0, high - 1) * (1 << _SHARE)).astype(np.intp)
-    upper = start + (steps >> _SHARE) * (wide + 1)
+    upper = (start + (steps >> _SHARE) * (wide + 1)).astype(np.intp)
     return Lookup(
         wide.astype(np.float32),
         (turn * wide - 0.5).astype(np.float32),
         upper,
-        upper + wide + 1,
+        upper + wide.astype(np.intp) + 1,
         (steps & ((1 << _SHARE) - 1)).astype(np.uint64),
     )
 
