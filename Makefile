@@ -97,6 +97,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.real_flights
 	$(BIN)/python -m tests.bench.reviewers
 	$(BIN)/python -m tests.bench.cities
+	$(BIN)/python -m tests.bench.views
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas

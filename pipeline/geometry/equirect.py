@@ -32,7 +32,8 @@ _FIELD: Final = 21  # bits of a channel in a packed pixel
 _SHARE: Final = 6  # bits of a place between two pixels: 64 steps
 _PART: Final = 16_384  # pixels of a view that are rendered at once
 _CROWDED: Final = math.radians(60.0)  # from the equator, where two columns are as wide as one pixel is high
-_BYTES: Final = np.uint64(sum(255 << (_FIELD * channel) for channel in range(3)))
+_HALF: Final = np.uint64(sum(1 << (_FIELD * channel + _SHARE - 1) for channel in range(3)))
+_KEPT: Final = np.uint64(sum(((256 << _SHARE) - 1) << (_FIELD * channel) for channel in range(3)))
 _CLEAR: Final = 0.25  # of an octave about a picture's size in which it is looked into alone
 
 
@@ -202,12 +203,13 @@ class Sphere:
             coarser *= part.share
             finer <<= np.uint64(_SHARE)
             coarser += finer
-            packed[part.mixed] = _rounded(coarser, _SHARE)
+            packed[part.mixed] = _rounded(coarser)
+        packed += _HALF
         for channel in range(3):
-            picture[:, channel] = packed >> np.uint64(_FIELD * channel)
+            picture[:, channel] = packed >> np.uint64(_FIELD * channel + _SHARE)  # its lowest eight bits
 
     def _sampled(self, at: Lookup, yaw_deg: float) -> Packed:
-        """Packed pixels (N,) between those about the places."""
+        """Packed pixels (N,) between those about the places, times 64."""
         column = at.width * np.float32(yaw_deg / 360.0)
         column += at.column
         column += np.where(column < 0, at.width, np.float32(0))
@@ -225,7 +227,7 @@ class Sphere:
         lower *= at.down
         upper <<= np.uint64(_SHARE)
         upper += lower
-        return _rounded(upper, 2 * _SHARE)
+        return _rounded(upper)
 
     def _between(self, left: npt.NDArray[np.intp], across: Packed) -> Packed:
         """Packed pixels (N,) between those at ``left`` and their right neighbours, times 64."""
@@ -266,11 +268,11 @@ class Sphere:
         return self._smaller[level]
 
 
-def _rounded(packed: Packed, bits: int) -> Packed:
-    """Packed pixels (N,) without the lowest bits of their channels, in place."""
-    packed += np.uint64(sum(1 << (bits - 1 + _FIELD * channel) for channel in range(3)))
-    packed >>= np.uint64(bits)
-    packed &= _BYTES
+def _rounded(packed: Packed) -> Packed:
+    """Packed pixels (N,), times 64 twice, times 64 once; in place."""
+    packed += _HALF
+    packed >>= np.uint64(_SHARE)
+    packed &= _KEPT
     return packed
 
 
