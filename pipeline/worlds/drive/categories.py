@@ -59,3 +59,30 @@ KITTI: Final[dict[str, str]] = {
     "Truck": "truck",
     "Van": "van",
 }
+# CARLA, blueprint library: `base_type` where the blueprint has it (0.9.14), else these, else by the number of wheels.
+CARLA_TYPES: Final[dict[str, str]] = {
+    "bicycle": "cyclist",
+    "bus": "bus",
+    "car": "car",
+    "motorcycle": "motorcyclist",
+    "truck": "truck",
+    "van": "van",
+}
+CARLA_VEHICLES: Final[dict[str, str]] = {
+    "vehicle.bh.crossbike": "cyclist",
+    "vehicle.carlamotors.carlacola": "truck",
+    "vehicle.carlamotors.european_hgv": "truck",
+    "vehicle.carlamotors.firetruck": "truck",
+    "vehicle.diamondback.century": "cyclist",
+    "vehicle.ford.ambulance": "van",
+    "vehicle.gazelle.omafiets": "cyclist",
+    "vehicle.mercedes.sprinter": "van",
+    "vehicle.mitsubishi.fusorosa": "bus",
+    "vehicle.volkswagen.t2": "van",
+    "vehicle.volkswagen.t2_2021": "van",
+}
+CARLA_PROPS: Final[dict[str, str]] = {
+    "static.prop.constructioncone": "traffic cone",
+    "static.prop.trafficcone01": "traffic cone",
+    "static.prop.trafficcone02": "traffic cone",
+}

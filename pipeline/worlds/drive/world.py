@@ -8,6 +8,7 @@ from typing import Final
 from pipeline.core.schema import Model
 from pipeline.worlds.drive.facts import Drive, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.sight import BULKY, UNITS, sight
 from pipeline.worlds.drive.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -32,12 +33,15 @@ DRIVE: Final = World(
     name="drive",
     units=UNITS,
     facts=Drive,
-    readers=(Argoverse2(),),
+    readers=(
+        Argoverse2(),
+        Carla(),
+    ),
     config=DriveConfig,
     observe=observe_drive,
-    samples=Samples(_write_samples, (Argoverse2.name,)),
+    samples=Samples(_write_samples, (Argoverse2.name, Carla.name)),
     sight=sight,
-    quick=(Argoverse2.name,),
+    quick=(Argoverse2.name, Carla.name),
     bulky=BULKY,
     sketch=sketch,
 )

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.worlds.drive.facts import Lamp, LightColour
 from pipeline.worlds.drive.samples.moving import Motion, Pace, Path, Shift, move
 
@@ -30,6 +30,8 @@ SIZES: Final[dict[str, Size]] = {
     "bollard": (0.3, 0.3, 1.0),
 }
 EGO_SIZE: Final[Size] = (4.8, 1.9, 1.5)
+MOTORED: Final = frozenset({"car", "van", "truck", "bus", "motorcyclist"})
+BRAKE_MPS2: Final = 0.5  # who slows down by less takes the foot off the pedal
 AXLE_M: Final = 1.4  # from the rear axle forward to the middle of our car
 
 
@@ -57,6 +59,21 @@ class Mover:
     def at(self, times_s: FloatArray) -> Motion:
         """Where it is at some times (N,)."""
         return move(self.path, self.pace, self.shifts, times_s)
+
+    def lit(self, times_s: FloatArray) -> dict[Lamp, BoolArray]:
+        """Which lamps it has lit at some times (N,); none of what has no motor.
+
+        Brake lamps while it slows down, and while it waits where it has driven or will.
+        """
+        motion = self.at(times_s)
+        still = np.hypot(motion.velocity_mps[:, 0], motion.velocity_mps[:, 1]) == 0
+        moves = bool(self.pace.speed_mps or self.pace.legs)
+        found: dict[Lamp, BoolArray] = {"brake": (motion.acceleration_mps2 < -BRAKE_MPS2) | (still & moves)}
+        for start_s, end_s, lamp in self.blinks:
+            found[lamp] = found.get(lamp, np.zeros(len(times_s), dtype=bool)) | (
+                (times_s >= start_s) & (times_s < end_s)
+            )
+        return found if self.category in MOTORED else {}
 
 
 @dataclass(frozen=True)

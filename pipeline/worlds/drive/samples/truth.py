@@ -14,7 +14,10 @@ _DIGITS: Final = 6
 
 
 def truth_of(plan: Plan) -> dict[str, Any]:
-    """The facts of a drive in closed form, as JSON: middles of boxes, metres; yaw in degrees; speeds in m/s."""
+    """The facts of a drive in closed form, as JSON: middles of boxes, metres; yaw in degrees; speeds in m/s.
+
+    ``lit``: the indices of times at which each lamp is.
+    """
     times_s = np.arange(round(plan.lasts_s * _RATE_HZ) + 1) / _RATE_HZ
     return {
         "times_s": times_s.round(_DIGITS).tolist(),
@@ -37,4 +40,5 @@ def _mover(mover: Mover, times_s: FloatArray) -> dict[str, Any]:
         "acceleration_mps2": motion.acceleration_mps2,
     }
     table = {name: (column.round(_DIGITS) + 0.0).tolist() for name, column in columns.items()}
-    return {"category": mover.category, "size_m": list(mover.size_m), "colour": mover.colour, **table}
+    lit = {lamp: np.flatnonzero(on).tolist() for lamp, on in mover.lit(times_s).items()}
+    return {"category": mover.category, "size_m": list(mover.size_m), "colour": mover.colour, "lit": lit, **table}

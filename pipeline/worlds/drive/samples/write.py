@@ -6,17 +6,27 @@ What was planted is in ``<root>/truth/<drive>.json``, beside the logs.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from pipeline.core.files import write_atomically
-from pipeline.worlds.drive.samples import argoverse2
+from pipeline.worlds.drive.samples import argoverse2, carla
+from pipeline.worlds.drive.samples.plan import Plan
 from pipeline.worlds.drive.samples.plans import PLANS
 from pipeline.worlds.drive.samples.truth import truth_of
 
+# Lanes are in logs of Argoverse 2 alone; lights, lamps and collisions in recordings of CARLA alone.
+WRITERS: Final[dict[str, tuple[Callable[[Path, Plan], None], tuple[str, ...]]]] = {
+    "argoverse2": (argoverse2.write_log, ("overtaking", "junction", "braking")),
+    "carla": (carla.write_log, ("junction", "braking")),
+}
+
 
 def write_drives(folder: Path) -> None:
-    """Logs below ``folder/argoverse2``, each of the same name as its truth."""
-    for name, plan in PLANS.items():
-        argoverse2.write_log(folder / "argoverse2", plan)
-        raw = json.dumps(truth_of(plan), separators=(",", ":")).encode()
-        write_atomically(folder / "argoverse2" / "truth" / f"{name}.json", raw)
+    """Logs below ``folder/READER``, each of the same name as its truth."""
+    for reader, (write, names) in WRITERS.items():
+        for name in names:
+            write(folder / reader, PLANS[name])
+            raw = json.dumps(truth_of(PLANS[name]), separators=(",", ":")).encode()
+            write_atomically(folder / reader / "truth" / f"{name}.json", raw)

@@ -1,0 +1,144 @@
+"""Reader of recordings of the CARLA simulator, without CARLA: ``name.log`` below a folder, in the recorder's own form.
+
+Our car is the vehicle of the role "hero". Sizes are those that the recording has; lanes are in no recording.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import IntArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import open_file
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.formats import carla_log
+from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.footage import Footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.wants import Want
+from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
+from pipeline.worlds.drive.readers.carla_recording import Recording
+
+WANTS: Final = (Want("recording", ("*.log",), "the drive is left out", True, recorded=(".log",)),)
+
+
+@dataclass(frozen=True)
+class Carla:
+    """Recordings of the CARLA simulator.
+
+    Attributes:
+        ego: the role or the id of our car, where it is not the one called "hero".
+    """
+
+    ego: str = ""
+
+    name = "carla"
+    version = 1
+    extra = None
+    video_fps = 20
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {"ego": self.ego} if self.ego else {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`: all files ``*.log`` below the root that begin as recordings do."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give a folder of CARLA recordings (*.log)")
+        refs: dict[str, SceneRef] = {}
+        broken: list[RawDataError] = []
+        for path in sorted(root.rglob("*.log")):
+            if not path.is_file() or not _is_recording(path):
+                continue
+            if not SAFE_NAME.fullmatch(path.stem):
+                message = f"the name {path.stem!r} is not {SAFE}"
+                broken.append(RawDataError(path, "unsafe_scene_name", message, "rename the file"))
+            elif path.stem in refs:
+                message = f"there are two recordings called {path.stem}"
+                broken.append(RawDataError(path, "duplicate_scene", message, "rename one of them"))
+            else:
+                stat = path.stat()
+                stamp = hashlib.sha256(f"{path.name}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
+                places = (path.parent.relative_to(root).as_posix(), path.relative_to(root).as_posix())
+                refs[path.stem] = SceneRef(f"{self.name}/{path.stem}", places, stamp)
+        if not refs and not broken:
+            raise ConfigError(f"{root}: no recording of CARLA here. Give a folder of what its recorder wrote (*.log)")
+        return Listing(tuple(refs[name] for name in sorted(refs)), tuple(broken))
+
+    def read(self, files: SceneFiles) -> DriveScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        path = files.root / files.ref.files[1]
+        try:
+            log = read_carla_log(files.raw(path))
+        except CarlaLogError as error:
+            remedy = "give what client.start_recorder of CARLA 0.9.12 to 0.9.15 wrote"
+            raise files.fault(path, error.finding, error.message, remedy) from error
+        _tell_damage(log, findings)
+        read = Recording(log, _frames_in_order(log, findings), findings)
+        ego = read.hero(self.ego, files, path)
+        drive = Drive(
+            map_name=log.map_name.rpartition("/")[2] or None,
+            start_ns=log.start_s * 10**9,
+            seconds=pack(read.times_s - read.times_s[0], TIME_STEP_S),
+            ego=None if ego is None else read.ego(ego),
+            actors=read.actors(ego),
+            lights=read.lights(),
+            collisions=read.collisions(ego),
+            cameras=read.cameras(ego),
+        )
+        return DriveScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, "recorded"),
+            facts=drive,
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
+        """See `Reader.geometry`."""
+
+    def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
+        """See `Reader.footage`: a recording has no pictures."""
+
+
+def _is_recording(path: Path) -> bool:
+    with open_file(path) as file:
+        return file.read(2 + 2 + len(carla_log.MAGIC))[4:] == carla_log.MAGIC.encode()
+
+
+def _frames_in_order(log: CarlaLog, findings: Findings) -> IntArray:
+    """For each frame the index of its time; -1 for one that is no later than one before it."""
+    latest = np.maximum.accumulate(np.nan_to_num(log.elapsed_s, nan=-np.inf))
+    later = np.isfinite(log.elapsed_s) & np.concatenate([[True], log.elapsed_s[1:] - latest[:-1] >= TIME_STEP_S])
+    if not later.all():
+        back = int((~later).sum())
+        message = f"{back} of {len(later)} frames are no later than one before them; they were left out"
+        findings.add(doubt("times_run_backwards", "log", message, "record it again", back, 0, "frames"))
+    return np.where(later, np.cumsum(later) - 1, -1)
+
+
+def _tell_damage(log: CarlaLog, findings: Findings) -> None:
+    if log.left_bytes:
+        message = f"the file ends in the middle of a packet; its {log.left_bytes} bytes were left out"
+        remedy = "stop the recorder before the simulator, or copy the file again"
+        findings.add(note("truncated", "log", message, remedy, log.left_bytes, 0, "bytes"))
+    if log.unknown:
+        told = ", ".join(f"{count} of id {kind}" for kind, count in log.unknown.items())
+        message = f"packets that nothing is known of were passed over: {told}"
+        findings.add(note("unknown_packet", "log", message, "nothing is to be done", sum(log.unknown.values()), 0, "1"))
+    if log.damaged:
+        told = ", ".join(f"{count} of id {kind}" for kind, count in log.damaged.items())
+        message = f"packets whose size does not fit what is in them were left out: {told}"
+        bad = sum(log.damaged.values())
+        findings.add(doubt("damaged_packet", "log", message, "record it again", bad, 0, "packets"))

@@ -1,0 +1,237 @@
+"""A recording of CARLA by actor: which one is ours, where everybody was, what they signalled and hit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.formats import carla_log
+from pipeline.formats.carla_log import Added, CarlaLog, Table
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.drive.facts import SHARE_STEP, Actor, Camera, Collision, Controls, Ego, Lamps, TrafficLight
+from pipeline.worlds.drive.readers.carla_actors import (
+    CAMERA,
+    LIGHT,
+    NOT_SEEN,
+    SENSOR,
+    VEHICLE,
+    attributes_of,
+    box_of,
+    camera_of,
+    category_of,
+    colours_of,
+    lamps_of,
+    metres,
+    right_handed,
+    yaws_deg,
+)
+from pipeline.worlds.drive.readers.tracking import Stretch, repeated, stretches
+
+HEROES: Final = ("hero", "ego_vehicle")  # roles of our car: of CARLA's agents and ScenarioRunner, of its ROS bridge
+HIDDEN_M: Final = -100.0  # ScenarioRunner keeps actors 500 m under the ground until they are wanted
+AWAY_MAX_M: Final = 100_000.0  # no town is as large
+POINT: Final = "the car's origin in CARLA, on the ground below its middle"
+
+
+class Recording:
+    """A recording by actor.
+
+    Args:
+        log: as read.
+        time: (F,) for each frame the index of its time, -1 for those that were left out.
+    """
+
+    def __init__(self, log: CarlaLog, time: IntArray, findings: Findings) -> None:
+        self.log, self.findings = log, findings
+        self.times_s = log.elapsed_s[time >= 0]
+        self.added: dict[int, Added] = {}
+        for actor in log.added:
+            first = self.added.setdefault(actor.id, actor)
+            if first.blueprint != actor.blueprint:
+                message = f"{actor.id} is {first.blueprint} first, then {actor.blueprint}"
+                remedy = "is this one recording?"
+                findings.add(doubt("category_changes", str(actor.id), message, remedy))
+        self.tables = {kind: _in_time(table, time) for kind, table in log.tables.items()}
+        self.tracks = self._tracks()
+        self.boxes = _by_id(self.tables[carla_log.BOX])
+        self.lamps = _by_id(self.tables[carla_log.LAMPS])
+        self.states = _by_id(self.tables[carla_log.LIGHT])
+
+    def _tracks(self) -> dict[int, Stretch]:
+        """Places, yaws, velocities and controls by id."""
+        placed = self.tables[carla_log.POSITION]
+        ids, rows = placed.records["id"].astype(np.intp), placed.records
+        twice = repeated(ids, placed.frame)
+        for number in np.unique(ids[twice]).tolist():
+            count = int((ids[twice] == number).sum())
+            message = f"{number} has {count} places at times that it has another one; all of them were left out"
+            remedy = "record it again"
+            self.findings.add(doubt("two_places_at_once", str(number), message, remedy, count, 0, "places"))
+        ids, time, rows = ids[~twice], placed.frame[~twice], rows[~twice]
+        place_m = metres(rows["place"])
+        usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < AWAY_MAX_M).all(1)
+        self._left_out(
+            ids, np.logical_not(usable), "place_not_finite", "of its places are no numbers, or 100 km and more away"
+        )
+        hidden = usable & (place_m[:, 2] < HIDDEN_M)
+        self._left_out(ids, hidden, "hidden_under_ground", "of its places lie deep under the ground", severe=False)
+        kept = usable & ~hidden
+        ids, time, rows, place_m = ids[kept], time[kept], rows[kept], place_m[kept]
+        tables: dict[str, FloatArray] = {"place_m": place_m, "yaw_deg": yaws_deg(rows["rotation"])[:, None]}
+        moving = self.tables[carla_log.KINEMATICS]
+        tables["velocity_mps"] = _joined(ids, time, moving, right_handed(moving.records["velocity"]))
+        driven = self.tables[carla_log.VEHICLE]
+        names = ("throttle", "brake", "steering", "gear")
+        said = np.stack([driven.records[name].astype(np.float64) for name in names], axis=-1)
+        tables["controls"] = _joined(ids, time, driven, np.where(np.isfinite(said), said, np.nan))
+        return stretches(ids, time, tables)
+
+    def _left_out(self, ids: IntArray, rows: BoolArray, name: str, why: str, severe: bool = True) -> None:
+        for number, count in zip(*np.unique(ids[rows], return_counts=True), strict=True):
+            make = doubt if severe else note
+            message = f"{count} {why}; they were left out"
+            self.findings.add(make(name, str(number), message, "record it again", int(count), 0, "places"))
+
+    def hero(self, wanted: str, files: SceneFiles, path: Path) -> int | None:
+        """The id of our car. Raises RawDataError (`two_egos`, `no_such_ego`)."""
+        vehicles = {n: a for n, a in self.added.items() if a.kind == VEHICLE and n in self.tracks}
+        roles = (wanted,) if wanted else HEROES
+        found = [n for n, a in vehicles.items() if a.attributes.get("role_name") in roles or str(n) == wanted]
+        there = ", ".join(f"{n} ({a.attributes.get('role_name') or 'no role'})" for n, a in vehicles.items())
+        if len(found) > 1:
+            message = f"{len(found)} vehicles may be our car: {', '.join(map(str, found))}"
+            raise files.fault(path, "two_egos", message, "say which one with --set readers.carla.ego=ID")
+        if wanted and not found:
+            message = f"no vehicle has the role or id {wanted!r}; there are {there or 'none'}"
+            raise files.fault(path, "no_such_ego", message, "name one of them")
+        if not found:
+            message = f"no vehicle has the role {' or '.join(HEROES)}; there are {there or 'none'}"
+            remedy = "say which one is ours with --set readers.carla.ego=ID"
+            self.findings.add(doubt("no_ego", "ego", message, remedy))
+        return found[0] if found else None
+
+    def ego(self, number: int) -> Ego:
+        """Our car."""
+        stretch = self.tracks[number]
+        return Ego(
+            track=stretch.track(),
+            point=POINT,
+            box=box_of(self.boxes[number].records) if number in self.boxes else None,
+            lamps=self._lamps(number),
+            controls=_controls(stretch),
+            attributes=attributes_of(self.added[number]),
+        )
+
+    def actors(self, ego: int | None) -> tuple[Actor, ...]:
+        """All others that have a place, lights, sensors and the spectator apart, by id."""
+        found = []
+        for number, stretch in sorted(self.tracks.items()):
+            actor = self.added.get(number)
+            if actor is None:
+                message = f"{number} has places, and no packet says what it is"
+                remedy = "record from the start"
+                self.findings.add(note("unknown_actor", str(number), message, remedy))
+                continue
+            if number == ego or actor.kind in {LIGHT, SENSOR} or actor.blueprint.startswith(NOT_SEEN):
+                continue
+            found.append(
+                Actor(
+                    id=str(number),
+                    category=category_of(actor),
+                    source_category=actor.blueprint,
+                    box=box_of(self.boxes[number].records) if number in self.boxes else None,
+                    track=stretch.track(),
+                    attributes=attributes_of(actor),
+                    lamps=self._lamps(number),
+                    controls=_controls(stretch),
+                )
+            )
+        return tuple(sorted(found, key=lambda actor: actor.id))
+
+    def lights(self) -> tuple[TrafficLight, ...]:
+        """Traffic lights by id, with what they showed."""
+        found = []
+        for number, actor in sorted(self.added.items()):
+            if actor.kind == LIGHT:
+                x, y, z = (metres(np.array(actor.place)).round(4) + 0.0).tolist()
+                states = self.states.get(number)
+                shown = () if states is None else colours_of(states.frame, states.records["state"])
+                yaw = float(yaws_deg(np.array(actor.rotation)).round(4))
+                found.append(TrafficLight(id=str(number), place_m=(x, y, z), yaw_deg=yaw, colours=shown))
+        return tuple(sorted(found, key=lambda light: light.id))
+
+    def collisions(self, ego: int | None) -> tuple[Collision, ...]:
+        """The first frame of each time that two hit one another."""
+        table = self.tables[carla_log.COLLISION]
+        last: dict[tuple[int, int], int] = {}
+        found = []
+        for time, first, second in zip(
+            table.frame.tolist(), table.records["first"].tolist(), table.records["second"].tolist(), strict=True
+        ):
+            pair = (min(first, second), max(first, second))
+            if time - last.get(pair, -2) > 1:
+                found.append(Collision(index=time, first=self._name(first, ego), second=self._name(second, ego)))
+            last[pair] = time
+        return tuple(found)
+
+    def _name(self, number: int, ego: int | None) -> str | None:
+        return "ego" if number == ego else str(number) if number in self.tracks else None
+
+    def cameras(self, ego: int | None) -> tuple[Camera, ...]:
+        """Those that were fixed to our car."""
+        parents = self.tables[carla_log.PARENT].records
+        ours = set(parents["id"][parents["parent"] == ego].tolist()) if ego is not None else set()
+        found = [camera_of(a) for n, a in sorted(self.added.items()) if n in ours and a.blueprint == CAMERA]
+        return tuple(camera for camera in found if camera is not None)
+
+    def _lamps(self, number: int) -> tuple[Lamps, ...] | None:
+        table = self.lamps.get(number)
+        return None if table is None else lamps_of(table.frame, table.records["lit"])
+
+
+def _in_time(table: Table, time: IntArray) -> Table:
+    """The records of frames that are kept, with the indices of their times."""
+    index = time[table.frame]
+    return Table(index[index >= 0], table.records[index >= 0])
+
+
+def _by_id(table: Table) -> Mapping[int, Table]:
+    """The records of each actor, in order of time."""
+    ids = table.records["id"]
+    order = np.argsort(ids, kind="stable")
+    starts = np.flatnonzero(np.diff(ids[order].astype(np.int64), prepend=-1))
+    parts = np.split(order, starts[1:]) if len(order) else []
+    return {int(ids[rows[0]]): Table(table.frame[rows], table.records[rows]) for rows in parts}
+
+
+def _joined(ids: IntArray, time: IntArray, table: Table, values: FloatArray) -> FloatArray:
+    """For each actor and time (R,) the values (R, k) that a table has of it; NaN where it has none."""
+    out = np.full((len(ids), values.shape[1]), np.nan)
+    if len(values) and len(ids):
+        span = int(max(time.max(), table.frame.max())) + 1
+        key = table.records["id"].astype(np.int64) * span + table.frame
+        order = np.argsort(key, kind="stable")
+        wanted = ids.astype(np.int64) * span + time
+        at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        hit = key[order][at] == wanted
+        out[hit] = values[order[at[hit]]]
+    return out
+
+
+def _controls(stretch: Stretch) -> Controls | None:
+    said = stretch.tables["controls"]
+    if np.isnan(said).all():
+        return None
+    throttle, brake, steering, gear = said.T
+    return Controls(
+        throttle=pack(throttle, SHARE_STEP),
+        brake=pack(brake, SHARE_STEP),
+        steering=pack(-steering, SHARE_STEP),
+        gear=pack(gear, 1.0),
+    )

@@ -1,0 +1,300 @@
+"""Recordings of CARLA: the real one against a parser of the tests' own, the samples against what was planted."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.formats import carla_log
+from pipeline.formats.carla_log import TABLES, Added, CarlaLogError, read_carla_log
+from pipeline.reading.doctor import inspect
+from pipeline.worlds.drive.facts import DriveScene, Track
+from pipeline.worlds.drive.readers.carla import Carla
+from pipeline.worlds.drive.readers.carla_actors import camera_of, lamps_of
+from pipeline.worlds.drive.samples.carla import packet, recording_bytes
+from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.view import DriveView
+from pipeline.worlds.registry import configured, read_scene
+from tests.conftest import REAL_DATA
+from tests.oracles.carla_parser import Parsed, parse
+from tests.worlds.drive.drives import found, read
+
+
+@pytest.fixture(scope="module")
+def recordings() -> Path:
+    folder = REAL_DATA / "driving" / "carla"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(recordings: Path) -> DriveScene:
+    return read(recordings, Carla())
+
+
+@pytest.fixture(scope="module")
+def parsed(recordings: Path) -> Parsed:
+    return parse((recordings / "DistanceBetweenVehicles.log").read_bytes())
+
+
+@pytest.mark.real_data
+def test_every_place_of_a_real_recording_is_that_of_another_parser(real: DriveScene, parsed: Parsed) -> None:
+    facts = real.facts
+    assert len(parsed.elapsed_s) == len(facts.times_s) == 847
+    assert np.abs(facts.times_s - np.array(parsed.elapsed_s)).max() < 1e-5
+    assert facts.ego is not None
+    tracks = {actor.id: actor.track for actor in facts.actors} | {"174": facts.ego.track}
+    names = parsed.added | {174: "ours"}
+    assert {int(name) for name in tracks} == {n for n, what in names.items() if n in parsed.places[0]} - {1}
+    hidden = compared = 0
+    for name, track in tracks.items():
+        rows = {frame: places[int(name)] for frame, places in enumerate(parsed.places) if int(name) in places}
+        x, y, z, _, _, yaw = np.array(list(rows.values())).T
+        place_m, yaw_deg = _at(track, list(rows))
+        below = z < -10_000  # ScenarioRunner's hiding place
+        assert np.isnan(place_m[below]).all()
+        assert np.abs(place_m[~below] - np.stack([x, -y, z], axis=-1)[~below] / 100).max() < 1e-4
+        assert np.abs(np.radians((yaw_deg + yaw)[~below] + 180) % (2 * np.pi) - np.pi).max() < 1e-6
+        hidden, compared = hidden + int(below.sum()), compared + int((~below).sum())
+    assert hidden == 89
+    assert compared == sum(len(places) - (1 in places) for places in parsed.places) - hidden  # 1 is the spectator
+
+
+@pytest.mark.real_data
+def test_recorded_speeds_are_those_of_differences_of_places(real: DriveScene) -> None:
+    ego, times_s = real.facts.ego, real.facts.times_s
+    assert ego is not None
+    assert ego.track.velocity_mps is not None
+    place_m = ego.track.place_m.array
+    velocity = ego.track.velocity_mps.array
+    times_s = times_s[: len(place_m)]
+    # What the velocities add up to over a quarter of a second (trapezoids), against the way: 0.1 m/s of mean speed.
+    gone = np.cumsum(np.diff(times_s)[:, None] * (velocity[1:] + velocity[:-1]) / 2, axis=0)
+    start = np.arange(60, len(gone) - 30, 5)  # once the car has fallen onto the road
+    stop = np.searchsorted(times_s, times_s[start] + 0.25)
+    lasted = (times_s[stop] - times_s[start])[:, None]
+    difference = ((gone[stop - 1] - gone[start - 1]) - (place_m[stop] - place_m[start])) / lasted
+    assert len(start) > 100
+    assert np.linalg.norm(difference[:, :2], axis=1).max() < 0.1
+
+
+@pytest.mark.real_data
+def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> None:
+    facts = real.facts
+    assert facts.ego is not None
+    assert facts.ego.box is not None
+    assert facts.map_name == "Town01"
+    assert facts.ego.box.size_m == pytest.approx((4.9017, 2.1283, 1.5107), abs=1e-3)  # a Lincoln MKZ of 2017
+    assert facts.ego.attributes["colour"] == "16,16,16"
+    (patrol,) = (actor for actor in facts.actors if actor.category == "car")
+    assert patrol.source_category == "vehicle.nissan.patrol"
+    assert len(facts.lights) == 36
+    assert {c.colour for light in facts.lights for c in light.colours} == {"red", "yellow", "green"}
+    assert facts.collisions == ()
+    (camera,) = facts.cameras
+    assert (camera.width, camera.height, camera.focal_px) == (1280, 720, (640.0, 640.0))
+    assert camera.place_m == (-5.9017, 0.0, 2.5107)
+    assert facts.ego.lamps is not None
+    assert {lamp for lamps in facts.ego.lamps for lamp in lamps.lit} <= {"brake"}
+    assert [f.name for f in real.findings] == ["hidden_under_ground"]
+    assert read_scene(real.model_dump_json().encode()) == real
+    inspected = inspect(Carla(), recordings)
+    assert inspected.scenes == ("carla/DistanceBetweenVehicles",)
+    assert not any(inspected.missing.values())
+
+
+@pytest.mark.parametrize("name", ["junction", "braking"])
+def test_a_sample_recording_holds_what_was_planted(samples: Path, name: str) -> None:
+    scene = read(samples / "carla", Carla(), name)
+    truth = json.loads((samples / "carla" / "truth" / f"{name}.json").read_text())
+    view, plan = DriveView(scene), PLANS[name]
+    assert scene.findings == ()
+    ids = {str(100 + number): mover for number, mover in enumerate((plan.ego, *plan.others))}
+    every_second = slice(None, None, 2)  # 20 frames a second, 10 times of the truth
+    assert sorted(view.ids) == sorted(set(ids) - {"100"})
+    for row, number in enumerate(view.ids):
+        mover = truth["actors"][ids[number].id]
+        planted = np.array([mover["x_m"], mover["y_m"]]).T
+        assert view.categories[row] == mover["category"]
+        assert np.abs(view.place_m[row, every_second, :2] - planted).max() < 2e-4
+        assert np.abs(view.place_m[row, :, 2] - mover["size_m"][2] / 2).max() < 1e-4
+        assert view.size_m[row].tolist() == pytest.approx(mover["size_m"])
+        lit = [view.lit_at(number, index) or () for index in range(0, len(view.times_s), 2)]
+        for lamp, indices in mover["lit"].items():
+            assert [i for i, lamps in enumerate(lit) if lamp in lamps] == indices
+    assert (
+        np.abs(view.ego_speed_mps[every_second] - truth["ego"]["speed_mps"]).max() < 1e-4
+    )  # recorded, not differences
+    lights = {light.id: light for light in scene.facts.lights}
+    for number, changes in truth["lights"].items():
+        shown = [[view.times_s[c.index], c.colour] for c in lights[number].colours]
+        assert shown == changes
+    collisions = scene.facts.collisions or ()
+    hits = [(view.times_s[c.index], ids[str(c.first)].id, ids[str(c.second)].id) for c in collisions]
+    assert hits == [tuple(hit) for hit in truth["hits"]]
+
+
+# Made by hand: two frames a tenth of a second apart, our car and another one.
+
+
+def actor(number: int, role: str, kind: int = 1, frame: int = 0) -> Added:
+    return Added(frame, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "vehicle.tesla.model3", {"role_name": role})
+
+
+def recording(elapsed_s: FloatArray | None = None, *added: Added, **tables: list[list[tuple[object, ...]]]) -> bytes:
+    elapsed_s = np.array([0.0, 0.1]) if elapsed_s is None else elapsed_s
+    places = [[(1, (100.0 * i, 0, 0), (0, 0, 0)), (2, (1000.0, 200, 0), (0, 0, 90))] for i in range(len(elapsed_s))]
+    frames = {carla_log.POSITION: places} | {getattr(carla_log, name): rows for name, rows in tables.items()}
+    records = {kind: [np.array(r, dtype=TABLES[kind]) for r in rows] for kind, rows in frames.items()}
+    return recording_bytes("Town", elapsed_s, added or (actor(1, "hero"), actor(2, "other")), records)
+
+
+def read_bytes(folder: Path, raw: bytes, reader: Carla | None = None) -> DriveScene:
+    (folder / "r.log").write_bytes(raw)
+    return read(folder, reader or Carla())
+
+
+def test_right_is_negative_and_angles_turn_round(tmp_path: Path) -> None:
+    facts = read_bytes(tmp_path, recording()).facts
+    (other,) = facts.actors
+    assert other.track.place_m.array.tolist() == [[10.0, -2.0, 0.0]] * 2
+    assert other.track.yaw_deg.array.tolist() == [[-90.0]] * 2
+    assert other.box is None  # never guessed
+    assert other.lamps is None
+    assert other.controls is None
+    assert facts.ego is not None
+    assert facts.ego.track.place_m.array[:, 0].tolist() == [0.0, 1.0]
+
+
+def test_a_file_cut_at_any_byte_is_read_up_to_there_or_refused(tmp_path: Path) -> None:
+    raw = recording()
+    whole = read_carla_log(raw)
+    refused = {length: error.finding for length in range(len(raw)) if (error := _refusal(raw[:length])) is not None}
+    assert list(refused) == list(range(len(refused)))  # up to the first frame
+    assert set(refused.values()) == {"not_carla", "no_frames"}
+    for length in range(len(refused), len(raw)):
+        log = read_carla_log(raw[:length])
+        assert 1 <= len(log.elapsed_s) <= len(whole.elapsed_s)
+        assert not log.damaged
+    scene = read_bytes(tmp_path, raw[:-9])  # in the second frame's places
+    assert found(scene)["truncated"].measured == 5 + 2 + 2 * 28 - 4
+    assert len(scene.facts.times_s) == 2
+    assert len(scene.facts.actors[0].track) == 1
+
+
+def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
+    raw = recording() + packet(99, b"12345") + packet(99, b"") + packet(carla_log.POSITION, b"\x05\x00\x01")
+    scene = read_bytes(tmp_path, raw)
+    assert found(scene)["unknown_packet"].message.endswith("2 of id 99")
+    assert found(scene)["unknown_packet"].severity == "note"
+    assert found(scene)["damaged_packet"].message.endswith("1 of id 6")
+    scene = read_bytes(tmp_path, recording(np.array([0.0, 0.2, 0.1, 0.2, 0.3])))
+    assert found(scene)["times_run_backwards"].measured == 2
+    assert scene.facts.times_s.tolist() == [0.0, 0.2, 0.3]
+    assert scene.facts.ego is not None
+    assert scene.facts.ego.track.place_m.array[:, 0].tolist() == [0.0, 1.0, 4.0]
+    twice = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, 0), (0, 0, 0)), (2, (9, 0, 0), (0, 0, 0))]]
+    once = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, 0), (0, 0, 0)), (7, (np.nan, 0, 0), (0, 0, 0))]]
+    scene = read_bytes(tmp_path, recording(None, POSITION=twice + once))
+    assert (found(scene)["two_places_at_once"].subject, found(scene)["two_places_at_once"].measured) == ("2", 2)
+    assert found(scene)["place_not_finite"].subject == "7"
+
+
+@pytest.mark.parametrize(
+    ("raw", "finding"),
+    [
+        (struct.pack("<H", 2) + recording()[2:], "unknown_version"),
+        (recording()[:40], "no_frames"),
+        (recording(None, actor(1, "hero"), actor(2, "ego_vehicle")), "two_egos"),
+        (recording()[:20], "not_carla"),
+    ],
+)
+def test_recordings_that_cannot_be_used_are_refused_by_name(tmp_path: Path, raw: bytes, finding: str) -> None:
+    with pytest.raises(RawDataError, match=finding) as caught:
+        read_bytes(tmp_path, raw)
+    assert caught.value.remedy
+
+
+def test_which_car_is_ours_can_be_said(tmp_path: Path) -> None:
+    raw = recording(None, actor(1, "a"), actor(2, "b"))
+    unsaid = read_bytes(tmp_path, raw)
+    assert unsaid.facts.ego is None
+    assert "1 (a), 2 (b)" in found(unsaid)["no_ego"].message
+    assert len(unsaid.facts.actors) == 2
+    for ego in ("b", "2"):
+        reader = configured("carla", {"ego": ego})
+        assert isinstance(reader, Carla)
+        assert reader.settings() == {"ego": ego}
+        assert [one.id for one in read_bytes(tmp_path, raw, reader).facts.actors] == ["1"]
+    with pytest.raises(RawDataError, match=r"no_such_ego.*1 \(a\), 2 \(b\)"):
+        read_bytes(tmp_path, raw, Carla(ego="c"))
+
+
+def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
+    times_s = np.arange(6) / 10
+    hits = [[], [(0, 1, 2, (1, 0))], [(0, 2, 1, (0, 1))], [], [(0, 1, 2, (1, 0))], [(0, 2, 999, (0, 0))]]
+    boxes = [[(2, (10, 20, 70), (200, 90, 70))]] + [[]] * 5
+    lit = [[(2, bits)] for bits in (0, 0, 8, 8 | 32, 8 | 32, 0)]
+    facts = read_bytes(tmp_path, recording(times_s, COLLISION=hits, BOX=boxes, LAMPS=lit)).facts
+    assert [(c.index, c.first, c.second) for c in facts.collisions or ()] == [
+        (1, "ego", "2"),
+        (4, "ego", "2"),
+        (5, "2", None),
+    ]
+    (other,) = facts.actors
+    assert other.box is not None
+    assert (other.box.size_m, other.box.middle_m) == ((4.0, 1.8, 1.4), (0.1, -0.2, 0.7))
+    assert [(lamps.index, lamps.lit) for lamps in other.lamps or ()] == [
+        (0, ()),
+        (2, ("brake",)),
+        (3, ("brake", "left blinker")),
+        (5, ()),
+    ]
+    assert lamps_of(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint32)) == ()
+
+
+def test_a_camera_that_looks_down_to_the_right() -> None:
+    said = {"image_size_x": "800", "image_size_y": "600", "fov": "90"}
+    camera = camera_of(Added(0, 5, 5, (100.0, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
+    assert camera is not None
+    assert camera.place_m == (1.0, -0.5, 2.0)
+    axes = np.array(camera.ego_from_camera)
+    assert np.allclose(axes[:, 2], [0, -np.cos(np.pi / 6), -0.5])  # forward
+    assert np.allclose(axes[:, 0], [-1, 0, 0])  # right of who looks to the right is behind
+    assert np.linalg.det(axes) == pytest.approx(1)
+    assert camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", {**said, "fov": "180"})) is None
+
+
+def test_only_recordings_are_listed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no recording of CARLA here"):
+        Carla().scenes(tmp_path)
+    (tmp_path / "other.log").write_text("a log of something else")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "r.log").write_bytes(recording())
+    (tmp_path / "sub" / "r.log").write_bytes(recording())
+    (tmp_path / "sub" / "s.log").write_bytes(recording())
+    listing = Carla().scenes(tmp_path)
+    assert [ref.id for ref in listing.scenes] == ["carla/r", "carla/s"]
+    assert [error.finding for error in listing.broken] == ["duplicate_scene"]
+
+
+def _refusal(raw: bytes) -> CarlaLogError | None:
+    try:
+        read_carla_log(raw)
+    except CarlaLogError as error:
+        return error
+    return None
+
+
+def _at(track: Track, frames: list[int]) -> tuple[FloatArray, FloatArray]:
+    """Places (N, 3) and yaws (N,) at some frames; NaN where the track has none."""
+    place, yaw = np.full((847, 3), np.nan), np.full(847, np.nan)
+    place[track.first : track.stop], yaw[track.first : track.stop] = track.place_m.array, track.yaw_deg.array[:, 0]
+    return place[frames], yaw[frames]
