@@ -14,7 +14,8 @@ from pipeline.worlds.panorama.facts import Crop, Panorama, Seen
 SAMPLES: Final = 48  # a side, over the interval of an object
 ALIKE_SHARE: Final = 0.15  # of its distance by which an object's own depth differs: it has a front and a back
 ALIKE_M: Final = 1.0  # and at least
-ONE_THING: Final = 0.6  # of the middle of its interval that must be alike: else it is full of background
+ONE_THING: Final = 0.7  # of its interval that must be alike: else it is full of background, as about a lamp post
+BEFORE_IT: Final = 0.03  # of its interval that may be nearer: else that may be the object, and the rest what is behind
 LEAST: Final = 9  # samples with a depth
 DEPTH: Final = "depth"
 
@@ -60,22 +61,15 @@ def level_distances(seen: Seen, depth_m: FloatArray, facts: Panorama, crop: Crop
 
 def _measured(seen: Seen, level_m: FloatArray) -> Seen:
     """An object with the distance and the visible share that distances within its interval show."""
-    quarter = SAMPLES // 4
-    middle = level_m[quarter:-quarter, quarter:-quarter]
-    middle = middle[np.isfinite(middle)]
     changes: dict[str, object] = {}
     told = dict(seen.told_by)
+    known = level_m[np.isfinite(level_m)]
     distance = seen.distance_m
     if distance is None:
-        if len(middle) < LEAST:
+        distance = _distance_of(known)
+        if distance is None:
             return seen
-        distance = float(np.median(middle))
-        alike = float((np.abs(middle - distance) <= _tolerance_m(distance)).mean())
-        if distance <= 0 or alike < ONE_THING:
-            return seen
-        distance = round(distance, 2)
         changes["distance_m"], told["distance_m"] = distance, DEPTH
-    known = level_m[np.isfinite(level_m)]
     tolerance = _tolerance_m(distance)
     own = int((np.abs(known - distance) <= tolerance).sum())
     before = int((known < distance - tolerance).sum())
@@ -86,6 +80,17 @@ def _measured(seen: Seen, level_m: FloatArray) -> Seen:
     elif seen.visible_share is None:
         changes["visible_share"], told["visible_share"] = round(own / (own + before), 3), DEPTH
     return seen.model_copy(update=changes | {"told_by": told})
+
+
+def _distance_of(known_m: FloatArray) -> float | None:
+    """How far an object is whose interval shows known distances (n,), metres; None where that is not sure."""
+    if len(known_m) < LEAST:
+        return None
+    distance = round(float(np.median(known_m)), 2)
+    tolerance = _tolerance_m(distance)
+    alike = float((np.abs(known_m - distance) <= tolerance).mean())
+    nearer = float((known_m < distance - tolerance).mean())
+    return distance if distance > 0 and alike >= ONE_THING and nearer <= BEFORE_IT else None
 
 
 def _tolerance_m(distance_m: float) -> float:
