@@ -20,6 +20,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import read_file, size_of_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding, Origin
+from pipeline.geometry.bearings import inside_outline
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.maps.areas import CITY, COUNTRY, Area, Kind, area_of
 from pipeline.reading.maps.feature import METRES_PER_DEGREE
@@ -27,6 +28,7 @@ from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.maps.roads import Road, road_of
 
 SUFFIXES: Final = (*OSM_SUFFIXES, ".geojson")
+_HERE: Final = np.zeros((1, 2))
 BORDER_MAX_M: Final = 100_000.0  # a border that is farther off is not measured: the plane would not hold
 _GEOJSON_MAX: Final = 1 << 30
 _KEYS: Final = ("highway", "boundary", "place", "border_type")
@@ -62,16 +64,17 @@ class Gazetteer:
         self._polygons = shapely.STRtree([area.polygon for area in self.areas])
 
     def near(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Near]:
-        """The roads within a radius, the nearest first; the distance is that to the middle line, over ground."""
+        """The roads within a radius, the nearest first; the distance is that to the middle line, 0 on a square."""
         high = radius_m / METRES_PER_DEGREE
         wide = min(high / max(np.cos(np.radians(min(abs(lat_deg) + high, 89.9))), 1e-3), 180.0)
-        box = shapely.box(lon_deg - wide, lat_deg - high, lon_deg + wide, lat_deg + high)
+        turns = (lon_deg - 360.0, lon_deg, lon_deg + 360.0)  # a box may lie across the 180th meridian
+        boxes = [shapely.box(lon - wide, lat_deg - high, lon + wide, lat_deg + high) for lon in turns]
         found = []
         origin = Origin(lat_deg=lat_deg, lon_deg=lon_deg, alt_m=None)
-        for i in np.sort(self._lines.query(box)).tolist():
+        for i in np.unique(self._lines.query(boxes)[1]).tolist():
             road = self.roads[i]
             enu = to_enu(np.column_stack([road.lat_lon, np.zeros(len(road.lat_lon))]), origin)[:, :2]
-            away = distance_to_line(enu)
+            away = 0.0 if road.is_area and inside_outline(_HERE, enu[:-1])[0] else distance_to_line(enu)
             if away <= radius_m:
                 found.append(Near(road, away))
         return sorted(found, key=lambda near: (near.distance_m, near.road.id))
@@ -161,6 +164,11 @@ def _osm(path: Path, found: Findings) -> tuple[list[Road], list[Area]]:
             at = np.array([place[:2] for place in places]).reshape(-1, 2)
             road = road_of(tags, f"way/{thing.id}", path.name, at, tuple(place[2] for place in places))
             roads += [road] if road is not None else []
+        elif thing.is_area() and "highway" in tags:
+            if not thing.from_way():  # ways were read as such
+                lines = [np.array([(n.lat, n.lon) for n in ring]) for ring in thing.outer_rings()]
+                names = [road_of(tags, f"relation/{thing.orig_id()}", path.name, line) for line in lines]
+                roads += [road for road in names if road is not None]
         elif thing.is_area() and thing.num_rings()[0]:
             by = f"{path.name} {'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"
             rings = [

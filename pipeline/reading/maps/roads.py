@@ -30,6 +30,7 @@ class Road:
         lat_lon: (k, 2) its middle line, degrees.
         nodes: what its file calls the nodes of that line, 0 where it does not.
         oneway: whether the other direction is another way, or none.
+        is_area: whether the line is the border of a square that one may stand on.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Road:
     lat_lon: FloatArray
     nodes: tuple[int, ...]
     oneway: bool
+    is_area: bool = False
 
 
 def classes_of(tags: Mapping[str, str]) -> tuple[str, ...]:
@@ -58,4 +60,7 @@ def road_of(
     if not classes or not fit_name(name) or len(lat_lon) < 2:
         return None
     oneway = tags.get("oneway") in {"yes", "1", "-1", "true"} or tags.get("junction") == "roundabout"
-    return Road(name, other_names(tags, name), classes, identity, by, lat_lon, nodes or (0,) * len(lat_lon), oneway)
+    closed = len(lat_lon) > 3 and bool((lat_lon[0] == lat_lon[-1]).all())
+    is_area = closed and (tags.get("area") == "yes" or tags.get("type") == "multipolygon")
+    nodes = nodes or (0,) * len(lat_lon)
+    return Road(name, other_names(tags, name), classes, identity, by, lat_lon, nodes, oneway, is_area)
