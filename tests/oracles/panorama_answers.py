@@ -121,7 +121,7 @@ def _position(facts: Panorama, row: dict[str, Any], option: str) -> bool:
 def _depth(facts: Panorama, row: dict[str, Any], option: str) -> bool:
     _, said = read(row["question"], "depth")
     (view,) = row["views"]
-    near = [t for t in _of(facts, said["label"]) if np.hypot(*(middle(t, view) - [WIDTH / 2, HEIGHT / 2])) < 60]
+    near = [t for t in _of(facts, said["label"]) if share(t, view) and abs(middle(t, view)[0] - WIDTH / 2) < 60]
     (thing,) = near
     low, high = {"less": (0, None), "more": (None, np.inf), "between": (None, None)}[option.split(maxsplit=1)[0]]
     numbers = [float(n) for n in re.findall(r"[\d.]+", option)]

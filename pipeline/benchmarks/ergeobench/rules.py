@@ -34,6 +34,9 @@ class ErgeoRules(BaseModel):
     )
     apparent_min_deg: float = Field(default=2.5, gt=0, description="of an object's width and height")
     apparent_max_deg: float = Field(default=40.0, gt=0, le=80, description="of an object's width")
+    letter_min_deg: float = Field(
+        default=0.7, gt=0, description="width per letter of a name that must be read to tell what a place is: 5 pixels"
+    )
     visible_share_min: float = Field(default=0.6, gt=0, le=1, description="of an object; unmeasured: people saw it")
     apart_deg: float = Field(default=3.0, ge=0, description="between a view and another object of the same label")
     # Spatial awareness

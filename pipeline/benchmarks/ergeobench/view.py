@@ -75,12 +75,21 @@ class ErgeoView:
             rule("too_small_to_tell", min(seen.width_deg, height_deg), ">=", rules.apparent_min_deg, "deg"),
             rule("too_wide_for_a_place", seen.width_deg, "<=", rules.apparent_max_deg, "deg"),
         ]
+        if seen.kind is not None:
+            found += self.legible(i)
         if seen.visible_share is not None:
             found.append(rule("occluded", seen.visible_share, ">=", rules.visible_share_min, "share"))
         if is_named:
             is_complete = float(seen.label in self.facts.complete)
             found.append(rule("label_not_complete", is_complete, ">=", 1, "labels of which all are known"))
         return tuple(found)
+
+    def legible(self, i: int) -> tuple[Measure, ...]:
+        """Whether its name can be read, where it has one."""
+        seen = self.objects[i]
+        letters = len(seen.name or "")
+        limit = self.rules.letter_min_deg
+        return (rule("letters_too_small", seen.width_deg / letters, ">=", limit, "deg"),) if letters else ()
 
     def usable(self, i: int) -> bool:
         """Whether it can be asked about by its label."""

@@ -72,9 +72,9 @@ def street(seed: int) -> PanoramaScene:
     for label, slot in REPEATED.items():
         for _ in range(int(rng.integers(2, 7))):
             add(label, slot, attributes={"colour": COLOURS[int(rng.integers(len(COLOURS)))]})
-    for n, kind in enumerate(rng.choice(list(KINDS), 7).tolist()):
+    for kind in rng.choice(list(KINDS), 7).tolist():
         sign = "".join(rng.choice(list("abdegiklmnorst"), 6)).title()
-        add(f"{kind} sign", "Signage", kind=kind, name=f"{sign} {n}")
+        add(f"{kind} sign", "Signage", kind=kind, name=sign)
     return scene(*objects, name=f"street{seed}")
 
 

@@ -129,7 +129,8 @@ class Perception(SeenTask):
         named: dict[str, list[int]] = defaultdict(list)
         for i in by_digest(view, f"{self.name} names", members):
             name = view.objects[i].name
-            if name is not None and self.name == "Signage" and view.usable(i):
+            is_read = all(measure.holds for measure in view.legible(i))
+            if name is not None and is_read and self.name == "Signage" and view.usable(i):
                 named[name].append(i)
         everywhere: dict[str, list[int]] = defaultdict(list)
         for i, seen in enumerate(view.objects):
