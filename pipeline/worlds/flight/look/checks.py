@@ -66,19 +66,25 @@ def believed(mark: Landmark, look: Look, crops: Sequence[Crop], answers: Sequenc
     """What of the answers about the crops of a thing is believed.
 
     Args:
-        mark: with outline, foot and top.
+        mark: with its outline.
         look: by its map.
         crops: at least two.
         answers: one for each.
         margin: CIELAB; by which a colour must be nearer to its word than to any other.
     """
     found = Believed()
-    gates = [_kind(look, one) for one in answers] + [_proportions(mark, one) for one in answers]
+    gates = [_kind(look, one) for one in answers]
+    if mark.top_m is not None:
+        gates += [_proportions(mark, one) for one in answers]
+    elif look.noun not in ROOFLESS:  # which pixels are roof, and which are walls, is not known
+        two = sum(one["walls"] != one["roof"] for one in answers)
+        gates.append(rule("surfaces_not_told_apart", two, "<=", 0, "pictures"))
     if not found.holds(gates):
         return found
     for part in ("walls", "roof"):
         if getattr(look, part) is None:
-            _colour(found, part, look, crops, answers, margin)
+            light = ROOF_LIGHT if part == "roof" and mark.top_m is not None else WALL_LIGHT
+            _colour(found, part, look, crops, answers, margin, light)
     if look.roof_shape is None and look.noun in BUILT - ROOFLESS:
         _shape(found, look, crops, answers)
     return found
@@ -118,7 +124,13 @@ def _agreed(found: Believed, fact: str, answers: Sequence[Answer]) -> str | None
 
 
 def _colour(
-    found: Believed, part: str, look: Look, crops: Sequence[Crop], answers: Sequence[Answer], margin: float
+    found: Believed,
+    part: str,
+    look: Look,
+    crops: Sequence[Crop],
+    answers: Sequence[Answer],
+    margin: float,
+    light: tuple[float, ...],
 ) -> None:
     from_walls = part == "roof" and look.noun in ROOFLESS
     word = _agreed(found, "walls" if from_walls else part, answers)
@@ -127,8 +139,7 @@ def _colour(
     large = [pixels for one in crops if len(pixels := _part(one, "walls" if from_walls else part)) >= PIXELS_MIN]
     if not found.holds([rule("surface_too_small", len(large), ">=", 1, "pictures", f"{word} {part}")]):
         return
-    light = ROOF_LIGHT if part == "roof" and not from_walls else WALL_LIGHT
-    measured = [fits(word, pixels, light) for pixels in large]
+    measured = [fits(word, pixels, WALL_LIGHT if from_walls else light) for pixels in large]
     share = min(one.share for one in measured)
     fit = min((one.margin for one in measured if one.rgb), default=0.0)
     measures = [rule("colour_not_in_picture", round(share, _DECIMALS), ">=", SHARE_MIN, "share", f"{word} {part}")]

@@ -37,7 +37,7 @@ class Crop:
         size: share of the picture that shows it.
         shown: share of its outline.
         walls: pixels (n, 3) of them.
-        roof: the same; none where the camera is not above it.
+        roof: the same; none where the camera is not above it. Of what has no known height both are all of it.
         upper: pixels (n, 3) of its outline above three quarters of its height.
         jpeg: of the part about it, with a line around it.
     """
@@ -72,11 +72,14 @@ def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, s
     def region(low: float, high: float) -> BoolArray:
         return filled(prisms.ring(thing, eye, size, (low, high)), size)
 
-    above = eye.enu_m[2] > prisms.top_m[thing]
+    is_known = bool(prisms.is_known[thing])
+    above = is_known and eye.enu_m[2] > prisms.top_m[thing]
     top = region(1.0, 1.0) if above else np.zeros_like(own)
     roof = filled(shrunk(prisms.ring(thing, eye, size, (1.0, 1.0)), _INNER), size) if above else top
     walls = filled(shrunk(prisms.ring(thing, eye, size, (0.0, _WALLS)), _INNER), size) & ~top
     upper = own & ~region(0.0, _UPPER)
+    if not is_known:
+        walls = roof = filled(shrunk(prisms.ring(thing, eye, size), _INNER), size)
     return Crop(
         second=round(second, 3),
         size=round(glimpse.size, 4),

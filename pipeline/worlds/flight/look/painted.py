@@ -22,6 +22,7 @@ from pipeline.worlds.flight.facts import Camera
 
 Size = tuple[int, int]  # width and height of a picture, pixels
 Rings = Sequence[FloatArray]  # (k, 2) pixels each, the corners of convex outlines; empty: it is not in the picture
+UNSURE: Final = -2  # in `painted`: something of unknown height may stand there
 _EDGE: Final = 20.0  # half pictures from the middle: what reaches beyond is cut there
 _SPLIT: Final = 6  # points along an edge of which an end lies behind the camera
 _REACH_M: Final = 600.0  # farther things take no room in a picture
@@ -52,11 +53,21 @@ class Eye:
 
 @dataclass(frozen=True)
 class Prisms:
-    """Upright things: ``outlines`` (k, 2) each, ENU metres, ``base_m`` and ``top_m`` (P,)."""
+    """Upright things: ``outlines`` (k, 2) each, ENU metres, ``base_m`` and ``top_m`` (P,).
+
+    Of what has no known top, ``top_m`` is NaN: it surely covers its footprint, since whoever looks at the ground there
+    sees the thing itself, and it may hide all that stands behind it up to ``hides_m`` above its foot.
+    """
 
     outlines: tuple[FloatArray, ...]
     base_m: FloatArray
     top_m: FloatArray
+    hides_m: float = 100.0
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which have a known top (P,)."""
+        return np.isfinite(self.top_m)
 
     @cached_property
     def center(self) -> FloatArray:
@@ -67,10 +78,27 @@ class Prisms:
     @cached_property
     def _corners(self) -> tuple[FloatArray, IntArray]:
         """Corners of all prisms (n, 3), and whose they are (n,)."""
-        rise = zip(self.outlines, self.base_m.tolist(), self.top_m.tolist(), strict=True)
+        rise = zip(self.outlines, self.base_m.tolist(), self._top_m.tolist(), strict=True)
         points = [_raised(outline, (base, top)) for outline, base, top in rise]
         owner = np.repeat(np.arange(len(points)), [len(p) for p in points])
         return np.concatenate([np.empty((0, 3)), *points]), owner.astype(np.intp)
+
+    @cached_property
+    def _top_m(self) -> FloatArray:
+        """Height up to which each surely stands (P,)."""
+        return np.where(self.is_known, self.top_m, self.base_m)
+
+    @cached_property
+    def _at_most(self) -> Prisms:
+        """Those without a known top, as high as they may be."""
+        rows = np.flatnonzero(~self.is_known)
+        base = self.base_m[rows]
+        return Prisms(tuple(self.outlines[i] for i in rows), base, base + self.hides_m)
+
+    def hidden_by(self, eye: Eye, size: Size) -> dict[int, FloatArray]:
+        """What the prisms without a known top may hide of a picture, with what they show."""
+        rows = np.flatnonzero(~self.is_known)
+        return {int(rows[i]): ring for i, ring in self._at_most.far_to_near(eye, size)} if len(rows) else {}
 
     def far_to_near(self, eye: Eye, size: Size) -> list[tuple[int, FloatArray]]:
         """The prisms in a picture with what each covers of it (`ring`), by the distance of their centres."""
@@ -85,8 +113,13 @@ class Prisms:
         }
         whole = within[owner] & (behind[owner] == 0)
         rings |= _hulls(pixels[whole], owner[whole])
-        order: IntArray = np.argsort(-away, kind="stable")
-        return [(i, rings[i]) for i in order.tolist() if i in rings and _overlaps(rings[i], size)]
+        return [(i, rings[i]) for i in self.order(eye) if i in rings and _overlaps(rings[i], size)]
+
+    def order(self, eye: Eye) -> list[int]:
+        """All prisms, the farthest first."""
+        away = np.hypot(*(self.center - eye.enu_m[:2]).T)
+        found: list[int] = np.argsort(-away, kind="stable").tolist()
+        return found
 
     def ring(self, index: int, eye: Eye, size: Size, part: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
         """What a prism covers of a picture: corners (k, 2) of the hull, pixels.
@@ -97,7 +130,7 @@ class Prisms:
             size: of the picture.
             part: of its height: (0, 0.45) is its lower part, (1, 1) its top.
         """
-        base, rise = self.base_m[index], self.top_m[index] - self.base_m[index]
+        base, rise = self.base_m[index], self._top_m[index] - self.base_m[index]
         heights = sorted({float(base + share * rise) for share in part})
         corners = eye.pixels(_raised(self.outlines[index], heights), size)
         if np.isnan(corners).any() and not np.isnan(corners).all():
@@ -153,10 +186,16 @@ def filled(ring: FloatArray, size: Size) -> BoolArray:
 
 
 def painted(prisms: Prisms, eye: Eye, size: Size) -> npt.NDArray[np.int32]:
-    """The number of the prism that each pixel (h, w) shows, from 0; -1 for none."""
+    """The number of the prism that each pixel (h, w) shows, from 0; -1 for none, `UNSURE` where one may hide others."""
     picture = Image.new("I", size, -1)
-    draw = ImageDraw.Draw(picture)
-    for index, ring in prisms.far_to_near(eye, size):
+    draw, rings = ImageDraw.Draw(picture), dict(prisms.far_to_near(eye, size))
+    hidden = prisms.hidden_by(eye, size)
+    for index in prisms.order(eye):
+        if index in hidden:
+            draw.polygon([(x, y) for x, y in hidden[index].tolist()], fill=UNSURE)
+        ring = rings.get(index)
+        if ring is None:
+            continue
         draw.polygon([(x, y) for x, y in ring.tolist()], fill=index)
     return np.asarray(picture, dtype=np.int32)
 

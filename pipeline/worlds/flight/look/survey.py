@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.worlds.flight.facts import Camera, Motion
 from pipeline.worlds.flight.look.paint import NAMES, may_be
-from pipeline.worlds.flight.look.painted import Eye, Prisms, area, filled, painted, shrunk
+from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, painted, shrunk
 
 Frame = npt.NDArray[np.uint8]  # (h, w, 3)
 PictureAt = Callable[[float], Frame]  # of a second of the video
@@ -50,15 +50,19 @@ class Survey:
         eyes: the camera at each.
         glimpses: of each thing, in order of time.
         most: (P, 12) the largest share of what is seen of a thing at any moment that may be called by a word.
+        unsure: things of which more may be seen than is known: they, or what stands before them, have no known height.
     """
 
     t_s: FloatArray
     eyes: tuple[Eye, ...]
     glimpses: dict[int, list[Glimpse]] = field(default_factory=dict)
     most: FloatArray = field(default_factory=lambda: np.empty((0, len(NAMES))))
+    unsure: set[int] = field(default_factory=set)
 
     def unlike(self, thing: int) -> tuple[str, ...]:
         """The colours that are seen nowhere where a thing stands, as often as it is large enough to be noticed."""
+        if thing in self.unsure:
+            return ()
         return tuple(name for name, share in zip(NAMES, self.most[thing], strict=True) if share < UNLIKE_MAX)
 
 
@@ -105,6 +109,8 @@ def survey(motion: Motion, camera: Camera, prisms: Prisms, things: int, picture_
     size = (WIDTH, max(1, round(WIDTH * camera.height / camera.width)))
     for moment, eye in enumerate(eyes):
         shows = painted(prisms, eye, size)
+        if not prisms.is_known.all():
+            found.unsure |= _unsure(prisms, things, eye, shows)
         small = _reduced(picture_at(float(t_s[moment])), size)
         for thing in np.unique(shows[(shows >= 0) & (shows < things)]).tolist():
             own = shows == thing
@@ -117,6 +123,16 @@ def survey(motion: Motion, camera: Camera, prisms: Prisms, things: int, picture_
             if inner.any():
                 found.most[thing] = np.maximum(found.most[thing], may_be(small[inner]).mean(0))
     return found
+
+
+def _unsure(prisms: Prisms, things: int, eye: Eye, shows: npt.NDArray[np.int32]) -> set[int]:
+    """The things of which a picture may show more than is known, by what it shows for sure (`painted`)."""
+    size, hidden = (shows.shape[1], shows.shape[0]), shows == UNSURE
+    found = {i for i, ring in prisms.hidden_by(eye, size).items() if filled(ring, size).mean() >= NOTICED_MIN}
+    for i, ring in prisms.far_to_near(eye, size):
+        if i < things and i not in found and (hidden & filled(ring, size)).mean() >= NOTICED_MIN:
+            found.add(i)
+    return {i for i in found if i < things}
 
 
 def _reduced(frame: Frame, size: tuple[int, int]) -> Frame:

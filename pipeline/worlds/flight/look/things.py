@@ -1,4 +1,4 @@
-"""What of a map a picture can be asked about, as upright prisms: built things of which outline and height are known."""
+"""What of a map a picture can be asked about, as upright prisms: built things of which the outline is known."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: flo
     marks = [landmarks[i] for i in asked]
     rest = _others(marks, buildings)
     base = np.where(np.isnan(buildings.base_m[rest]), ground_m, buildings.base_m[rest])
-    top = np.where(np.isnan(buildings.top_m[rest]), base + TALLEST_M, buildings.top_m[rest])
     outlines = (*(np.array(mark.outline) for mark in marks), *(buildings.outlines[i] for i in rest))
     own_base = [ground_m if mark.base_m is None else mark.base_m for mark in marks]
     own_top = [np.nan if mark.top_m is None else mark.top_m for mark in marks]
-    return Things(asked, Prisms(outlines, np.concatenate([own_base, base]), np.concatenate([own_top, top])))
+    heights = np.concatenate([own_base, base]), np.concatenate([own_top, buildings.top_m[rest]])
+    return Things(asked, Prisms(outlines, *heights, TALLEST_M))
 
 
 def _is_askable(mark: Landmark, ground_m: float) -> bool:
-    known = mark.outline is not None and len(mark.outline) > 2 and mark.top_m is not None
+    known = mark.outline is not None and len(mark.outline) > 2
     return bool(known and mark.look and mark.look.noun in COLOURED and np.isfinite(_foot(mark, ground_m)))
 
 

@@ -122,6 +122,13 @@ def test_a_roof_fills_its_corners_or_leaves_them() -> None:
     assert reasons(shape(0.1, "domed", sign="MUSEUM")) == ["roof_shape_unproven"]
 
 
+def test_without_a_height_a_thing_of_one_colour_is_told_and_one_of_two_is_not() -> None:
+    low = thing().model_copy(update={"top_m": None})
+    assert judged(low, proportions=TALL).words == {"walls": "red", "roof": "red", "roof_shape": "flat"}
+    two = judged(low, roof="grey")
+    assert (two.words, two.refused[0].reason, two.refused[0].measured) == ({}, "surfaces_not_told_apart", 2)
+
+
 def test_what_the_map_tells_is_not_asked_and_a_tower_has_no_roof() -> None:
     assert judged(thing(walls=GREY, roof_shape="flat")).words == {"roof": "red"}
     tower = judged(thing("tower"), crops=(crop(roof=some(GREY, count=0)),) * 2, kind="tower", roof=UNCLEAR)

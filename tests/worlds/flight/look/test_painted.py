@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Camera
-from pipeline.worlds.flight.look.painted import Eye, Prisms, area, filled, hull, painted, shrunk
+from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, hull, painted, shrunk
 
 SIZE = (200, 100)
 CAMERA = Camera(horizontal_fov_deg=90, width=200, height=100)
@@ -48,6 +48,21 @@ def test_what_lies_behind_is_not_shown_and_what_reaches_behind_is() -> None:
     beside = painted(prisms((12, 0, 8)), EYE, SIZE)  # from 4 to 20 m to the right, and 8 m ahead
     assert (beside[:, 195] == 0).all()
     assert (beside[:, :100] == -1).all()
+
+
+def test_what_has_no_known_height_shows_its_footprint_and_may_hide_what_stands_behind() -> None:
+    """From 200 m above the ground and 45 degrees down: over 100 m beyond a thing it cannot hide anything."""
+    eye = Eye(np.array([0.0, 0.0, 200.0]), 0.0, -45.0, CAMERA)
+    near, behind, far = box(0, 180, 10), box(0, 215, 10), box(0, 400, 10)
+    tops = np.array([np.nan, 1.0, 1.0])
+    shows = painted(Prisms((near, behind, far), np.zeros(3), tops, hides_m=100.0), eye, SIZE)
+    assert (shows == 0).sum() == pytest.approx(
+        area(hull(eye.pixels(np.column_stack([near, np.zeros(4)]), SIZE))), rel=0.5
+    )
+    assert (shows == 1).sum() == 0, "it may be hidden"
+    assert (shows == UNSURE).sum() > 0 < (shows == 2).sum()
+    known = painted(Prisms((near, behind, far), np.zeros(3), np.full(3, 1.0)), eye, SIZE)
+    assert (known == 1).sum() > 0 == (known == UNSURE).sum()
 
 
 def test_hulls_and_their_inner_parts() -> None:
