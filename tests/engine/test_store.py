@@ -54,15 +54,15 @@ def lock_elsewhere(path: Path) -> Iterator[None]:
         holder.communicate()
 
 
-def disk_full_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what is written after so many files, half of the bytes arrive and then the disk is full."""
+def disk_full_after(files: int, monkeypatch: pytest.MonkeyPatch, fault: int = errno.ENOSPC) -> None:
+    """After so many files, half of the bytes of the next arrive, and then the disk is full, or has another fault."""
     real, begun = pipeline.core.files.write_all, set[int]()
 
     def write(descriptor: int, raw: bytes) -> None:
         begun.add(os.fstat(descriptor).st_ino)
         if len(begun) > files:
             os.write(descriptor, raw[: len(raw) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(fault, os.strerror(fault))
         real(descriptor, raw)
 
     monkeypatch.setattr(pipeline.core.files, "write_all", write)
@@ -260,9 +260,15 @@ def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, 
     assert release_of(out) == released
 
 
+FREE = "free some space"
+ELSEWHERE = "give a folder that can be written with --out"
+FAULTS = [(errno.ENOSPC, FREE), (errno.EDQUOT, FREE), (errno.EROFS, ELSEWHERE), (errno.EIO, ELSEWHERE)]
+
+
 @pytest.mark.slow
-def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
-    meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("fault", "remedy"), FAULTS[: times(1, len(FAULTS))])
+def test_a_disk_that_fails_ends_a_build_at_any_write_and_costs_nothing(
+    fault: int, remedy: str, meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undisturbed = tmp_path / "undisturbed"
     build(meta, undisturbed)
@@ -271,12 +277,12 @@ def test_a_full_disk_ends_a_build_at_any_write_and_costs_nothing(
     out = tmp_path / "out"
     for writes in range(0, n_files, times(5, 1)):
         with monkeypatch.context() as patch:
-            disk_full_after(writes, patch)
+            disk_full_after(writes, patch, fault)
             with pytest.raises(StoreError) as error:
                 build(meta, out / str(writes))
         text = str(error.value)
         assert text.startswith(str(out / str(writes)))
-        assert text.endswith("cannot write (No space left on device): free some space")
+        assert text.endswith(f"cannot write ({os.strerror(fault)}): {remedy}")
         there = contents_below(out / str(writes))
         assert there.items() <= whole.items(), "what was written is whole, and there is nothing else"
         assert not list((out / str(writes)).rglob(".tmp-*"))
