@@ -9,6 +9,7 @@ from pipeline.core.schema import Model
 from pipeline.worlds.drive.facts import Drive, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
+from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.sight import BULKY, UNITS, sight
 from pipeline.worlds.drive.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -36,12 +37,13 @@ DRIVE: Final = World(
     readers=(
         Argoverse2(),
         Carla(),
+        KittiTracking(),
     ),
     config=DriveConfig,
     observe=observe_drive,
-    samples=Samples(_write_samples, (Argoverse2.name, Carla.name)),
+    samples=Samples(_write_samples, (Argoverse2.name, Carla.name, KittiTracking.name)),
     sight=sight,
-    quick=(Argoverse2.name, Carla.name),
+    quick=(Argoverse2.name, Carla.name, KittiTracking.name),
     bulky=BULKY,
     sketch=sketch,
 )

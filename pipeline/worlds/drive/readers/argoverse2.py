@@ -27,7 +27,7 @@ from pipeline.reading.wants import Want
 from pipeline.worlds.drive.categories import ARGOVERSE2
 from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
 from pipeline.worlds.drive.readers.argoverse2_map import city_of, read_map
-from pipeline.worlds.drive.readers.tracking import repeated, stretches
+from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
 
 ANNOTATIONS: Final = ("annotations_with_ego.feather", "annotations.feather")
 POSES: Final = "city_SE3_egovehicle.feather"
@@ -36,7 +36,6 @@ EGO_CATEGORY: Final = "EGO_VEHICLE"
 POINT: Final = "the middle of the rear axle"
 UNIT_TOLERANCE: Final = 1e-3  # of a quaternion's length; those of the released logs are off by 1e-12
 REACH_MAX_M: Final = 1000.0  # no lidar sees as far: a box beyond has other units, or none
-SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the released ones never change
 
 _POSE: Final[dict[str, type[np.generic] | None]] = {
     "timestamp_ns": np.int64,
@@ -186,10 +185,7 @@ def _actors(
     time = np.searchsorted(times_ns, boxes["timestamp_ns"])
     ids, thing = np.unique(boxes["track_uuid"].astype(str), return_inverse=True)
     twice = repeated(thing, time)
-    for number in np.unique(thing[twice]).tolist():
-        count = int((thing[twice] == number).sum())
-        message = f"{ids[number]} has {count} boxes at times that it has another one; all of them were left out"
-        findings.add(doubt("two_boxes_at_once", str(ids[number]), message, "keep one of them", count, 0, "boxes"))
+    tell_repeated(ids[thing[twice]], findings)
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
     place_m = rotated(rotation[time], _table(boxes, "tx_m", "ty_m", "tz_m")) + origin_m[time]
@@ -201,43 +197,20 @@ def _actors(
         "size_m": _table(boxes, "length_m", "width_m", "height_m"),
     }
     actors = []
-    categories = dict(zip(thing.tolist(), boxes["category"].tolist(), strict=True))
-    kinds = np.unique(np.stack([thing.astype(str), boxes["category"].astype(str)]), axis=1)[0]
-    changing = {int(n) for n, count in zip(*np.unique(kinds, return_counts=True), strict=True) if count > 1}
+    words = steady_words(ids[thing], boxes["category"], ARGOVERSE2, findings)
     for number, stretch in stretches(thing, time, tables).items():
-        name, word = str(ids[number]), categories[number]
-        if number in changing:
-            message = f"the boxes of {name} are of several categories, of which the last one is {word}"
-            findings.add(doubt("category_changes", name, message, "keep one of them"))
-        if word not in ARGOVERSE2:
-            message = f"the category {word} of {name} is none of Argoverse 2"
-            findings.add(doubt("unknown_category", name, message, "update the reader"))
+        name = str(ids[number])
         actors.append(
             Actor(
                 id=name,
-                category=ARGOVERSE2.get(word, "object"),
-                source_category=word,
-                box=_box(stretch.tables["size_m"], name, findings),
+                category=ARGOVERSE2.get(words[name], "object"),
+                source_category=words[name],
+                box=steady_box(stretch.tables["size_m"], name, findings),
                 track=stretch.track(),
                 points=pack(stretch.tables["points"], 1.0),
             )
         )
     return tuple(sorted(actors, key=lambda actor: actor.id))
-
-
-def _box(size_m: FloatArray, name: str, findings: Findings) -> Box | None:
-    """The median size; None, with a doubt, where a side is not above 0."""
-    known = size_m[~np.isnan(size_m).any(1)]
-    if (known <= 0).any():
-        message = f"the box of {name} has a side of {known.min():g} m"
-        findings.add(doubt("box_without_size", name, message, "measure it again", float(known.min()), 0, "m"))
-        return None
-    spread = float(np.ptp(known, axis=0).max())
-    if spread > SIZE_VARIES_M:
-        message = f"the box of {name} grows and shrinks by {spread:.2f} m; its median counts"
-        findings.add(doubt("size_varies", name, message, "give one size", spread, SIZE_VARIES_M, "m"))
-    length, width, height = np.median(known, axis=0).tolist()
-    return Box(size_m=(length, width, height))
 
 
 def _own(category: FloatArray) -> tuple[BoolArray, BoolArray]:
@@ -254,7 +227,7 @@ def _ego_box(rows: Columns, findings: Findings) -> Box | None:
         message = f"{len(tracks)} tracks are called our own car: {', '.join(tracks)}; its size is taken from none"
         findings.add(doubt("two_egos", "ego", message, "keep one", len(tracks), 1, "tracks"))
         return None
-    box = _box(_table(rows, "length_m", "width_m", "height_m"), "ego", findings)
+    box = steady_box(_table(rows, "length_m", "width_m", "height_m"), "ego", findings)
     x, y, z = np.median(_table(rows, "tx_m", "ty_m", "tz_m"), axis=0).tolist()
     return None if box is None else Box(size_m=box.size_m, middle_m=(x, y, z))
 

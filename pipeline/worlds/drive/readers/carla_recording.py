@@ -31,7 +31,7 @@ from pipeline.worlds.drive.readers.carla_actors import (
     right_handed,
     yaws_deg,
 )
-from pipeline.worlds.drive.readers.tracking import Stretch, repeated, stretches
+from pipeline.worlds.drive.readers.tracking import Stretch, repeated, stretches, tell_repeated
 
 HEROES: Final = ("hero", "ego_vehicle")  # roles of our car: of CARLA's agents and ScenarioRunner, of its ROS bridge
 HIDDEN_M: Final = -100.0  # ScenarioRunner keeps actors 500 m under the ground until they are wanted
@@ -68,11 +68,7 @@ class Recording:
         placed = self.tables[carla_log.POSITION]
         ids, rows = placed.records["id"].astype(np.intp), placed.records
         twice = repeated(ids, placed.frame)
-        for number in np.unique(ids[twice]).tolist():
-            count = int((ids[twice] == number).sum())
-            message = f"{number} has {count} places at times that it has another one; all of them were left out"
-            remedy = "record it again"
-            self.findings.add(doubt("two_places_at_once", str(number), message, remedy, count, 0, "places"))
+        tell_repeated(ids[twice], self.findings)
         ids, time, rows = ids[~twice], placed.frame[~twice], rows[~twice]
         place_m = metres(rows["place"])
         usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < AWAY_MAX_M).all(1)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.findings import Findings, doubt
 from pipeline.core.packed import pack
-from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, Track
+from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, Box, Track
+
+SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the released ones never change
 
 
 @dataclass(frozen=True)
@@ -64,3 +69,44 @@ def repeated(thing: IntArray, time: IntArray) -> BoolArray:
     key = thing.astype(np.int64) * (int(time.max()) + 1) + time
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
     return np.asarray(count[inverse] > 1)
+
+
+def tell_repeated(names: npt.NDArray[Any], findings: Findings) -> None:
+    """A doubt about each thing that is at several places at once; of all its rows at such times the names (R,)."""
+    for name, count in zip(*np.unique(names.astype(str), return_counts=True), strict=True):
+        message = f"{name} has {count} places at times that it has another one; all of them were left out"
+        findings.add(doubt("two_places_at_once", str(name), message, "keep one of them", int(count), 0, "places"))
+
+
+def steady_words(
+    names: npt.NDArray[Any], words: StrArray, known: Mapping[str, str], findings: Findings
+) -> dict[str, str]:
+    """The last of the source's words for each thing, of rows (R,) with name and word; a doubt where it changes.
+
+    A word that is not among those ``known`` is a doubt too.
+    """
+    found = dict(zip(names.astype(str).tolist(), words.tolist(), strict=True))
+    pairs = np.unique(np.stack([names.astype(str), words.astype(str)]), axis=1)
+    for name, count in zip(*np.unique(pairs[0], return_counts=True), strict=True):
+        if count > 1:
+            message = f"{name} is called {count} things, {found[str(name)]} last"
+            findings.add(doubt("category_changes", str(name), message, "keep one", int(count), 1, "categories"))
+    for name in sorted(name for name, word in found.items() if word not in known):
+        message = f"{name} is called {found[name]!r}, which is none of the format's categories"
+        findings.add(doubt("unknown_category", name, message, "update the reader"))
+    return found
+
+
+def steady_box(size_m: FloatArray, name: str, findings: Findings) -> Box | None:
+    """A box of the median of sizes (N, 3), NaN where there is none; None, with a doubt, where a side is not above 0."""
+    known = size_m[~np.isnan(size_m).any(1)]
+    if (known <= 0).any():
+        message = f"the box of {name} has a side of {known.min():g} m"
+        findings.add(doubt("box_without_size", name, message, "measure it again", float(known.min()), 0, "m"))
+        return None
+    spread = float(np.ptp(known, axis=0).max())
+    if spread > SIZE_VARIES_M:
+        message = f"the box of {name} grows and shrinks by {spread:.2f} m; its median counts"
+        findings.add(doubt("size_varies", name, message, "give one size", spread, SIZE_VARIES_M, "m"))
+    length, width, height = np.median(known, axis=0).tolist()
+    return Box(size_m=(length, width, height))

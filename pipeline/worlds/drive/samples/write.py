@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.files import write_atomically
-from pipeline.worlds.drive.samples import argoverse2, carla
+from pipeline.worlds.drive.samples import argoverse2, carla, kitti
 from pipeline.worlds.drive.samples.plan import Plan
 from pipeline.worlds.drive.samples.plans import PLANS
 from pipeline.worlds.drive.samples.truth import truth_of
@@ -20,6 +20,7 @@ from pipeline.worlds.drive.samples.truth import truth_of
 WRITERS: Final[dict[str, tuple[Callable[[Path, Plan], None], tuple[str, ...]]]] = {
     "argoverse2": (argoverse2.write_log, ("overtaking", "junction", "braking")),
     "carla": (carla.write_log, ("junction", "braking")),
+    "kitti_tracking": (kitti.write_log, ("overtaking",)),
 }
 
 

@@ -104,7 +104,7 @@ def test_lanes_run_between_their_boundaries_and_crossings_do_not_cross_themselve
 @pytest.mark.parametrize(
     ("boxes", "finding", "subject"),
     [
-        ([box(0), box(0, tx_m=20.0), box(1)], "two_boxes_at_once", "a"),
+        ([box(0), box(0, tx_m=20.0), box(1)], "two_places_at_once", "a"),
         ([box(0, height_m=0.0), box(1)], "box_without_size", "a"),
         ([box(0, qw=2.0), box(1)], "unusable_box", "a"),
         ([box(0, tx_m=float("nan")), box(1)], "unusable_box", "a"),

@@ -1,0 +1,271 @@
+"""Reader of KITTI's tracking benchmark: ``label_02/SEQUENCE.txt``, with ``calib``, ``oxts`` and ``image_02`` if there.
+
+Labels are boxes in the rectified camera's frame (x right, y down, z ahead; a box's origin at the middle of its bottom),
+ten times a second. Without oxts it is not known how our car moved: places are then about the camera (frame "ego").
+Columns: devkit_tracking/readme.txt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray, IntArray, StrArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.formats.images import size_of
+from pipeline.geometry.turns import rotated, yaw_deg
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.footage import Footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.wants import Want
+from pipeline.worlds.drive.categories import KITTI
+from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Camera, Drive, DriveScene, Ego
+from pipeline.worlds.drive.readers.kitti_poses import (
+    BODY_FROM_CAMERA,
+    Calibration,
+    CameraPoses,
+    read_calibration,
+    read_oxts,
+)
+from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
+
+RATE_HZ: Final = 10
+FIELDS: Final = 17  # of a label; an 18th is the score of a detector
+PASSED: Final = "DontCare"  # stretches of the picture in which nobody labelled
+REACH_MAX_M: Final = 1000.0  # labels without a place in space have -1000
+POINT: Final = "the left grey camera"
+_SHOWN: Final = 5
+_LABELS, _CALIBRATION, _POSES, _PICTURES = "label_02", "calib", "oxts", "image_02"
+WANTS: Final = (
+    Want("labels", (f"{_LABELS}/*.txt",), "the sequence is left out", True),
+    Want("calibration", (f"{_CALIBRATION}/*.txt",), "no cameras; with oxts too, how our car moved is not known"),
+    Want("poses", (f"{_POSES}/*.txt",), "how our car moved is not known: no question about speeds over ground"),
+    Want("pictures", (f"{_PICTURES}/*",), "no cameras"),
+)
+
+
+class KittiTracking:
+    """Sequences of KITTI's tracking benchmark."""
+
+    name = "kitti_tracking"
+    version = 1
+    extra = None
+    video_fps = RATE_HZ
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give the folder that holds {_LABELS}")
+        folder = next((f for f in (root, root / "training") if (f / _LABELS).is_dir()), root)
+        refs: list[SceneRef] = []
+        broken: list[RawDataError] = []
+        for path in sorted((folder / _LABELS).glob("*.txt")):
+            if not SAFE_NAME.fullmatch(path.stem):
+                message = f"the name {path.stem!r} is not {SAFE}"
+                broken.append(RawDataError(path, "unsafe_scene_name", message, "rename the file"))
+                continue
+            beside = (folder / part / path.name for part in (_CALIBRATION, _POSES))
+            own = [path, *(p for p in beside if p.is_file())]
+            stamp = hashlib.sha256()
+            for place in own:
+                stat = place.stat()
+                stamp.update(f"{place.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+            files = (folder, *own)
+            names = tuple(place.relative_to(root).as_posix() for place in files)
+            refs.append(SceneRef(f"{self.name}/{path.stem}", names, stamp.hexdigest()))
+        if not refs and not broken:
+            raise ConfigError(f"{root}: no labels of KITTI here. Give the folder that holds {_LABELS}/*.txt")
+        return Listing(tuple(refs), tuple(broken))
+
+    def read(self, files: SceneFiles) -> DriveScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        labels = _Labels(files, files.folder / _LABELS / f"{files.name}.txt", findings)
+        calibration_path = files.folder / _CALIBRATION / f"{files.name}.txt"
+        calibration = Calibration({}, None)
+        if calibration_path.is_file():
+            calibration = read_calibration(files, calibration_path, findings)
+        oxts_path = files.folder / _POSES / f"{files.name}.txt"
+        poses = read_oxts(files, oxts_path, calibration, findings) if oxts_path.is_file() else None
+        count = max(int(labels.frame.max(initial=0)) + 1, 0 if poses is None else len(poses.place_m))
+        if poses is not None and len(poses.place_m) < count:
+            less = count - len(poses.place_m)
+            message = f"{less} of {count} frames have no pose of our car"
+            findings.add(doubt("no_ego_pose", "log", message, "fetch oxts again", less, 0, "frames"))
+        drive = Drive(
+            frame="ego" if poses is None else "world",
+            seconds=pack(np.arange(count) / RATE_HZ, TIME_STEP_S),
+            ego=None if poses is None else _ego(poses),
+            ego_point=POINT if poses is None else None,
+            actors=labels.actors(poses, findings),
+            cameras=_cameras(files, calibration),
+        )
+        return DriveScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            source=files.source(self.name, self.version, "annotated"),
+            facts=drive,
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
+        """See `Reader.geometry`: boxes are all there is."""
+
+    def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
+        """See `Reader.footage`."""
+
+
+class _Labels:
+    """The usable lines of a label file, DontCare apart.
+
+    Attributes:
+        frame: (R,).
+        names: (R,) of the tracks.
+        words: (R,) the source's categories.
+        numbers: (R, 14) from `truncated` to `rotation_y`.
+    """
+
+    def __init__(self, files: SceneFiles, path: Path, findings: Findings) -> None:
+        rows: list[tuple[int, str, str, list[float]]] = []
+        bad: list[int] = []
+        backwards = latest = 0
+        for number, line in enumerate(files.text(path).splitlines(), start=1):
+            fields = line.split()
+            if not fields or (len(fields) > 2 and fields[2] == PASSED):
+                continue
+            row = _label(fields)
+            if row is None:
+                bad.append(number)
+                continue
+            backwards += row[0] < latest
+            latest = max(latest, row[0])
+            rows.append(row)
+        if bad:
+            shown = ", ".join(map(str, bad[:_SHOWN])) + (" …" if len(bad) > _SHOWN else "")
+            message = f"{len(bad)} lines are no label of {FIELDS} fields, and were left out: line {shown}"
+            findings.add(doubt("bad_line", "log", message, "fetch the labels again", len(bad), 0, "lines"))
+        if backwards:
+            message = f"{backwards} lines are of a frame before that of a line above; they were put in order"
+            findings.add(note("frames_out_of_order", "log", message, "nothing is to be done", backwards, 0, "lines"))
+        if not rows:
+            message = "no line is a label" if bad else f"there are no labels but {PASSED}"
+            raise files.fault(path, "no_labels", message, "fetch the labels again")
+        self.frame: IntArray = np.array([row[0] for row in rows], dtype=np.intp)
+        self.names: StrArray = np.array([row[1] for row in rows], dtype=object)
+        self.words: StrArray = np.array([row[2] for row in rows], dtype=object)
+        self.numbers: FloatArray = np.array([row[3] for row in rows], dtype=np.float64)
+
+    def actors(self, poses: CameraPoses | None, findings: Findings) -> tuple[Actor, ...]:
+        """All with a track, by id."""
+        away = ~(np.abs(self.numbers[:, 10:13]) < REACH_MAX_M).all(1)
+        for name in sorted(set(self.names[away].tolist())):
+            count = int((self.names[away] == name).sum())
+            message = f"{count} labels of {name} have no place in space, or one over 1 km away"
+            findings.add(doubt("unusable_box", name, message, "label them again", count, 0, "boxes"))
+        names, thing = np.unique(self.names.astype(str), return_inverse=True)
+        twice = repeated(thing, self.frame) & ~away
+        tell_repeated(names[thing[twice]], findings)
+        kept = ~away & ~twice
+        thing, frame, numbers = thing[kept], self.frame[kept], self.numbers[kept]
+        words = steady_words(self.names[kept], self.words[kept], KITTI, findings)
+        place_m, ahead = _in_body(numbers)
+        if poses is not None:
+            posed = frame < len(poses.place_m)
+            thing, frame, numbers = thing[posed], frame[posed], numbers[posed]
+            place_m, ahead = place_m[posed], ahead[posed]
+            place_m = rotated(poses.axes[frame], place_m) + poses.place_m[frame]
+            ahead = rotated(poses.axes[frame], ahead)
+        tables = {
+            "place_m": place_m,
+            "yaw_deg": yaw_deg(ahead)[:, None],
+            "truncated": numbers[:, 0:1],
+            "occluded": numbers[:, 1:2],
+            "size_m": numbers[:, [9, 8, 7]],
+        }
+        actors = []
+        for number, stretch in stretches(thing, frame, tables).items():
+            name = str(names[number])
+            box = steady_box(stretch.tables["size_m"], name, findings)
+            if box is not None:
+                box = box.model_copy(update={"middle_m": (0.0, 0.0, round(box.size_m[2] / 2, 6))})
+            actors.append(
+                Actor(
+                    id=name,
+                    category=KITTI.get(words[name], "object"),
+                    source_category=words[name],
+                    box=box,
+                    track=stretch.track(),
+                    occluded=pack(stretch.tables["occluded"], 1.0),
+                    truncated=pack(stretch.tables["truncated"], 0.01),
+                )
+            )
+        return tuple(sorted(actors, key=lambda actor: actor.id))
+
+
+def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
+    """Frame, track, type and the 14 numbers after them; None where a field is missing or no number."""
+    if len(fields) not in {FIELDS, FIELDS + 1}:
+        return None
+    try:
+        frame, track = int(fields[0]), int(fields[1])
+        numbers = [float(field) for field in fields[3:FIELDS]]
+    except ValueError:
+        return None
+    usable = frame >= 0 and track >= 0 and bool(np.isfinite(numbers).all())
+    return (frame, str(track), fields[2], numbers) if usable else None
+
+
+def _in_body(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Places (R, 3) and directions (R, 3) of labels about the camera: ahead, left, up."""
+    turn = numbers[:, 13]
+    place = numbers[:, 10:13]
+    ahead = np.stack([np.cos(turn), np.zeros(len(turn)), -np.sin(turn)], axis=-1)
+    return place @ BODY_FROM_CAMERA.T + 0.0, ahead @ BODY_FROM_CAMERA.T + 0.0
+
+
+def _ego(poses: CameraPoses) -> Ego:
+    every = np.arange(len(poses.place_m))
+    tables = {
+        "place_m": poses.place_m,
+        "yaw_deg": yaw_deg(poses.axes[..., 0])[:, None],
+        "velocity_mps": poses.velocity_mps,
+    }
+    return Ego(track=stretches(np.zeros_like(every), every, tables)[0].track(), point=POINT)
+
+
+def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
+    """The left colour camera, where its projection is known and it has a picture."""
+    projection = calibration.projections.get("P2")
+    picture = next(iter(sorted((files.folder / _PICTURES / files.name).glob("*.[pj][np]g"))), None)
+    if projection is None or picture is None or not (np.diag(projection)[:2] > 0).all():
+        return ()
+    size = size_of(files.raw(picture))
+    if size is None:
+        return ()
+    (fx, fy), (cx, cy) = np.diag(projection)[:2].tolist(), projection[:2, 2].tolist()
+    # Its centre in the grey camera's frame: where the projection is 0.
+    centre = -np.linalg.solve(projection[:, :3], projection[:, 3]) @ BODY_FROM_CAMERA.T
+    x, y, z = (centre.round(6) + 0.0).tolist()
+    a, b, c = (tuple(row) for row in BODY_FROM_CAMERA.tolist())
+    camera = Camera(
+        name="image_02",
+        width=size[0],
+        height=size[1],
+        focal_px=(fx, fy),
+        centre_px=(cx, cy),
+        ego_from_camera=(a, b, c),
+        place_m=(x, y, z),
+    )
+    return (camera,)

@@ -1,0 +1,172 @@
+"""Sequences of KITTI: real ones line by line, the sample against what was planted, broken ones by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.doctor import inspect
+from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
+from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.view import DriveView
+from tests.conftest import REAL_DATA
+from tests.worlds.drive.drives import found, read
+
+# Frame, track, type, truncated, occluded, alpha, box in the picture, height, width, length, x, y, z, rotation.
+LINE = "{frame} {track} {word} 0 {hidden} -1.5 100 100 200 200 1.5 {width} 4.0 {x} 1.7 {z} {turn}"
+
+
+def label(frame: int, track: object = 1, **changes: object) -> str:
+    said = {"word": "Car", "hidden": 0, "width": 1.8, "x": 2.0, "z": 10.0, "turn": -np.pi / 2} | changes
+    return LINE.format(frame=frame, track=track, **said)
+
+
+def write(root: Path, *lines: str) -> Path:
+    (root / "label_02").mkdir(parents=True, exist_ok=True)
+    (root / "label_02" / "0000.txt").write_text("\n".join(lines) + "\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def kitti() -> Path:
+    folder = REAL_DATA / "driving" / "kitti"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
+    return folder
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "tracks"), [("0003", 9), ("0012", 4)])
+def test_every_label_of_a_real_sequence_is_where_its_line_says(kitti: Path, name: str, tracks: int) -> None:
+    scene = read(kitti, KittiTracking(), name)
+    view = DriveView(scene)
+    lines = [line.split() for line in (kitti / "label_02" / f"{name}.txt").read_text().splitlines()]
+    labels = [line for line in lines if line[2] != "DontCare"]
+    assert scene.findings == ()
+    assert len(view.ids) == tracks
+    assert view.present.sum() == len(labels)
+    assert (scene.facts.frame, scene.facts.ego, scene.facts.ego_point) == ("ego", None, "the left grey camera")
+    assert np.isnan(view.speed_mps).all()  # how our car moved is not known
+    for frame, track, word, truncated, occluded, *rest in labels:
+        row, at = view.row(track), int(frame)
+        height, width, length, x, y, z, turn = map(float, rest[5:12])
+        assert np.abs(view.relative_m[row, at] - (z, -x, height / 2 - y)).max() < 2e-4
+        # A corner of the box at its front, turned about the camera's y as in devkit_object/matlab/computeBox3D.m
+        front_x, front_z = x + np.cos(turn) * length / 2, z - np.sin(turn) * length / 2
+        yaw = np.radians(view.yaw_deg[row, at])
+        middle = view.place_m[row, at, :2]
+        assert np.abs(middle + length / 2 * np.array([np.cos(yaw), np.sin(yaw)]) - (front_z, -front_x)).max() < 2e-4
+        assert view.size_m[row].tolist() == pytest.approx([length, width, height])
+        actor = scene.facts.actors[row]
+        assert actor.occluded is not None
+        assert actor.truncated is not None
+        assert actor.occluded.array[at - actor.track.first, 0] == float(occluded)
+        assert actor.truncated.array[at - actor.track.first, 0] == float(truncated)
+        assert actor.source_category == word
+
+
+def test_a_sample_sequence_holds_what_was_planted(samples: Path) -> None:
+    scene = read(samples / "kitti_tracking", KittiTracking())
+    truth = json.loads((samples / "kitti_tracking" / "truth" / "overtaking.json").read_text())
+    view, ids = DriveView(scene), [mover.id for mover in PLANS["overtaking"].others]
+    assert scene.findings == ()
+    ego = truth["ego"]
+    yaw = np.radians(ego["yaw_deg"])
+    camera = np.array([ego["x_m"], ego["y_m"]]).T + 0.3 * np.stack([np.cos(yaw), np.sin(yaw)], axis=-1)
+    start = camera[0]  # the sequence's own zero
+    assert np.abs(view.ego_m[:, :2] - (camera - start)).max() < 1e-3  # of the Mercator projection over 400 m
+    assert np.abs(view.ego_speed_mps - ego["speed_mps"]).max() < 1e-4
+    assert view.present.sum() > 500
+    for row, number in enumerate(view.ids):
+        mover = truth["actors"][ids[int(number)]]
+        seen = view.present[row]
+        planted = np.array([mover["x_m"], mover["y_m"]]).T - start
+        assert np.abs(view.place_m[row, seen, :2] - planted[seen]).max() < 2e-3
+        assert view.size_m[row].tolist() == pytest.approx(mover["size_m"])
+        assert np.abs((view.yaw_deg[row, seen] - np.array(mover["yaw_deg"])[seen] + 180) % 360 - 180).max() < 1e-3
+
+
+def test_what_is_to_the_right_of_the_camera_is_to_the_right(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, label(0), label(2, turn=0.0)), KittiTracking())
+    (car,) = scene.facts.actors
+    assert car.track.place_m.array[0].tolist() == [10.0, -2.0, -1.7]
+    assert car.track.yaw_deg.array[[0, 2], 0].tolist() == [0.0, -90.0]
+    assert np.isnan(car.track.place_m.array[1]).all()
+    assert car.box is not None
+    assert (car.box.size_m, car.box.middle_m) == ((4.0, 1.8, 1.5), (0.0, 0.0, 0.75))
+    assert scene.facts.times_s.tolist() == [0.0, 0.1, 0.2]
+    assert scene.facts.cameras == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "finding", "measured"),
+    [
+        ([label(0).rpartition(" ")[0]], "bad_line", 1),
+        ([label(0, x="left"), label(0, z="nan"), label(-1)], "bad_line", 3),
+        ([label(0, track=-1)], "bad_line", 1),
+        ([label(1, 2), label(0, 2)], "frames_out_of_order", 1),
+        ([label(0, 2), label(0, 2, x=3.0), label(1, 2)], "two_places_at_once", 2),
+        ([label(0, 2, x=-1000.0, z=-1000.0)], "unusable_box", 1),
+        ([label(0, 2, width=0.0)], "box_without_size", 0),
+        ([label(0, 2), label(1, 2, width=3.0)], "size_varies", 1.2),
+        ([label(0, 2), label(1, 2, word="Van")], "category_changes", 2),
+        ([label(0, 2, word="Boat")], "unknown_category", None),
+    ],
+)
+def test_what_is_wrong_with_labels_is_told(
+    tmp_path: Path, lines: list[str], finding: str, measured: float | None
+) -> None:
+    passed = "0 -1 DontCare -1 -1 -10 1 1 1 1 -1 -1 -1 -1 -1 -1 -1"
+    scene = read(write(tmp_path, *lines, label(2), passed), KittiTracking())
+    (only,) = scene.findings
+    assert only.name == finding
+    assert only.measured == pytest.approx(measured)
+    assert "1" in {actor.id for actor in scene.facts.actors}
+
+
+def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no labels of KITTI"):
+        KittiTracking().scenes(tmp_path)
+    for lines, told in (
+        (("0 -1 DontCare -1",), "there are no labels but DontCare"),
+        (("hello",), "no line is a label"),
+    ):
+        with pytest.raises(RawDataError, match=f"no_labels: {told}"):
+            read(write(tmp_path, *lines), KittiTracking())
+
+
+def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Path, tmp_path: Path) -> None:
+    root = tmp_path / "k"
+    shutil.copytree(samples / "kitti_tracking", root)
+    assert not any(inspect(KittiTracking(), root).missing[want] for want in KittiTracking.wants[:3])
+    oxts = root / "oxts" / "overtaking.txt"
+    lines = oxts.read_text().splitlines()
+    oxts.write_text("\n".join([*lines[:100], "x y z", lines[101].replace(" ", " nan ", 1), *lines[102:200]]))
+    scene = read(root, KittiTracking())
+    assert (found(scene)["unusable_pose"].measured, found(scene)["no_ego_pose"].measured) == (2, len(lines) - 200)
+    view = DriveView(scene)
+    assert np.flatnonzero(np.isnan(view.ego_m[:200, 0])).tolist() == [100, 101]
+    assert not view.present[:, 200:].any()
+    (root / "calib" / "overtaking.txt").write_text("P0: 1 2 3\nR_rect x\n\n")
+    scene = read(root, KittiTracking())
+    assert [f.name for f in scene.findings] == ["bad_calibration", "bad_calibration", "no_calibration"]
+    assert scene.facts.frame == "ego"
+    (root / "calib" / "overtaking.txt").unlink()
+    assert [f.name for f in read(root, KittiTracking()).findings] == ["no_calibration"]
+
+
+def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) -> None:
+    root = tmp_path / "k"
+    shutil.copytree(samples / "kitti_tracking", root)
+    (root / "image_02" / "overtaking").mkdir(parents=True)
+    Image.new("L", (1242, 375)).save(root / "image_02" / "overtaking" / "000000.png")
+    (camera,) = read(root, KittiTracking()).facts.cameras
+    assert (camera.width, camera.height) == (1242, 375)
+    assert camera.focal_px == pytest.approx((721.5377, 721.5377))
+    assert camera.place_m == (0.0, 0.06, 0.0)  # to the left of the grey one
