@@ -28,7 +28,9 @@ class Written(Model):
     question: Text
     answer: Text
     accepted: tuple[Text, ...] = ()
-    unit: Text | None = Field(default=None, description="of a number; None: the answer is in words")
+    unit: Annotated[str, Field(max_length=20)] | None = Field(
+        default=None, description='of a number, "" where it counts; None: the answer is in words'
+    )
     from_s: Annotated[FiniteFloat, Field(ge=0)] | None = None
     until_s: Annotated[FiniteFloat, Field(gt=0)] | None = None
 

@@ -28,6 +28,8 @@ SIDES: Final[dict[str, float]] = {
     "to the right of the ego vehicle": -90.0,
 }
 HALF_SIDE_DEG: Final = 45.0
+# What has a length and a front that can be seen.
+LONG: Final = VEHICLES | {"vehicle", "bicycle", "cyclist"}
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _ALL: Final[tuple[tuple[str, Form, tuple[Ask, ...], tuple[str, ...], int], ...]]
         ("mt_own_speed", "mt_speed", "mt_mean_speed"),
         45,
     ),
-    ("M/T seconds", Number(1, "s"), (temporal.time_standing,), ("mt_standing",), 15),
+    ("M/T seconds", Number(0, "s"), (temporal.time_standing,), ("mt_standing",), 15),
     ("S/M", Number(1, "m"), (temporal.driven_lately,), ("sm_driven",), 20),
     ("S/M degrees", Number(0, "°"), (temporal.turned_lately,), ("sm_turned",), 15),
     ("S/M words", FreeText(), (temporal.changed_lately,), ("sm_speed",), 25),

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, words
-from pipeline.benchmarks.embodied4c.drive.refs import KINDS, Ref, refs
+from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.identity import digest
 from pipeline.questions.cases import Case
@@ -35,6 +35,8 @@ def size(view: DriveExam) -> Iterator[Case]:
         for pair in combinations(_plain(view, moment), 2):
             first, second = _order(view, moment, *pair)
             for more, axis in AXES.items():
+                if more == "longer" and not {first.kind, second.kind} <= LONG:
+                    continue  # how long a pedestrian is depends on the stride
                 a, b = (float(view.size_m[ref.actor, axis]) for ref in (first, second))
                 fields = {"thing": first.words, "other": second.words, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)

@@ -9,10 +9,10 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, seen_rules
+from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, LONG, SIDES, seen_rules
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.questions.cases import Case
-from pipeline.worlds.drive.categories import FURNITURE, VEHICLES
+from pipeline.worlds.drive.categories import FURNITURE
 
 # What reaches how far, of which a question asks which kind it is.
 ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
@@ -112,7 +112,7 @@ def size(view: DriveExam) -> Iterator[Case]:
     for moment, ref in named(view):
         for name, axis in SIZES.items():
             value = float(view.size_m[ref.actor, axis])
-            if axis < 2 and ref.kind not in VEHICLES | {"vehicle", "bicycle"}:
+            if axis < 2 and ref.kind not in LONG:
                 continue  # how long a pedestrian is depends on the stride
             one = case(view, "at_size", moment, (ref.key, name), ref, thing=ref.words, dimension=name)
             mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
@@ -124,7 +124,7 @@ def parked_or_moving(view: DriveExam) -> Iterator[Case]:
     states = {
         "standing still": ("stationary", "standing", "parked", "stopped", "not moving"),
         "moving in the same direction as the ego vehicle": ("moving in the same direction", "same direction"),
-        "moving in the opposite direction": ("moving towards the ego vehicle's rear", "opposite direction", "oncoming"),
+        "moving in the opposite direction": ("opposite direction", "oncoming"),
         "moving across the ego vehicle's direction": ("crossing", "moving across", "moving sideways"),
     }
     for moment, ref in named(view):

@@ -10,7 +10,7 @@ import shapely
 
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import KINDS, Ref, kinds_of, of_kind, plural, refs
+from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, kinds_of, of_kind, plural, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
@@ -29,7 +29,6 @@ EIGHTHS: Final[dict[str, tuple[str, ...]]] = {
     "ahead on the right": ("front right", "front-right", "ahead right", "in front to the right"),
 }
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
-HEADED: Final = VEHICLES | {"vehicle", "bicycle", "cyclist"}  # what has a front that can be seen
 
 
 def sector(view: DriveExam) -> Iterator[Case]:
@@ -114,7 +113,7 @@ def _outline(view: DriveExam, actor: int, index: int) -> Rectangles:
 def heading(view: DriveExam) -> Iterator[Case]:
     """OR: the angle between a vehicle's heading and ours."""
     for moment, ref in named(view):
-        if ref.kind not in HEADED:
+        if ref.kind not in LONG:
             continue
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
         one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.words)
@@ -132,7 +131,7 @@ def facing(view: DriveExam) -> Iterator[Case]:
         "to the right": ("right", "rightwards", "towards the right"),
     }
     for moment, ref in named(view):
-        if ref.kind not in HEADED:
+        if ref.kind not in LONG:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
         one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.words)

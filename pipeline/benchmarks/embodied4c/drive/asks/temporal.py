@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
-from pipeline.benchmarks.embodied4c.drive.refs import kinds_of, of_kind, plural
+from pipeline.benchmarks.embodied4c.drive.refs import LONG, kinds_of, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
 from pipeline.questions.cases import Case
-from pipeline.worlds.drive.categories import VEHICLES
 
 PASS_WITHIN_M: Final = 12.0  # to a side of us, of what we pass
 PASS_BEYOND_M: Final = 2.0  # ahead before and behind afterwards: then it was passed for sure
@@ -32,7 +31,7 @@ def own_speed(view: DriveExam) -> Iterator[Case]:
 def speed(view: DriveExam) -> Iterator[Case]:
     """M/T: the speed of another over ground."""
     for moment, ref in named(view):
-        if ref.kind not in VEHICLES | {"vehicle", "bicycle", "cyclist"}:
+        if ref.kind not in LONG:
             continue
         kmh = float(view.moving_mps[ref.actor, moment]) * KMH
         one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.words)
@@ -61,9 +60,10 @@ def time_standing(view: DriveExam) -> Iterator[Case]:
         least, most = (float(steps[:index][which[:index]].sum()) for which in (still, slow))
         one = case(view, "mt_standing", moment)
         one.require("stood_too_short", least, ">=", 2.0, "s")
-        one.require("between_standing_and_moving", most - least, "<=", 0.08 * least, "s")
+        one.fact("stood", "at least", least, "s")
         one.fact("stood", "at most", most, "s")
-        yield number(one, (least + most) / 2, "s", 1)
+        one.require("between_standing_and_moving", round(most) - round(least), "<=", 0, "s")
+        yield number(one, (least + most) / 2, "s", 0)
 
 
 def driven_lately(view: DriveExam) -> Iterator[Case]:

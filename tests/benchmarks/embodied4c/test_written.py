@@ -1,0 +1,127 @@
+"""The domain-far bank, questions that people wrote, and the released columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+from pipeline.benchmarks.embodied4c.columns import COLUMNS, SAID, SCHEMA
+from pipeline.benchmarks.embodied4c.far import bank
+from pipeline.benchmarks.embodied4c.pictures import question_pictures
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.score import SCORE, Settings
+from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
+from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.core.schema import AnyScene
+from pipeline.core.tables import asked_in
+from pipeline.metrics.normalised import normalised
+from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
+from pipeline.scoring.score import scored
+from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.samples.argoverse2 import write_log
+from pipeline.worlds.drive.samples.plans import PLANS
+from tests.scoring.made import file_of, said
+
+OWN = {"log": "braking", "sub_capability": "M/P", "question": "What is the road made of?", "answer": "asphalt"}
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> AnyScene:
+    root = tmp_path_factory.mktemp("one")
+    write_log(root, PLANS["braking"])
+    reader = Argoverse2()
+    (ref,) = reader.scenes(root).scenes
+    return reader.read(SceneFiles(root, ref))
+
+
+def asked(scene: AnyScene, **rules: Any) -> pa.Table:
+    view = exam(scene, ExamRules.model_validate({"exam_moments_max": 3} | rules))
+    tables = [task.candidates(view) for task in EXAM_TASKS.values()]
+    return asked_in(select(pa.concat_tables(tables), EXAM_TASKS, 12, SHARES))
+
+
+def test_the_bank_is_large_and_its_answers_differ_from_one_another() -> None:
+    found = bank()
+    assert len(found) >= 120
+    assert len({far.subject for far in found}) >= 10
+    for far in found:
+        forms = [normalised(form) for form in (far.answer, *far.accepted)]
+        assert all(forms), far
+        assert not any(form in normalised(far.question).split() for form in forms if len(form) > 2), far
+        assert not {"vehicle", "drone", "robot", "gripper"} & set(normalised(far.question).split()), far
+
+
+def test_a_log_draws_its_own_of_the_bank(drive: AnyScene) -> None:
+    far = [row["text"] for row in asked(drive).to_pylist() if row["task"] == "GEN"]
+    other = drive.model_copy(update={"id": "argoverse2/another"})
+    assert len(set(far)) == 12
+    assert far == [row["text"] for row in asked(drive).to_pylist() if row["task"] == "GEN"]
+    assert set(far) != {row["text"] for row in asked(other).to_pylist() if row["task"] == "GEN"}
+    assert not [row for row in asked(drive, far_per_log=0).to_pylist() if row["task"] == "GEN"]
+
+
+def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp_path: Path) -> None:
+    numeric = {
+        "log": drive.id,
+        "sub_capability": "CT",
+        "question": "How many bridges are there?",
+        "answer": "2",
+        "unit": "",
+    }
+    lines = [OWN | {"accepted": ["tarmac"], "until_s": 5.0}, numeric, OWN | {"log": "elsewhere"}]
+    questions = asked(drive, written=str(file_of(tmp_path / "own.jsonl", lines)))
+    table = COLUMNS.table(questions, ())
+    assert table.schema == SCHEMA
+    assert set(SAID) == set(SCHEMA.names)
+    rows = {row["question"]: row for row in table.to_pylist()}
+    own = rows[OWN["question"]]
+    assert (own["capability"], own["sub_capability"], own["accepted"], own["until_s"]) == (
+        "PHY",
+        "M/P",
+        ["tarmac"],
+        5.0,
+    )
+    assert (rows["How many bridges are there?"]["value"], own["value"]) == (2.0, None)
+    assert {row["domain"] for row in rows.values()} == {"driving"}
+    file = tmp_path / "q.parquet"
+    pq.write_table(table, file)
+    gold = said(tmp_path / "gold.jsonl", {row["question_id"]: row["answer"] for row in table.to_pylist()})
+    found = scored(SCORE, file, [gold], Settings(tolerance=0.01))
+    assert [row for row in found.table().to_pylist() if row["match"] != 100] == []
+    assert {"driving VQA", "GEN", "PHY M/P"} <= {row.figure.name for row in found.rows}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "line 2"),
+        (json.dumps(OWN | {"sub_capability": "XX"}), "is none of"),
+        (json.dumps(OWN | {"unit": "m"}), "is no number"),
+        (json.dumps(OWN | {"until_s": 3, "from_s": 4}), "is not before"),
+        (json.dumps(OWN | {"answer": ""}), "at least 1 character"),
+        (json.dumps(OWN | {"colour": "red"}), "Extra inputs"),
+        (json.dumps(OWN), "asked twice"),
+    ],
+)
+def test_files_of_questions_are_refused_by_line(line: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(json.dumps(OWN) + "\n" + line + "\n", encoding="utf-8")
+    with pytest.raises(ValidationError, match=told):
+        ExamRules.model_validate({"written": str(file)})
+    with pytest.raises(ValidationError, match="cannot be read"):
+        ExamRules.model_validate({"written": str(tmp_path / "none.jsonl")})
+
+
+def test_every_question_at_a_time_has_a_picture(drive: AnyScene) -> None:
+    questions = asked(drive).slice(0, 4)
+    found = question_pictures(questions, lambda: [drive])
+    assert set(found) == {f"pictures/{i}.png" for i in questions["id"].to_pylist()}
+    assert all(png.startswith(b"\x89PNG") for png in found.values())
+    assert found == question_pictures(questions, lambda: [drive])
