@@ -87,7 +87,7 @@ def composed(
     """Every figure in a metric that follows from others, given what those come to (`sampled`)."""
     rows = []
     for figure in figures:
-        n = min(part[figure.name][0] for part in parts)
+        n = max(part[figure.name][0] for part in parts)
         found = formula(np.stack([part[figure.name][1] for part in parts]))
         rows.append(_row(figure, metric, n, found, None, None))
     return rows

@@ -140,7 +140,7 @@ def scored(
             parts = [
                 sampled(told, marks.values[part], scenes, score.metrics[part].statistic) for part in composite.parts
             ]
-            if told and not any(np.isnan(marks.values[part]).all() for part in composite.parts):
+            if told and not all(np.isnan(marks.values[part]).all() for part in composite.parts):
                 rows += composed(told, name, parts, composite.formula)
         elif told and not np.isnan(marks.values[name]).all():
             own = priors if metric.is_guessed else None

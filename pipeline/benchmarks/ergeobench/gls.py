@@ -31,7 +31,10 @@ def gls(figures: FloatArray) -> FloatArray:
     """GLS (...,) in [0, 100] of figures (9, ...) (equations 3, 4 and 6).
 
     In order: accuracy of street, city and country, hits within each of `WITHIN_KM`, all in per cent, and the median
-    error in kilometres.
+    error in kilometres. A level that is NaN is nowhere known (in the wilderness there is no street): the others count.
     """
-    semantic, hits = figures[:3].mean(axis=0), figures[3:8].mean(axis=0)
+    levels = figures[:3]
+    known = (~np.isnan(levels)).sum(axis=0)
+    semantic = np.divide(np.nansum(levels, axis=0), known, out=np.full(known.shape, np.nan), where=known > 0)
+    hits = figures[3:8].mean(axis=0)
     return np.asarray((semantic + hits + error_score(figures[8])) / 3)

@@ -224,6 +224,13 @@ def test_nothing_known_is_no_truth_and_out_of_distribution_is_apart(tmp_path: Pa
     assert values(found, "single") == {}
 
 
+def test_gls_in_the_wilderness_is_that_of_the_levels_that_are_known(tmp_path: Path) -> None:
+    found = score(tmp_path, [geo(1, SINGLE, apart=True, street=None, city=None)], {1: reply(lat=44.7347)})
+    own = values(found, "single, out of distribution")
+    s_err = 100 * (1 - math.log(112.195) / math.log(20_038.5))
+    assert own["gls"] == pytest.approx((100 + 60 + s_err) / 3, abs=0.001)
+
+
 def test_what_a_reply_must_name_can_be_chosen(tmp_path: Path) -> None:
     only_country = {1: '{"country": "Monaco"}'}
     assert values(score(tmp_path, [geo(1)], only_country), "embodied")["invalid"] == 100
