@@ -66,7 +66,7 @@ def levels_of(width: int, height: int) -> tuple[Level, ...]:
 
 
 class Lookup(NamedTuple):
-    """Where pixels of a view (N,) are looked up in pictures of a sphere, but for the yaw.
+    """Where pixels of a view (N,) are looked up in pictures of a sphere, but for the yaw. The width may be one for all.
 
     Attributes:
         width: of the picture, pixels.
@@ -126,22 +126,35 @@ def _lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: 
     levels = levels_of(*sphere)
     # A pixel that is far (in focal lengths) from the eye covers 1 / (far³ focal²) of the sphere. Of its size, in pixels
     # of the sphere's own picture, the logarithm says which picture is wanted.
-    far_square = level_square + up * up
-    wanted = math.log2(sphere[1] / (math.pi * view.focal_px)) - 0.75 * np.log2(far_square)
-    wanted = _mirrored(np.clip(wanted, 0, len(levels) - 1), width)
-    level = (wanted + _CLEAR).astype(np.intp)
-    share = np.rint((wanted - level - _CLEAR) * ((1 << _SHARE) / (1 - 2 * _CLEAR)))
-    parts = []
+    most = math.log2(sphere[1] / (math.pi * view.focal_px))
+    wanted = None
+    if most > _CLEAR and len(levels) > 1:
+        wanted = _mirrored(np.clip(most - 0.75 * np.log2(level_square + up * up), 0, len(levels) - 1), width)
+    parts, used = [], set()
     for first in range(0, view.width * view.height, _PART):
         own = slice(first, min(first + _PART, view.width * view.height))
-        mixed = np.flatnonzero(share[own] > 0)
-        there = first + mixed
-        coarser = _lookup(levels, level[there] + 1, turn[there], fall[there])
-        every = _lookup(levels, level[own], turn[own], fall[own])
-        parts.append(Part(own, every, mixed, coarser, share[there].astype(np.uint64)))
-    used = {k for k in range(len(levels)) if (level == k).any() or ((level == k - 1) & (share > 0)).any()}
+        made = _part(levels, own, turn[own], fall[own], None if wanted is None else wanted[own])
+        parts.append(made[0])
+        used |= made[1]
     edge = _CROWDED - 2 * math.pi / levels[max(used)].height
     return Lookups(tuple(parts), tuple(sorted(used)), bool((np.abs(0.5 - fall) * math.pi > edge).any()))
+
+
+def _part(
+    levels: tuple[Level, ...], pixels: slice, turn: FloatArray, fall: FloatArray, wanted: FloatArray | None
+) -> tuple[Part, set[int]]:
+    """The lookups of some pixels, and the pictures that are looked into; wanted None: the sphere's own alone is."""
+    none = np.empty(0, dtype=np.intp)
+    level = np.zeros(1, dtype=np.intp) if wanted is None else (wanted + _CLEAR).astype(np.intp)
+    if wanted is None or (wanted.max() <= level.min() + _CLEAR and level.min() == level.max()):
+        every = _lookup(levels, level[:1], turn, fall)
+        return Part(pixels, every, none, every, np.empty(0, dtype=np.uint64)), {int(level[0])}
+    share = np.rint((wanted - level - _CLEAR) * ((1 << _SHARE) / (1 - 2 * _CLEAR)))
+    mixed = np.flatnonzero(share > 0)
+    every = _lookup(levels, level, turn, fall)
+    coarser = _lookup(levels, level[mixed] + 1, turn[mixed], fall[mixed])
+    used = {*range(int(level.min()), int(level.max()) + 1), *(np.unique(level[mixed]) + 1).tolist()}
+    return Part(pixels, every, mixed, coarser, share[mixed].astype(np.uint64)), used
 
 
 def _mirrored(half: FloatArray, width: int) -> FloatArray:
@@ -210,8 +223,7 @@ class Sphere:
 
     def _sampled(self, at: Lookup, yaw_deg: float) -> Packed:
         """Packed pixels (N,) between those about the places, times 64."""
-        column = at.width * np.float32(yaw_deg / 360.0)
-        column += at.column
+        column = at.column + at.width * np.float32(yaw_deg / 360.0)
         column += np.where(column < 0, at.width, np.float32(0))
         column -= np.where(column >= at.width, at.width, np.float32(0))
         column *= np.float32(1 << _SHARE)

@@ -28,7 +28,8 @@ def car(scene: Scene, color: str, along: float, across: float) -> None:
     scene.block((along - 1.3, along + 1.1), (across - 0.8, across + 0.8), (0.95, 1.4), (44, 52, 62), i, look=GLASS)
     scene.block((along - 1.2, along + 1.0), (across - 0.75, across + 0.75), (1.4, 1.48), color, i)
     for end in (-1.35, 1.35):
-        scene.block((along + end - 0.32, along + end + 0.32), body, (0.0, 0.64), "black", i)
+        wheels = (across - 0.93, across + 0.93)
+        scene.block((along + end - 0.32, along + end + 0.32), wheels, (0.0, 0.64), "black", i)
 
 
 def tree(scene: Scene, form: str, along: float, across: float, height: float) -> None:

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.floating[Any]]  # single precision where there are many:
 WIDTH: Final = 2048
 HEIGHT: Final = 1024
 _ROWS: Final = 128  # cast at once
+_PAD_DEG: Final = 4.0  # an edge overhead rises higher between its ends
 _GROUND_M: Final = 1500.0
 _KERB_M: Final = 6.0
 _LINE_M: Final = 0.09
@@ -78,26 +79,39 @@ class Renderer:
 
     def shoot(self, camera: Floats, heading_deg: float, width: int = WIDTH, height: int = HEIGHT) -> Shot:
         """All around a place (3,); the middle column looks along a compass heading."""
-        turn = np.radians(heading_deg + ((np.arange(width) + 0.5) / width - 0.5) * 360.0)
         color = np.empty((height, width, 3), dtype=np.uint8)
         depth = np.empty((height, width), dtype=np.float32)
         owners = np.empty((height, width), dtype=np.int64)
         for first in range(0, height, _ROWS):
             rows = slice(first, min(first + _ROWS, height))
-            rise = np.radians((0.5 - (np.arange(height)[rows] + 0.5) / height) * 180.0)[:, None]
-            toward = (
-                np.stack(
-                    np.broadcast_arrays(np.sin(turn) * np.cos(rise), np.cos(turn) * np.cos(rise), np.sin(rise)), axis=-1
-                )
-                .reshape(-1, 3)
-                .astype(np.float32)
-            )
+            toward = _toward(heading_deg, np.arange(width), np.arange(height)[rows], width, height)
             shot = self._cast(camera, toward)
             self._sharpen(shot, camera, toward, (math.radians(360 / width), math.radians(180 / height)))
-            shape = (len(rise), width)
+            shape = (rows.stop - rows.start, width)
             color[rows] = shot.color.reshape(*shape, 3)
             depth[rows], owners[rows] = shot.depth_m.reshape(shape), shot.owners.reshape(shape)
         return Shot(color, depth, owners)
+
+    def alone(self, camera: Floats, heading_deg: float, width: int, height: int, thing: int) -> int:
+        """How many pixels of a panorama would show a thing if nothing stood before it."""
+        import open3d as o3d
+
+        own = [k for k, group in enumerate(self.groups) if thing in group]
+        faces = self._mesh.faces[np.isin(self._mesh.owners, own)]
+        away = self._mesh.vertices[np.unique(faces)] - camera
+        middle = math.degrees(math.atan2(*away[:, :2].mean(0).tolist()))
+        yaw = (np.degrees(np.arctan2(away[:, 0], away[:, 1])) - middle + 180.0) % 360.0 - 180.0
+        pitch = np.degrees(np.arctan2(away[:, 2], np.hypot(away[:, 0], away[:, 1])))
+        low, high = max(-90.0, float(pitch.min()) - _PAD_DEG), min(90.0, float(pitch.max()) + _PAD_DEG)
+        # The same rays as those of the panorama, as far as any may meet the thing.
+        left = math.floor(((middle + float(yaw.min()) - _PAD_DEG - heading_deg) / 360.0 + 0.5) * width)
+        columns = np.arange(left, left + math.ceil((np.ptp(yaw) + 2 * _PAD_DEG) / 360.0 * width) + 1)[:width]
+        rows = np.arange(math.floor((0.5 - high / 180.0) * height), math.ceil((0.5 - low / 180.0) * height))
+        toward = _toward(heading_deg, columns, rows, width, height)
+        scene: Any = o3d.t.geometry.RaycastingScene()
+        vertices = self._mesh.vertices[faces.ravel()].astype(np.float32)
+        scene.add_triangles(self._tensor(vertices), self._tensor(np.arange(faces.size, dtype=np.uint32).reshape(-1, 3)))
+        return int(np.isfinite(scene.cast_rays(self._tensor(_rays(camera, toward)))["t_hit"].numpy()).sum())
 
     def _cast(self, camera: Floats, toward: Floats) -> Shot:
         hit = self._rays.cast_rays(self._tensor(_rays(camera, toward)))
@@ -194,6 +208,14 @@ class Renderer:
         )
         color[dash & town] = _LINES[self._town.line]
         return color
+
+
+def _toward(heading_deg: float, columns: IntArray, rows: IntArray, width: int, height: int) -> Floats:
+    """Unit vectors (rows * columns, 3) through the middles of pixels of a panorama."""
+    turn = np.radians(heading_deg + ((columns + 0.5) / width - 0.5) * 360.0)
+    rise = np.radians((0.5 - (rows + 0.5) / height) * 180.0)[:, None]
+    parts = np.broadcast_arrays(np.sin(turn) * np.cos(rise), np.cos(turn) * np.cos(rise), np.sin(rise))
+    return np.stack(parts, axis=-1).reshape(-1, 3).astype(np.float32)
 
 
 def _rays(start: Floats, toward: Floats) -> npt.NDArray[np.float32]:

@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 from PIL import Image, TiffImagePlugin
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import rng_for
 from pipeline.sampling.encode import json_bytes
@@ -30,6 +31,7 @@ METRES_PER_UNIT: Final = 0.01  # of depth
 QUALITY: Final = 90
 WILDERNESS: Final = "wilderness"  # tag
 _FARTHEST_M: Final = 600.0  # to which there is a depth
+_TOLD_PX: Final = 60  # of what shows less, nobody is told how much is hidden
 _THREADS: Final = 2
 
 
@@ -59,7 +61,7 @@ def _write(root: Path, spot: Spot, size: tuple[int, int]) -> tuple[Thing, ...]:
     shot = renderer.shoot(camera, heading, *size)
     lat, lon = place(spot.town, *spot.position)
     folder = root / spot.id
-    objects, complete = _objects(scene, shot, renderer.groups, camera)
+    objects, complete = _objects(scene, shot, renderer, camera, heading)
     write_atomically(folder / "pano.jpg", _jpeg(shot, lat, lon, heading))
     units = np.where(shot.depth_m < _FARTHEST_M, np.rint(shot.depth_m / METRES_PER_UNIT), 0).astype(np.uint16)
     write_atomically(folder / "depth.png", _png(units))
@@ -98,13 +100,16 @@ def _write(root: Path, spot: Spot, size: tuple[int, int]) -> tuple[Thing, ...]:
 
 
 def _objects(
-    scene: Scene, shot: Shot, groups: tuple[tuple[int, ...], ...], camera: np.ndarray[Any, np.dtype[np.float64]]
+    scene: Scene, shot: Shot, renderer: Renderer, camera: FloatArray, heading_deg: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """All things that are seen, and their labels: of each, these are all."""
     found = []
-    for i, where in shown(shot.owners, groups).items():
+    for i, where in shown(shot.owners, renderer.groups).items():
         thing = scene.things[i]
-        far = scene.far(camera, thing)
+        far, share = scene.far(camera, thing), None
+        if where.pixels >= _TOLD_PX and far is not None:
+            height, width = shot.owners.shape
+            share = where.pixels / renderer.alone(camera, heading_deg, width, height, i)
         said: dict[str, Any] = {
             "id": thing.id,
             "label": thing.label,
@@ -115,6 +120,7 @@ def _objects(
             "yaw_deg": [round(where.left_deg, 4), round(where.right_deg, 4)],
             "pitch_deg": [round(where.low_deg, 4), round(where.high_deg, 4)],
             "distance_m": None if far is None else round(far, 2),
+            "visible_share": None if share is None else round(min(share, 1.0), 3),
         }
         found.append({key: value for key, value in said.items() if value is not None})
     return found, sorted({entry["label"] for entry in found})

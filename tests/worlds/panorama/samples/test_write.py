@@ -18,6 +18,8 @@ from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.panorama.observe.objects import measure_objects
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.panorama.samples.labels import shown
+from pipeline.worlds.panorama.samples.render import Renderer
+from pipeline.worlds.panorama.samples.scene import Scene, Street
 from pipeline.worlds.panorama.samples.street import built, spots
 from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS
 from pipeline.worlds.panorama.samples.write import DATASET, write_panoramas
@@ -113,6 +115,20 @@ def test_the_same_bytes_again(root: Path, tmp_path: Path) -> None:
     write_panoramas(tmp_path, CHOSEN[1:], SIZE)
     for path in sorted((tmp_path / "valdoro-wild").iterdir()):
         assert path.read_bytes() == (root / "valdoro-wild" / path.name).read_bytes()
+
+
+def test_how_much_of_a_thing_is_hidden() -> None:
+    scene = Scene(Street(True, 0.0), 0.0)
+    behind, before, beside = (scene.thing(label, (0.0, 0.0)) for label in ("behind", "before", "beside"))
+    scene.solids.box((-2.0, 20.0, 1.5), (2.0, 20.1, 3.5), (9, 9, 9), (behind,))
+    scene.solids.box((-1.0, 10.0, 0.0), (0.0, 10.1, 5.0), (9, 9, 9), (before,))  # its left half, twice as near
+    scene.solids.box((-20.1, -1.0, 1.5), (-20.0, 3.0, 3.5), (9, 9, 9), (beside,))
+    renderer = Renderer(scene, TOWNS[0])
+    camera = np.array([0.0, 0.0, 2.5])
+    for heading in (0.0, 180.0, 271.3):  # also across the seam
+        found = shown(renderer.shoot(camera, heading, 512, 256).owners, renderer.groups)
+        share = {k: found[k].pixels / renderer.alone(camera, heading, 512, 256, k) for k in found}
+        assert share == {behind: pytest.approx(0.5, abs=0.06), before: 1.0, beside: 1.0}
 
 
 def test_intervals_across_the_seam() -> None:
