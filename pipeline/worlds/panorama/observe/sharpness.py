@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from scipy.ndimage import laplace, map_coordinates
 
 from pipeline.geometry.views import View, rays_of
 
@@ -27,6 +26,8 @@ def sharpness_of(color: npt.NDArray[np.uint8]) -> float:
     Args:
         color: (h, w, 3) of a whole sphere. It is reduced to about 2,048 columns, so that one limit holds for all sizes.
     """
+    from scipy.ndimage import laplace, map_coordinates  # takes a third of a second to import
+
     grey = Image.fromarray(color).convert("L")
     small = np.asarray(grey.reduce(max(1, grey.width // _WIDTH)), dtype=np.float32)
     row, column = _places(*small.shape)

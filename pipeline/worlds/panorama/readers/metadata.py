@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
@@ -25,6 +26,18 @@ from pipeline.worlds.panorama.readers.services import (
 from pipeline.worlds.panorama.readers.sidecar import Sidecar
 from pipeline.worlds.panorama.readers.told import Told, first, heading_of, position_of
 
+# Doubts about values of single sources that were not used.
+NOT_USED: Final = frozenset(
+    {
+        "half_a_position",
+        "latitude_out_of_range",
+        "longitude_out_of_range",
+        "position_zero",
+        "gps_reference_missing",
+        "magnetic_heading",
+        "heading_out_of_range",
+    }
+)
 _HEAD_BYTES: Final = 1 << 18  # of a picture, in which its metadata stand
 
 
@@ -91,6 +104,17 @@ def whereabouts(files: SceneFiles, own: OwnFiles, sidecar: Sidecar) -> Origin | 
                 told += [from_exif(exif, found)] if exif is not None else []
     position: Origin | None = first(told, "position", {})
     return position
+
+
+def settle(found: Findings, known: Collection[str], certain: Collection[str]) -> None:
+    """Turns doubts into notes that nothing depends on: about what was not used while another source knows better.
+
+    And all about what people say that they are certain of.
+    """
+    for i, finding in enumerate(found.items):
+        settled = finding.subject in certain or (finding.name in NOT_USED and finding.subject in known)
+        if finding.severity == "doubt" and settled:
+            found.items[i] = finding.model_copy(update={"severity": "note"})
 
 
 def say_what_is_missing(position: Origin | None, heading_deg: float | None, found: Findings) -> None:

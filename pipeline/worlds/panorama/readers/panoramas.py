@@ -23,6 +23,7 @@ from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage
 from pipeline.reading.maps.countries import COUNTRIES
+from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
@@ -32,16 +33,15 @@ from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.depth import MOST_PIXELS as MOST_DEPTH_PIXELS
 from pipeline.worlds.panorama.readers.depth import find_depth
 from pipeline.worlds.panorama.readers.listed import list_panoramas
-from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, stated
+from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated
 from pipeline.worlds.panorama.readers.objects import read_objects
 from pipeline.worlds.panorama.readers.own_files import MAPS, SERVICES, SIDECAR, SUFFIXES, own_files
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS, open_picture
 from pipeline.worlds.panorama.readers.sidecar import Sidecar, read_sidecar
-from pipeline.worlds.panorama.readers.told import compare, first
+from pipeline.worlds.panorama.readers.told import accuracy_of, compare, first
 
 TOLD: Final = (
     "position",
-    "accuracy_m",
     "heading_deg",
     "camera_pitch_deg",
     "camera_roll_deg",
@@ -62,6 +62,11 @@ WANTS: Final = (
     ),
     Want("depth", ("depth.png",), "no distances but those that people gave", recorded=("depth.png",)),
     Want("objects", ("objects.json",), "no question about objects", recorded=("objects.json",)),
+    Want(
+        "maps",
+        tuple(f"{up}{MAPS}/*{suffix}" for up in ("", "../") for suffix in MAP_SUFFIXES),
+        "no country, city and street but those that pano.yaml states",
+    ),
 )
 
 
@@ -100,10 +105,11 @@ class Panoramas:
         told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.told]
         compare(told, findings)
         objects, complete = read_objects(files, own.objects, opened.picture, findings)
-        told_by: dict[str, str] = {}
+        told_by = {name: SIDECAR for name in ("camera_height_m", "indoor") if getattr(sidecar, name) is not None}
         panorama = Panorama(
             picture=opened.picture,
             **{name: first(told, name, told_by) for name in TOLD},
+            accuracy_m=accuracy_of(told, told_by),
             camera_height_m=sidecar.camera_height_m,
             depth=find_depth(files, own, sidecar, opened.picture, findings),
             objects=objects,
@@ -116,6 +122,8 @@ class Panoramas:
             told_by=told_by,
         )
         say_what_is_missing(panorama.position, panorama.heading_deg, findings)
+        known = {"position": panorama.position is not None, "heading": panorama.heading_deg is not None}
+        settle(findings, {subject for subject, is_known in known.items() if is_known}, sidecar.certain)
         return PanoramaScene(
             id=files.scene,
             dataset=files.dataset,

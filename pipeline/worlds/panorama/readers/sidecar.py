@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
@@ -65,6 +65,9 @@ class Sidecar(Model):
     )
     heading_deg: Compass | None = Field(
         default=None, description="degrees clockwise from true north of the middle column, 0 to 360"
+    )
+    certain: tuple[Literal["position", "heading"], ...] = Field(
+        default=(), description="position, heading: what somebody made sure of, whatever other sources say"
     )
     camera_pitch_deg: Pitch | None = Field(default=None, description="degrees by which the camera looked up")
     camera_roll_deg: Annotated[FiniteFloat, Field(ge=-180, le=180)] | None = Field(

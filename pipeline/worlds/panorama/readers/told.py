@@ -120,6 +120,12 @@ def first(told: Sequence[Told], of: str, told_by: dict[str, str]) -> Any:
     return None
 
 
+def accuracy_of(told: Sequence[Told], told_by: dict[str, str]) -> float | None:
+    """The accuracy that people state, else that of the source whose position is believed: no other's is about it."""
+    placed = [source for source in told if source.position is not None]
+    return first([*told[:1], *placed[:1]], "accuracy_m", told_by)
+
+
 def compare(told: Sequence[Told], found: Findings) -> None:
     """Says where sources differ on position or heading, and where a heading is one in radians."""
     placed = [(t.by, t.position) for t in told if t.position is not None]
@@ -131,7 +137,7 @@ def compare(told: Sequence[Told], found: Findings) -> None:
             message = (
                 f"the positions of {placed[0][0]} and {placed[worst][0]} lie {away[worst]:.0f} m apart; the first holds"
             )
-            remedy = "find out which is right, and state it in pano.yaml"
+            remedy = "find out which is right, and state it in pano.yaml, with certain: [position]"
             found.add(doubt("positions_disagree", "position", message, remedy, float(away[worst]), APART_M, "m"))
     headed = [(t.by, t.heading_deg) for t in told if t.heading_deg is not None]
     if len(headed) > 1:
@@ -153,7 +159,7 @@ def _compare_headings(one: tuple[str, float], other: tuple[str, float], found: F
             found.add(doubt("heading_in_radians", "heading", message, remedy, radians[1], math.tau, "degrees"))
             return
     message = f"the headings of {one[0]} and {other[0]} differ by {apart:.0f} degrees; the first holds"
-    remedy = "find out which is right, and state it in pano.yaml"
+    remedy = "find out which is right, and state it in pano.yaml, with certain: [heading]"
     found.add(doubt("headings_disagree", "heading", message, remedy, apart, TURNED_DEG, "degrees"))
 
 
@@ -161,7 +167,7 @@ def _perhaps_radians(told: tuple[str, float], found: Findings) -> None:
     by, heading = told
     if 0 < heading <= math.tau and not float(heading * 10).is_integer():
         message = f"{by}: the heading is {heading:g}, and may be {math.degrees(heading):.1f} degrees in radians"
-        remedy = "state heading_deg with at most one decimal in pano.yaml, if it is in degrees"
+        remedy = "state heading_deg in pano.yaml, with certain: [heading], if it is in degrees"
         found.add(doubt("perhaps_radians", "heading", message, remedy, heading, math.tau, "degrees"))
 
 

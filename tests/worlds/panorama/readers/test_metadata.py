@@ -153,6 +153,27 @@ def test_people_come_before_the_picture_and_the_difference_is_told(tmp_path: Pat
     assert differing["headings_disagree"].measured == 53.0
 
 
+def test_what_people_are_certain_of_is_in_doubt_no_more(tmp_path: Path) -> None:
+    sidecar = "position: {lat_deg: 43.7406, lon_deg: 7.4273}\nheading_deg: 90\ncertain: [position]\n"
+    scene = read(write(tmp_path, sidecar=sidecar, picture=picture(NICE, GPANO)))
+    assert found(scene) == {"headings_disagree": "heading"}
+    assert {f.name: f.severity for f in scene.findings}["positions_disagree"] == "note"
+
+
+def test_what_was_not_used_matters_nothing_where_another_source_knows(tmp_path: Path) -> None:
+    """The remedy of a position without letters is to state it: then it is in doubt no more."""
+    sidecar = "position: {lat_deg: 43.7396, lon_deg: 7.4273}\n"
+    scene = read(write(tmp_path, sidecar=sidecar, picture=picture(NICE | {1: "", 16: "M"}, GPANO)))
+    assert found(scene) == {}
+    assert {"gps_reference_missing", "magnetic_heading"} <= {f.name for f in scene.findings}
+
+
+def test_the_accuracy_is_that_of_the_position(tmp_path: Path) -> None:
+    sidecar = "position: {lat_deg: 43.7396, lon_deg: 7.4273}\n"
+    assert read(write(tmp_path, sidecar=sidecar, picture=picture(NICE))).facts.accuracy_m is None
+    assert read(write(tmp_path / "b", sidecar="accuracy_m: 9\n", picture=picture(NICE))).facts.accuracy_m == 9.0
+
+
 def test_a_heading_in_radians_is_known_by_the_other(tmp_path: Path) -> None:
     sidecar = f"heading_deg: {math.radians(37.2):.6f}\n"
     assert found(read(write(tmp_path, sidecar=sidecar, picture=picture(NICE)))) == {"heading_in_radians": "heading"}

@@ -141,7 +141,7 @@ def test_pictures_in_the_root_have_their_files_beside_them(tmp_path: Path) -> No
     missing = inspect(Panoramas(), tmp_path).missing
     assert {want.part: ids for want, ids in missing.items()} == {
         "picture": (), "sidecar": (), "service": ("harbours/quay", "panoramas/p1"),
-        "depth": ("panoramas/p1",), "objects": ("panoramas/p1",),
+        "depth": ("panoramas/p1",), "objects": ("panoramas/p1",), "maps": ("harbours/quay", "panoramas/p1"),
     }  # fmt: skip
 
 
