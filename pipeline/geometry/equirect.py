@@ -118,26 +118,30 @@ class Lookups(NamedTuple):
 @lru_cache(maxsize=12)  # 12 MB each; views that differ in yaw alone share one
 def _lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: tuple[int, int]) -> Lookups:
     view = View(yaw_deg=0.0, pitch_deg=pitch_deg, fov_deg=fov_deg, width=width, height=height)
-    right, up, ahead = (part[:, width // 2 :] for part in rays_of(view))  # the left half mirrors the right one
-    level_square = right * right + ahead * ahead
-    right_turn = np.arctan2(right, ahead) / (2 * math.pi)  # of the circle, from the middle
-    turn = 0.5 + np.concatenate([-right_turn[:, ::-1][:, : width // 2], right_turn], axis=1).ravel()
-    fall = _mirrored(0.5 - np.arctan2(up, np.sqrt(level_square)) / math.pi, width)  # of the half circle, from the top
     levels = levels_of(*sphere)
-    # A pixel that is far (in focal lengths) from the eye covers 1 / (far³ focal²) of the sphere. Of its size, in pixels
-    # of the sphere's own picture, the logarithm says which picture is wanted.
+    # What the logarithm below is where a pixel is nearest to the eye.
     most = math.log2(sphere[1] / (math.pi * view.focal_px))
-    wanted = None
-    if most > _CLEAR and len(levels) > 1:
-        wanted = _mirrored(np.clip(most - 0.75 * np.log2(level_square + up * up), 0, len(levels) - 1), width)
-    parts, used = [], set()
-    for first in range(0, view.width * view.height, _PART):
-        own = slice(first, min(first + _PART, view.width * view.height))
-        made = _part(levels, own, turn[own], fall[own], None if wanted is None else wanted[own])
-        parts.append(made[0])
-        used |= made[1]
+    rays = tuple(part[:, width // 2 :] for part in rays_of(view))  # the left half mirrors the right one
+    rows = max(1, _PART // width)
+    parts, used, steepest = [], set(), 0.0
+    for first in range(0, height, rows):
+        right, up, ahead = (part[first : first + rows] for part in rays)
+        level_square = right * right + ahead * ahead
+        right_turn = np.arctan2(right, ahead) / (2 * math.pi)  # of the circle, from the middle
+        turn = 0.5 + np.concatenate([-right_turn[:, ::-1][:, : width // 2], right_turn], axis=1).ravel()
+        fall = _mirrored(0.5 - np.arctan2(up, np.sqrt(level_square)) / math.pi, width)  # of the half circle
+        wanted = None
+        if most > _CLEAR and len(levels) > 1:
+            # A pixel that is far (in focal lengths) from the eye covers 1 / (far³ focal²) of the sphere. Of its size,
+            # in pixels of the sphere's own picture, the logarithm says which picture is wanted.
+            size = most - 0.75 * np.log2(level_square + up * up)
+            wanted = _mirrored(np.clip(size, 0, len(levels) - 1), width)
+        made, into = _part(levels, slice(first * width, first * width + len(turn)), turn, fall, wanted)
+        parts.append(made)
+        used |= into
+        steepest = max(steepest, float(np.abs(0.5 - fall).max()) * math.pi)
     edge = _CROWDED - 2 * math.pi / levels[max(used)].height
-    return Lookups(tuple(parts), tuple(sorted(used)), bool((np.abs(0.5 - fall) * math.pi > edge).any()))
+    return Lookups(tuple(parts), tuple(sorted(used)), steepest > edge)
 
 
 def _part(
