@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
+from pipeline.worlds.drive.doubts import examine
 from pipeline.worlds.drive.facts import Drive, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
@@ -43,6 +44,7 @@ DRIVE: Final = World(
     observe=observe_drive,
     samples=Samples(_write_samples, (Argoverse2.name, Carla.name, KittiTracking.name)),
     sight=sight,
+    examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),
     bulky=BULKY,
     sketch=sketch,
