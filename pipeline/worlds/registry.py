@@ -14,6 +14,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
+from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.city.world import CITY
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT
@@ -27,6 +28,7 @@ _ALL: Final[tuple[World[Any], ...]] = (
     CITY,
     PANORAMA,
     DRIVE,
+    ARM,
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}

@@ -1,0 +1,308 @@
+"""Pickles of untrusted origin, read as data: numpy arrays, plain values and inert records, and nothing else.
+
+A pickle is a program. This is an interpreter of its own for the part of that language which makes data: it imports
+nothing, calls nothing that a pickle names, and knows each class only by its name. What it does not know it refuses by
+name. The opcodes come from `pickletools.genops`, which only takes bytes apart (protocols 2 to 5).
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from pipeline.formats.pickled import (
+    KNOWN,
+    NAME_MAX,
+    Array,
+    Dtype,
+    Named,
+    PickleError,
+    Record,
+    byte_order,
+    called,
+    data,
+    filled,
+    finished,
+    kind_of,
+)
+
+OPCODES_MAX: Final = 5_000_000  # an observation of RLBench takes 650
+PARTS_MAX: Final = 1_000_000  # lists, tuples, dicts, arrays and records: some 200 bytes each
+DEPTH_MAX: Final = 32  # a demonstration has 6
+DIGITS_MAX: Final = 64  # bytes of a whole number
+_TRUNCATED: Final = ("exhausted", "not enough data", "expected", "no newline")  # what `genops` says of a cut file
+
+_PLAIN: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_VALUES: Final = frozenset(
+    {
+        *("BININT", "BININT1", "BININT2", "BINFLOAT"),
+        *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+        *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    }
+)
+
+
+class _Mark:
+    """Where a run of values on the stack begins."""
+
+
+_MARK: Final = _Mark()
+
+
+def read_pickle(raw: bytes, records: Collection[str]) -> Any:
+    """What a pickle holds: plain values, lists, tuples, dicts, numpy arrays of numbers, and `Record`.
+
+    Args:
+        raw: the file.
+        records: classes that may stand in it, as "module.Name"; they become records of that kind.
+
+    Raises:
+        PickleError: ``foreign_pickle`` (it names something else, or asks for anything but data), ``truncated_pickle``,
+            ``bad_pickle`` (no pickle, or a broken one), ``pickle_too_large``, ``pickle_too_deep``.
+    """
+    return _Machine(frozenset(records)).run(raw)
+
+
+class _Machine:
+    """The stack, the memo, and how deep everything on them is."""
+
+    def __init__(self, records: frozenset[str]) -> None:
+        self._records = records
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+        self._parts: dict[int, Any] = {}  # by id: kept alive, so that no id is used again
+        self._depth: dict[int, int] = {}
+        self._within: set[int] = set()  # parts of others: they are finished, so that nothing can hold itself
+        self._size = self._made = 0
+
+    def run(self, raw: bytes) -> Any:
+        """The value that the pickle makes."""
+        count, self._size = 0, len(raw)
+        try:
+            for opcode, argument, _ in pickletools.genops(raw):
+                count += 1
+                if count > OPCODES_MAX:
+                    raise PickleError("pickle_too_large", f"over {OPCODES_MAX:,} steps")
+                if opcode.name == "STOP":
+                    return self._result()
+                self._step(opcode.name, argument)
+        except (ValueError, OverflowError) as error:  # of `genops`, and of texts that are no UTF-8
+            cut = any(word in str(error) for word in _TRUNCATED)
+            finding = "truncated_pickle" if cut else "bad_pickle"
+            raise PickleError(finding, " ".join(str(error).split())[:NAME_MAX]) from error
+        raise PickleError("truncated_pickle", "it ends before its end")
+
+    def _result(self) -> Any:
+        if len(self._stack) != 1:
+            raise PickleError("bad_pickle", f"{len(self._stack)} values are left at its end, not one")
+        return data(self._top())
+
+    def _step(self, name: str, argument: Any) -> None:
+        if name in _VALUES:
+            self._stack.append(argument)
+        elif name in _PLAIN:
+            self._stack.append(_PLAIN[name])
+        elif name in _ACTIONS:
+            _ACTIONS[name](self, argument)
+        else:
+            raise PickleError("foreign_pickle", f"it has the step {name}, of which data has no need")
+
+    # Values
+
+    def whole_number(self, argument: int) -> None:
+        if argument.bit_length() > 8 * DIGITS_MAX:
+            raise PickleError("pickle_too_large", f"a whole number of {argument.bit_length():,} bits")
+        self._stack.append(argument)
+
+    def nothing(self, argument: object) -> None:
+        """PROTO and FRAME: how the bytes are laid out."""
+
+    def mark(self, argument: object) -> None:
+        self._stack.append(_MARK)
+
+    def put(self, argument: int) -> None:
+        self._memo[argument] = self._top()
+
+    def memoize(self, argument: object) -> None:
+        self._memo[len(self._memo)] = self._top()
+
+    def get(self, argument: int) -> None:
+        if argument not in self._memo:
+            raise PickleError("bad_pickle", f"it takes value {argument}, which it never kept")
+        self._stack.append(self._memo[argument])
+
+    # Containers
+
+    def tuple_of(self, count: int) -> None:
+        items = [self._pop() for _ in range(count)][::-1]
+        self._part(tuple(map(finished, items)), items)
+
+    def marked_tuple(self, argument: object) -> None:
+        items = self._to_mark()
+        self._part(tuple(map(finished, items)), items)
+
+    def empty_list(self, argument: object) -> None:
+        self._part([], ())
+
+    def empty_dict(self, argument: object) -> None:
+        self._part({}, ())
+
+    def append(self, argument: object) -> None:
+        self._extend([self._pop()])
+
+    def appends(self, argument: object) -> None:
+        self._extend(self._to_mark())
+
+    def set_item(self, argument: object) -> None:
+        value, key = self._pop(), self._pop()
+        self._update([key, value])
+
+    def set_items(self, argument: object) -> None:
+        self._update(self._to_mark())
+
+    def _extend(self, items: list[Any]) -> None:
+        target = self._open(list)
+        self._deepen(target, items)
+        target.extend(map(data, items))
+
+    def _update(self, items: list[Any]) -> None:
+        target = self._open(dict)
+        keys = items[::2]
+        if len(items) % 2:
+            raise PickleError("bad_pickle", "a key without a value")
+        for key in keys:
+            if not isinstance(key, str | int):
+                raise PickleError("foreign_pickle", f"a key is {kind_of(key)}, not text or a whole number")
+        self._deepen(target, items[1::2])
+        target.update(zip(keys, map(data, items[1::2]), strict=True))
+
+    # Classes
+
+    def named(self, argument: str) -> None:
+        module, _, name = argument.partition(" ")
+        self._name(module, name)
+
+    def stack_named(self, argument: object) -> None:
+        name, module = self._pop(), self._pop()
+        if not isinstance(name, str) or not isinstance(module, str):
+            raise PickleError("foreign_pickle", "the name of a class is no text")
+        self._name(module, name)
+
+    def _name(self, module: str, name: str) -> None:
+        named = Named(module, name)
+        if named.key not in KNOWN and str(named) not in self._records:
+            raise PickleError("foreign_pickle", f"it names {named}, which is no part of this data")
+        self._stack.append(named)
+
+    def reduce(self, argument: object) -> None:
+        arguments, function = self._pop(), self._pop()
+        if not isinstance(function, Named) or not isinstance(arguments, tuple):
+            raise PickleError("foreign_pickle", f"it calls {kind_of(function)}")
+        if str(function) in self._records:
+            self._record(function, arguments)
+            return
+        made = called(function, arguments)
+        self._made += len(made) if isinstance(made, bytes) else 0
+        if self._made > self._size:  # the only step that copies: one text could be copied without end
+            raise PickleError("pickle_too_large", f"{self._made:,} bytes made of a file of {self._size:,}")
+        self._part(made, arguments)
+
+    def new_object(self, argument: object) -> None:
+        arguments, kind = self._pop(), self._pop()
+        self._record(kind, arguments)
+
+    def _record(self, kind: Any, arguments: Any) -> None:
+        if not isinstance(kind, Named) or str(kind) not in self._records or arguments != ():
+            raise PickleError("foreign_pickle", f"it makes {kind_of(kind)} with arguments of its own")
+        self._part(Record(str(kind)), ())
+
+    def build(self, argument: object) -> None:
+        state = self._pop()
+        target = self._open(Record, Array, Dtype)
+        if isinstance(target, Record):
+            if not isinstance(state, dict) or not all(isinstance(key, str) for key in state) or target.fields:
+                raise PickleError("foreign_pickle", f"the state of {target.kind} is {kind_of(state)}, not its fields")
+            self._deepen(target, (state,))
+            target.fields = state
+        elif isinstance(target, Dtype):
+            target.order = byte_order(state)
+        else:
+            target.values = filled(state)
+
+    # The stack
+
+    def _top(self) -> Any:
+        if not self._stack or self._stack[-1] is _MARK:
+            raise PickleError("bad_pickle", "it takes a value that is not there")
+        return self._stack[-1]
+
+    def _pop(self) -> Any:
+        value = self._top()
+        self._stack.pop()
+        return value
+
+    def _to_mark(self) -> list[Any]:
+        at = len(self._stack) - 1
+        while at >= 0 and self._stack[at] is not _MARK:
+            at -= 1
+        if at < 0:
+            raise PickleError("bad_pickle", "it takes values from a mark that is not there")
+        items = self._stack[at + 1 :]
+        del self._stack[at:]
+        return items
+
+    def _open(self, *kinds: type) -> Any:
+        """The topmost value, to be filled. What is already part of another is finished."""
+        target = self._top()
+        if not isinstance(target, kinds) or id(target) in self._within:
+            raise PickleError("bad_pickle", f"it fills {kind_of(target)}, which cannot be filled here")
+        return target
+
+    def _part(self, value: Any, inner: Collection[Any]) -> None:
+        if len(self._parts) >= PARTS_MAX:
+            raise PickleError("pickle_too_large", f"over {PARTS_MAX:,} lists, dicts, tuples and arrays")
+        self._parts[id(value)] = value
+        self._stack.append(value)
+        self._deepen(value, inner)
+
+    def _deepen(self, target: Any, inner: Collection[Any]) -> None:
+        if any(item is target for item in inner):
+            raise PickleError("bad_pickle", f"{kind_of(target)} that holds itself")
+        known = self._depth
+        deepest = max((known.get(id(item), 0) for item in inner), default=0)
+        depth = max(known.get(id(target), 0), 1 + deepest)
+        if depth > DEPTH_MAX:
+            raise PickleError("pickle_too_deep", f"values within values, over {DEPTH_MAX} deep")
+        known[id(target)] = depth
+        self._within.update(id(item) for item in inner if id(item) in known)
+
+
+_ACTIONS: Final[dict[str, Callable[[_Machine, Any], None]]] = {
+    "PROTO": _Machine.nothing,
+    "FRAME": _Machine.nothing,
+    "LONG1": _Machine.whole_number,
+    "LONG4": _Machine.whole_number,
+    "MARK": _Machine.mark,
+    "BINPUT": _Machine.put,
+    "LONG_BINPUT": _Machine.put,
+    "MEMOIZE": _Machine.memoize,
+    "BINGET": _Machine.get,
+    "LONG_BINGET": _Machine.get,
+    "EMPTY_TUPLE": lambda machine, _: machine.tuple_of(0),
+    "TUPLE1": lambda machine, _: machine.tuple_of(1),
+    "TUPLE2": lambda machine, _: machine.tuple_of(2),
+    "TUPLE3": lambda machine, _: machine.tuple_of(3),
+    "TUPLE": _Machine.marked_tuple,
+    "EMPTY_LIST": _Machine.empty_list,
+    "EMPTY_DICT": _Machine.empty_dict,
+    "APPEND": _Machine.append,
+    "APPENDS": _Machine.appends,
+    "SETITEM": _Machine.set_item,
+    "SETITEMS": _Machine.set_items,
+    "GLOBAL": _Machine.named,
+    "STACK_GLOBAL": _Machine.stack_named,
+    "REDUCE": _Machine.reduce,
+    "NEWOBJ": _Machine.new_object,
+    "BUILD": _Machine.build,
+}

@@ -1,0 +1,1 @@
+"""The world of arms that reach, grasp and open."""

@@ -1,0 +1,90 @@
+"""The arm of an RLBench demonstration, held against what the Panda's maker states of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.geometry.chains import PANDA, fit, fit_zero
+from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, Joint
+from pipeline.worlds.arm.readers.series import stacked
+
+OFF_MAX_M: Final = 0.01  # ours: between the gripper as recorded and where the joints put it
+MOVED_M: Final = 0.1  # a hand that hardly moves fits any arm
+
+
+def arm_of(
+    rows: Sequence[Mapping[str, Any]], findings: Findings
+) -> tuple[Arm | None, FloatArray | None, FloatArray | None]:
+    """Joints by number, and their positions and rates (N, J); None where they are not recorded."""
+    position = stacked(rows, "joint_positions", findings)
+    if position is None:
+        findings.add(note("no_joints", "arm", "no joints are recorded", "record joint_positions"))
+        return None, None, None
+    velocity, effort = (_alike(stacked(rows, f"joint_{word}", findings), position) for word in ("velocities", "forces"))
+    joints = tuple(
+        Joint(name=f"joint {number}", kind="revolute", unit="rad") for number in range(1, position.shape[1] + 1)
+    )
+    arm = Arm(
+        joints=joints,
+        position=pack(position, JOINT_STEP),
+        velocity=None if velocity is None else pack(velocity, RATE_STEP),
+        effort=None if effort is None else pack(effort, EFFORT_STEP),
+    )
+    return arm, position, velocity
+
+
+def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | None, findings: Findings) -> Arm | None:
+    """The arm with model, limits, reach and foot of a Panda, where its joints put the hand where it was.
+
+    The published parameters end between the finger tips. Where a joint's zero is another one in the simulator's model
+    of the arm, that is a doubt about the joint, which then has no limits: those are published for the other zero.
+    """
+    if arm is None or position is None or tip_m is None or position.shape[1] != len(PANDA.a_m):
+        return arm
+    both = ~(np.isnan(position).any(1) | np.isnan(tip_m).any(1))
+    if not both.any() or float(np.ptp(tip_m[both], axis=0).max()) < MOVED_M:
+        return arm
+    found = fit(PANDA, position[both], tip_m[both])
+    straight_m, which = found.off_m, None
+    if straight_m > OFF_MAX_M:
+        found = fit_zero(PANDA, position[both], tip_m[both])
+        which = found.joint
+        if found.off_m > OFF_MAX_M:
+            message = f"the joints of a {PANDA.model} would put the gripper {straight_m:.3f} m beside where it was"
+            remedy = "nothing is to be done where this is another arm: its limits and reach are not known"
+            findings.add(note("other_arm", "arm", message, remedy, straight_m, OFF_MAX_M, "m"))
+            return arm
+    if which is not None:
+        message = (
+            f"forward kinematics of a {PANDA.model} puts the gripper up to {straight_m:.4f} m beside where it was; "
+            f"with {np.degrees(found.shift):.2f} degrees added to joint {which + 1}, {found.off_m:.4f} m: its zero is "
+            "not the published one"
+        )
+        remedy = "nothing is to be done: angles of this joint stand as recorded, and are held against no limit"
+        findings.add(doubt("joint_zero_differs", f"joint {which + 1}", message, remedy, straight_m, OFF_MAX_M, "m"))
+    joints = tuple(
+        joint if number == which else joint.model_copy(update={"low": low, "high": high, "rate_max": rate})
+        for number, (joint, low, high, rate) in enumerate(
+            zip(arm.joints, PANDA.low, PANDA.high, PANDA.rate_max, strict=True)
+        )
+    )
+    x, y, z = found.base_m.round(4).tolist()
+    return arm.model_copy(
+        update={
+            "model": PANDA.model,
+            "joints": joints,
+            "base_m": (x, y, z),
+            "base_from": "forward kinematics",
+            "reach_m": PANDA.reach_m,
+        }
+    )
+
+
+def _alike(table: FloatArray | None, position: FloatArray) -> FloatArray | None:
+    return table if table is not None and table.shape == position.shape else None

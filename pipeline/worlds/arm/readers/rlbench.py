@@ -1,0 +1,303 @@
+"""Reader of RLBench's demonstrations: joints, gripper and cameras of one episode, from a pickle that is never run.
+
+``TASK/variationN/episodes/episodeN/{low_dim_obs.pkl, front_rgb/N.png, …}``, also with ``all_variations``, and
+``variation_descriptions.pkl`` beside or above it: a list of instructions, in whose place many releases hold the
+demonstration once more. James et al., "RLBench: The Robot Learning Benchmark & Learning Environment" (RA-L 2020).
+Observations have no times: the step follows from positions and rates of the joints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.files import sha256_of_file
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.core.schema import Video
+from pipeline.formats.images import color_file, size_of
+from pipeline.formats.pickled import PickleError, Record
+from pipeline.formats.pickles import read_pickle
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.footage import Footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.wants import NO_VIDEO, Want
+from pipeline.worlds.arm.facts import (
+    EFFORT_STEP,
+    PLACE_STEP_M,
+    SHARE_STEP,
+    TIME_STEP_S,
+    TURN_STEP,
+    Clock,
+    Episode,
+    EpisodeScene,
+    Gripper,
+    Item,
+    Signal,
+)
+from pipeline.worlds.arm.readers.panda import arm_of, placed
+from pipeline.worlds.arm.readers.rlbench_cameras import CAMERAS, cameras_of
+from pipeline.worlds.arm.readers.series import FINGERS, stacked, step_of, turns_wxyz
+
+OBSERVATIONS: Final = "low_dim_obs.pkl"
+DESCRIPTIONS: Final = "variation_descriptions.pkl"
+DEMO: Final = "rlbench.demo.Demo"
+RECORDS: Final = (DEMO, "rlbench.backend.observation.Observation")
+STEP_S: Final = 0.05  # of the simulator, unless somebody changed it
+STEP_OFF_MAX: Final = 0.02  # share by which positions and rates may disagree
+OBSERVATIONS_MAX: Final = 100_000
+_POSE: Final = 7
+_VARIATION: Final = re.compile(r"variation(\d{1,6})")
+_TOPS: Final = ("", "*/", "*/*/")
+_TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensional state is a place, and of what
+WANTS: Final = (
+    Want("observations", (OBSERVATIONS,), "the episode is left out", True),
+    Want("descriptions", (DESCRIPTIONS, f"../../{DESCRIPTIONS}"), "no instruction is known"),
+    Want("pictures", tuple(f"{camera}_rgb/*.png" for camera in CAMERAS), NO_VIDEO),
+)
+
+
+class RLBench:
+    """Demonstrations of RLBench."""
+
+    name = "rlbench"
+    version = 1
+    extra = None
+    video_fps = 20
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give a folder of RLBench's tasks")
+        patterns = [f"{top}{inner}/episodes/episode*" for top in _TOPS for inner in ("variation*", "all_variations")]
+        folders = sorted({folder for pattern in patterns for folder in root.glob(pattern) if folder.is_dir()})
+        refs, broken = [], []
+        for folder in folders:
+            parts = [part for part in folder.relative_to(root).parts if part != "episodes"]
+            name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
+            if SAFE_NAME.fullmatch(name):
+                stamp = digest_files(folder, _files_of(folder), b"")
+                there = (folder, *(path for path in (folder / OBSERVATIONS,) if path.exists()))
+                paths = tuple(path.relative_to(root).as_posix() for path in there)
+                refs.append(SceneRef(f"{self.name}/{name}", paths, stamp))
+            else:
+                message = f"the name {name!r} of the episode, from its folders, is not {SAFE}"
+                broken.append(RawDataError(folder, "unsafe_scene_name", message, "rename the folders"))
+        if not refs and not broken:
+            raise ConfigError(f"{root}: no TASK/variationN/episodes/episodeN here. Give a folder of RLBench's tasks")
+        return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
+
+    def read(self, files: SceneFiles) -> EpisodeScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        rows = _observations(files)
+        task, variation = _task_of(files.folder)
+        arm, position, velocity = arm_of(rows, findings)
+        seconds, clock = _times(len(rows), position, velocity, findings)
+        gripper = _gripper(rows, findings)
+        if arm is None and gripper is None:
+            message = "neither joints nor a gripper are recorded"
+            raise files.fault(
+                files.folder / OBSERVATIONS, "no_movement", message, "record low-dimensional observations"
+            )
+        tip = None if gripper is None or gripper.place_m is None else gripper.place_m.array
+        arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.folder)
+        state = stacked(rows, "task_low_dim_state", findings)
+        video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
+        return EpisodeScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            video=video,
+            facts=Episode(
+                seconds=pack(seconds, TIME_STEP_S),
+                clock=clock,
+                task=task,
+                variation=variation,
+                instructions=_instructions(files, findings),
+                arm=arm,
+                gripper=gripper,
+                items=_items(task, state),
+                cameras=cameras,
+                signals=() if state is None else (_signal(state),),
+            ),
+            source=files.source(self.name, self.version, "recorded"),
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: EpisodeScene) -> None:
+        """See `Reader.geometry`: nothing of it is observed."""
+
+    def footage(self, files: SceneFiles, scene: EpisodeScene) -> Footage | None:
+        """See `Reader.footage`: the pictures of the first camera that has some."""
+        if scene.video is None or scene.video.fps is None or scene.video.frames is None:
+            return None
+        folder, count = files.root / scene.video.path, scene.video.frames
+
+        def frames() -> Iterator[npt.NDArray[np.uint8]]:
+            for number in range(count):
+                picture = color_file(folder / f"{number}.png")
+                if picture is None:
+                    message, remedy = "no picture, or none that can be read", "fetch the pictures again"
+                    raise files.fault(folder / f"{number}.png", "unreadable_picture", message, remedy)
+                yield picture
+
+        return Footage(scene.video.fps, frames)
+
+
+_SHORT: Final = 2  # parts of a path without the task: it is the root then
+
+
+def _files_of(folder: Path) -> list[tuple[str, os.stat_result]]:
+    """Files of an episode and the descriptions above it, by name."""
+    own = ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if not path.is_dir())
+    above = folder.parent.parent / DESCRIPTIONS
+    named = [*own, *([(f"../../{DESCRIPTIONS}", above)] if above.exists() else [])]
+    return [(name, path.lstat()) for name, path in sorted(named)]
+
+
+def _task_of(folder: Path) -> tuple[str | None, int | None]:
+    """Task and variation from ``TASK/variationN/episodes/episodeN``."""
+    within = folder.resolve().parents[1]
+    number = _VARIATION.fullmatch(within.name)
+    return within.parent.name or None, int(number[1]) if number else None
+
+
+def _unpickled(files: SceneFiles, path: Path) -> Any:
+    try:
+        return read_pickle(files.raw(path), RECORDS)
+    except PickleError as error:
+        remedy = "fetch the file again; nothing of it was run"
+        raise files.fault(path, error.finding, error.message, remedy) from error
+
+
+def _observations(files: SceneFiles) -> list[dict[str, Any]]:
+    """The fields of all observations of a demonstration."""
+    path = files.folder / OBSERVATIONS
+    demo = _unpickled(files, path)
+    listed = demo.fields.get("_observations") if isinstance(demo, Record) else demo
+    if not isinstance(listed, list) or not all(isinstance(one, Record) and one.kind != DEMO for one in listed):
+        message = "it is no demonstration, which is a list of observations"
+        raise files.fault(path, "not_a_demo", message, "give what RLBench saves")
+    if not 1 < len(listed) <= OBSERVATIONS_MAX:
+        message = f"it holds {len(listed)} observations, not 2 to {OBSERVATIONS_MAX:,}"
+        raise files.fault(path, "no_movement", message, "record the episode again")
+    return [one.fields for one in listed]
+
+
+def _instructions(files: SceneFiles, findings: Findings) -> tuple[str, ...]:
+    """The wordings of the task, from beside the episode or above all of its variation."""
+    for path in (files.folder / DESCRIPTIONS, files.folder.parent.parent / DESCRIPTIONS):
+        if not path.is_file():
+            continue
+        held = _unpickled(files, path)
+        if isinstance(held, list) and held and all(isinstance(text, str) and text.strip() for text in held):
+            return tuple(" ".join(text.split())[:2000] for text in held)
+        what = "a whole demonstration" if isinstance(held, Record) and held.kind == DEMO else "no list of texts"
+        message = f"{files.relative(path)} holds {what}, and so no instruction"
+        findings.add(note("no_instructions", "instructions", message, "put a list of texts in its place"))
+    return ()
+
+
+def _times(
+    count: int, position: FloatArray | None, velocity: FloatArray | None, findings: Findings
+) -> tuple[FloatArray, Clock]:
+    """Seconds (N,), and how they are known."""
+    found = None if position is None or velocity is None else step_of(position, velocity)
+    if found is not None and found[0] > TIME_STEP_S and found[1] <= STEP_OFF_MAX:
+        return np.asarray(np.arange(count) * round(found[0], 6), dtype=np.float64), "from rates"
+    said = "the joints do not move, or have no rates" if found is None else f"{found[1]:.1%} off one another"
+    message = f"observations have no times, and positions and rates of joints do not tell: {said}"
+    remedy = f"taken to be {STEP_S:g} s apart, as RLBench's simulator has them"
+    findings.add(doubt("times_assumed", "log", message, remedy, found and found[1], STEP_OFF_MAX, "share"))
+    return np.asarray(np.arange(count) * STEP_S, dtype=np.float64), "frames per second"
+
+
+def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
+    """The gripper's pose, opening and touch; None with a note where there is none."""
+    pose = stacked(rows, "gripper_pose", findings)
+    opening = stacked(rows, "gripper_open", findings)
+    if pose is None and opening is None:
+        findings.add(note("no_gripper", "gripper", "no gripper is recorded", "record gripper_pose and gripper_open"))
+        return None
+    fingers = stacked(rows, "gripper_joint_positions", findings)
+    touch = stacked(rows, "gripper_touch_forces", findings)
+    if pose is not None and pose.shape[1] != _POSE:
+        message = f"gripper_pose has {pose.shape[1]} numbers, not place and quaternion"
+        findings.add(doubt("unusable_pose", "gripper", message, "record it again", pose.shape[1], _POSE, "numbers"))
+        pose = None
+    if opening is not None:
+        opening = _shares(opening[:, :1], findings)
+    both = fingers is not None and fingers.shape[1] == FINGERS
+    forces = touch is not None and touch.shape[1] == 3 * FINGERS
+    halves = opening is not None and bool(np.isin(opening[~np.isnan(opening)], (0.0, 1.0)).all())
+    return Gripper(
+        point="the point between the finger tips",
+        place_m=None if pose is None else pack(pose[:, :3], PLACE_STEP_M),
+        turn_wxyz=None if pose is None else pack(turns_wxyz(pose[:, 3:], findings), TURN_STEP),
+        opening=None if opening is None else pack(opening, SHARE_STEP),
+        opening_kind=None if opening is None else "state" if halves else "share",
+        width_m=pack(fingers.sum(1), PLACE_STEP_M) if fingers is not None and both else None,
+        touch_n=pack(_strengths(touch), EFFORT_STEP) if touch is not None and forces else None,
+    )
+
+
+def _strengths(touch: FloatArray) -> FloatArray:
+    """(N, 2) of the forces (N, 6) on both fingers."""
+    return np.asarray(np.sqrt((touch.reshape(-1, FINGERS, 3) ** 2).sum(2)))
+
+
+def _shares(opening: FloatArray, findings: Findings) -> FloatArray:
+    """Shares (N, 1), NaN with a doubt where they are none."""
+    with np.errstate(invalid="ignore"):
+        bad = (opening < 0) | (opening > 1)
+    if bad.any():
+        message = f"gripper_open is not between 0 and 1 at {int(bad.sum())} times"
+        findings.add(doubt("unusable_opening", "gripper", message, "record it again", int(bad.sum()), 0, "times"))
+    return np.where(bad, np.nan, opening)
+
+
+def _items(task: str | None, state: FloatArray | None) -> tuple[Item, ...]:
+    """What a task's state is known to be; of most tasks the numbers have no names."""
+    if task not in _TARGET or state is None or state.shape[1] != 3:
+        return ()
+    name, category = _TARGET[task]
+    return (Item(id=name, category=category, role="target", place_m=pack(state, PLACE_STEP_M)),)
+
+
+def _signal(state: FloatArray) -> Signal:
+    names = tuple(str(number) for number in range(state.shape[1]))
+    return Signal(name="task_low_dim_state", parts=names, values=pack(state, PLACE_STEP_M))
+
+
+def _video(files: SceneFiles, count: int, fps: float | None, findings: Findings) -> Video | None:
+    """The pictures of the first camera that has one for each observation."""
+    for camera in CAMERAS:
+        folder = files.folder / f"{camera}_rgb"
+        paths = [path for number in range(count) if (path := folder / f"{number}.png").is_file()]
+        size = size_of(paths[0]) if paths else None
+        if not paths:
+            continue
+        if len(paths) < count or size is None:
+            message = f"{camera}_rgb holds {len(paths)} readable pictures of {count} observations"
+            findings.add(note("pictures_missing", "video", message, "fetch them again", len(paths), count, "pictures"))
+            continue
+        digests = "\n".join(sha256_of_file(path) for path in paths)
+        files.add(files.relative(folder), digests.encode())
+        width, height = size
+        return Video(path=files.relative(folder), fps=fps, frames=count, width=width, height=height)
+    return None

@@ -1,0 +1,41 @@
+"""The world of arms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.schema import Model
+from pipeline.worlds.arm.facts import Episode, EpisodeScene
+from pipeline.worlds.arm.readers.rlbench import RLBench
+from pipeline.worlds.arm.sight import BULKY, UNITS, sight
+from pipeline.worlds.arm.sketch import sketch
+from pipeline.worlds.world import Samples, World
+
+
+class ArmConfig(Model):
+    """Nothing of an episode is observed ahead: its series say what was where."""
+
+
+def observe_arm(scene: EpisodeScene, geometry: None, config: ArmConfig) -> EpisodeScene:
+    """The scene as it is."""
+    return scene
+
+
+def _write_samples(folder: Path) -> None:
+    (folder / RLBench.name).mkdir(parents=True, exist_ok=True)
+
+
+ARM: Final = World(
+    name="arm",
+    units=UNITS,
+    facts=Episode,
+    readers=(RLBench(),),
+    config=ArmConfig,
+    observe=observe_arm,
+    samples=Samples(_write_samples, (RLBench.name,)),
+    sight=sight,
+    quick=(RLBench.name,),
+    bulky=BULKY,
+    sketch=sketch,
+)

@@ -1,0 +1,202 @@
+"""Demonstrations of RLBench: the real one against a plain unpickler of the test and published parameters."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.worlds.arm.facts import EpisodeScene
+from pipeline.worlds.arm.readers.rlbench import RLBench
+from pipeline.worlds.registry import read_scene
+from tests.conftest import REAL_DATA
+from tests.worlds.arm.episodes import demo_bytes, found, observations_of, read, rows, write_demo
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    folder = REAL_DATA / "manipulation" / "rlbench"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds manipulation/")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(root: Path) -> EpisodeScene:
+    return read(root, RLBench())
+
+
+@pytest.mark.real_data
+def test_a_real_episode_is_what_it_holds(root: Path, real: EpisodeScene) -> None:
+    facts = real.facts
+    raw = observations_of(next(root.rglob("low_dim_obs.pkl")))
+    assert facts.arm is not None
+    assert facts.arm.velocity is not None
+    assert facts.gripper is not None
+    assert facts.gripper.place_m is not None
+    assert facts.gripper.turn_wxyz is not None
+    for packed, key in ((facts.arm.position, "joint_positions"), (facts.arm.velocity, "joint_velocities")):
+        assert np.abs(packed.array - np.array([row[key] for row in raw])).max() <= 0.5e-6
+    pose = np.array([row["gripper_pose"] for row in raw])
+    assert np.abs(facts.gripper.place_m.array - pose[:, :3]).max() <= 0.5e-6
+    turn = facts.gripper.turn_wxyz.array[:, [1, 2, 3, 0]]
+    assert np.abs(np.abs((turn * pose[:, 3:]).sum(1)) - 1).max() < 1e-6, "the same turn"
+    assert (facts.task, facts.variation, len(facts.times_s)) == ("reach_target", 0, 70)
+    assert (facts.clock, facts.times_s[-1]) == ("from rates", 3.45)
+    (target,) = facts.items
+    assert target.place_m is not None
+    assert np.linalg.norm(target.place_m.array[-1] - facts.gripper.place_m.array[-1]) < 0.001, "it was reached"
+    assert read_scene(real.model_dump_json().encode()) == real
+
+
+@pytest.mark.real_data
+def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(real: EpisodeScene) -> None:
+    """The published parameters once more, as 4 x 4 matrices; the foot of the arm is not recorded."""
+    facts = real.facts
+    assert facts.arm is not None
+    assert facts.gripper is not None
+    assert facts.gripper.place_m is not None
+    a, d = [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0], [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107 + 0.1034]
+    alpha = np.radians([0, -90, 90, 90, -90, 90, 90, 0])
+
+    def off_m(shift_deg: float) -> float:
+        tips = []
+        for angles in facts.arm.position.array if facts.arm else ():
+            matrix = np.eye(4)
+            for joint, angle in enumerate([*angles, 0.0]):
+                c, s = (
+                    np.cos(angle + (joint == 3) * np.radians(shift_deg)),
+                    np.sin(angle + (joint == 3) * np.radians(shift_deg)),
+                )
+                ca, sa = np.cos(alpha[joint]), np.sin(alpha[joint])
+                matrix = matrix @ np.array(
+                    [
+                        [c, -s, 0, a[joint]],
+                        [s * ca, c * ca, -sa, -sa * d[joint]],
+                        [s * sa, c * sa, ca, ca * d[joint]],
+                        [0, 0, 0, 1],
+                    ]
+                )
+            tips.append(matrix[:3, 3])
+        off = facts.gripper.place_m.array - np.array(tips) if facts.gripper and facts.gripper.place_m else np.empty(0)
+        return float(np.linalg.norm(off - off.mean(0), axis=1).max())
+
+    finding = found(real)["joint_zero_differs"]
+    assert finding.subject == "joint 4"
+    assert finding.measured == pytest.approx(off_m(0), abs=1e-6)
+    assert finding.measured is not None
+    assert finding.measured > 0.01
+    assert "3.80 degrees" in finding.message
+    assert off_m(3.8) < 0.001, "with that zero it is within 1 cm, and better"
+    joints = {joint.name: joint for joint in facts.arm.joints}
+    assert joints["joint 4"].low is None
+    assert joints["joint 1"].low == -2.8973
+    assert facts.arm.reach_m == 0.855
+
+
+# Made ones
+
+
+def changed(at: slice = slice(None), **values: Any) -> list[dict[str, Any]]:
+    """Observations with some fields replaced at some times."""
+    made = rows()
+    for row in made[at]:
+        row.update(values)
+    return made
+
+
+def test_an_episode_without_a_gripper_has_joints_alone(tmp_path: Path) -> None:
+    gone = dict.fromkeys(("gripper_open", "gripper_pose", "gripper_joint_positions", "gripper_touch_forces"))
+    write_demo(tmp_path, changed(**gone))
+    scene = read(tmp_path, RLBench())
+    assert scene.facts.gripper is None
+    assert scene.facts.arm is not None
+    assert found(scene)["no_gripper"].severity == "note"
+
+
+def test_without_joints_the_step_is_assumed_and_in_doubt(tmp_path: Path) -> None:
+    write_demo(tmp_path, changed(joint_positions=None))
+    scene = read(tmp_path, RLBench())
+    assert scene.facts.arm is None
+    assert scene.facts.clock == "frames per second"
+    assert found(scene)["times_assumed"].severity == "doubt"
+
+
+def test_the_step_follows_from_positions_and_rates(tmp_path: Path) -> None:
+    write_demo(tmp_path, rows(step_s=0.02))
+    scene = read(tmp_path, RLBench())
+    assert (scene.facts.clock, scene.facts.times_s[1]) == ("from rates", 0.02)
+
+
+def test_values_that_cannot_be_are_unknown_then(tmp_path: Path) -> None:
+    bad = np.array([np.nan, 0.0, 0.8, 0.0, 0.0, 0.0, 1.0])
+    write_demo(tmp_path, changed(slice(3, 5), gripper_pose=bad, gripper_open=7.0))
+    scene = read(tmp_path, RLBench())
+    gripper = scene.facts.gripper
+    assert gripper is not None
+    assert gripper.place_m is not None
+    assert gripper.opening is not None
+    assert np.flatnonzero(np.isnan(gripper.place_m.array[:, 0])).tolist() == [3, 4]
+    assert np.flatnonzero(np.isnan(gripper.opening.array[:, 0])).tolist() == [3, 4]
+    assert found(scene)["unusable_values"].measured == 2
+    assert found(scene)["unusable_opening"].subject == "gripper"
+
+
+def test_quaternions_that_are_none_are_unknown(tmp_path: Path) -> None:
+    write_demo(tmp_path, changed(slice(0, 1), gripper_pose=np.array([0, 0, 0.8, 0, 0, 0, 0.5])))
+    scene = read(tmp_path, RLBench())
+    assert found(scene)["unusable_turn"].measured == 1
+
+
+def test_descriptions_are_instructions_unless_they_hold_a_demonstration(tmp_path: Path) -> None:
+    folder = write_demo(tmp_path, rows())
+    (folder.parent.parent / "variation_descriptions.pkl").write_bytes(
+        pickle.dumps(["push the red  button", "press it"])
+    )
+    assert read(tmp_path, RLBench()).facts.instructions == ("push the red button", "press it")
+    (folder / "variation_descriptions.pkl").write_bytes(demo_bytes(rows()))
+    scene = read(tmp_path, RLBench())
+    assert scene.facts.instructions == ("push the red button", "press it"), "those above"
+    assert "a whole demonstration" in found(scene)["no_instructions"].message
+
+
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "cut": (demo_bytes(rows())[:-900], "truncated_pickle"),
+    "empty": (b"", "empty_file"),
+    "text": (b"no pickle at all", "bad_pickle"),
+    "hostile": (b"cposix\nsystem\n(Vtouch PWNED\ntR.", "foreign_pickle"),
+    "a list of numbers": (pickle.dumps([1, 2]), "not_a_demo"),
+    "one observation": (demo_bytes(rows(1)), "no_movement"),
+    "nothing known": (demo_bytes([{"misc": None}, {"misc": None}]), "no_movement"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_broken_files_cost_their_episode_alone(name: str, tmp_path: Path) -> None:
+    raw, finding = BROKEN[name]
+    folder = write_demo(tmp_path, rows())
+    (folder / "low_dim_obs.pkl").write_bytes(raw)
+    with pytest.raises(RawDataError) as told:
+        read(tmp_path, RLBench())
+    assert told.value.finding == finding
+    assert not (Path.cwd() / "PWNED").exists()
+
+
+def test_a_missing_file_is_told_with_the_episode(tmp_path: Path) -> None:
+    (write_demo(tmp_path, rows()) / "low_dim_obs.pkl").unlink()
+    with pytest.raises(RawDataError, match="missing_file"):
+        read(tmp_path, RLBench())
+
+
+def test_episodes_are_named_by_task_and_variation_wherever_the_root_is(tmp_path: Path) -> None:
+    write_demo(tmp_path, rows(2))
+    write_demo(tmp_path, rows(2), episode=1)
+    names = [ref.id for ref in RLBench().scenes(tmp_path).scenes]
+    assert names == ["rlbench/push_button.variation0.episode0", "rlbench/push_button.variation0.episode1"]
+    assert [ref.id for ref in RLBench().scenes(tmp_path / "push_button").scenes] == names
+    with pytest.raises(ConfigError, match="no TASK"):
+        RLBench().scenes(tmp_path / "push_button" / "variation0" / "episodes" / "episode0")
