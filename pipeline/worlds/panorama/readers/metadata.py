@@ -14,7 +14,7 @@ from pipeline.formats.picture_header import header_of
 from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.readers.embedded import from_exif
-from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles
+from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, refuse_large
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
 from pipeline.worlds.panorama.readers.services import (
     NoPanorama,
@@ -38,6 +38,7 @@ NOT_USED: Final = frozenset(
         "heading_out_of_range",
     }
 )
+_JSON_BYTES: Final = 16 << 20
 _HEAD_BYTES: Final = 1 << 18  # of a picture, in which its metadata stand
 
 
@@ -66,6 +67,7 @@ def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[Told]
     """
     told = []
     for path in own.services:
+        refuse_large(files, path, _JSON_BYTES)
         value = files.json(path)
         try:
             if is_panoramax(value):

@@ -20,9 +20,10 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.maps.feature import mentioned
 from pipeline.worlds.panorama.facts import Crop, Picture, Seen, Share, Slot
-from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE
+from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE, refuse_large
 
 DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance: millimetres
+_MOST_BYTES: Final = 64 << 20
 _WHO_CHARS: Final = 60
 _REMEDIES: Final = {
     "unusable_object": "see docs/panoramas.md for what an object has",
@@ -54,6 +55,7 @@ def read_objects(
     """
     if not path.is_file():
         return (), ()
+    refuse_large(files, path, _MOST_BYTES)
     value = files.json(path)
     entries, complete = value.get("objects"), value.get("complete", [])
     if not isinstance(entries, list) or not isinstance(complete, list) or set(value) - {"objects", "complete"}:

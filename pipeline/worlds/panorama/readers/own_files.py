@@ -42,6 +42,14 @@ class OwnFiles:
     services: tuple[Path, ...]
 
 
+def refuse_large(files: SceneFiles, path: Path, most_bytes: int) -> None:
+    """Raises RawDataError for a file that is longer than anybody would write: to parse it would take for ever."""
+    size = path.stat().st_size
+    if size > most_bytes:
+        message = f"it has {size:,} bytes, over {most_bytes:,}"
+        raise files.fault(path, "file_too_large", message, "is this the right file?")
+
+
 def own_files(files: SceneFiles, named: str | None = None) -> OwnFiles:
     """Those of a panorama, with the picture that is ``named``, if one is."""
     if is_alone(files):

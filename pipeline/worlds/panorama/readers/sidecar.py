@@ -13,8 +13,10 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.panorama.facts import Compass, Crop, DeclaredView, Pitch, Slot
+from pipeline.worlds.panorama.readers.own_files import refuse_large
 
 DEFAULT_DATASET: Final = "panoramas"
+_MOST_BYTES: Final = 1 << 20
 
 
 def _fit(word: str) -> str:
@@ -97,4 +99,7 @@ class Sidecar(Model):
 
 def read_sidecar(files: SceneFiles, path: Path) -> Sidecar:
     """A panorama's ``pano.yaml``, or what holds without one. Raises RawDataError where it is wrong."""
-    return read_model(files, path, Sidecar) if path.is_file() else Sidecar()
+    if not path.is_file():
+        return Sidecar()
+    refuse_large(files, path, _MOST_BYTES)
+    return read_model(files, path, Sidecar)

@@ -221,6 +221,15 @@ def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
     assert scene.facts.measured.nadir_share == 0.0
 
 
+def test_a_part_of_a_sphere_is_not_held_against_what_is_about_the_whole(tmp_path: Path) -> None:
+    crop = OUTSIDE + "crop: {full_width: 256, full_height: 128, left: 0, top: 32}\n"
+    scene = observed(write(tmp_path, sidecar=crop, picture=jpeg(texture(256, 64)), objects=OBJECTS))
+    measured = scene.facts.measured
+    assert measured is not None
+    assert (measured.pixels_per_degree, measured.sharpness, measured.nadir_share) == (0.711, None, None)
+    assert [f.name for f in scene.findings] == ["cropped"]
+
+
 def test_a_ceiling_is_a_doubt_and_indoors_is_left_out(tmp_path: Path) -> None:
     metres = np.where(np.isnan(room()), 3.0, room())
     sidecar = SIDECAR + "depth: {metres_per_unit: 0.01}\n"

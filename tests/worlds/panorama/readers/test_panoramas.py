@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
-from pipeline.worlds.panorama.facts import Seen
+from pipeline.worlds.panorama.facts import Crop, Picture, Seen
+from pipeline.worlds.panorama.readers.objects import angles_of
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, read, texture, write
 
 OBJECTS = {
@@ -83,6 +87,49 @@ def test_names_of_all_scripts_can_be_asked_and_tricks_can_not(tmp_path: Path) ->
     scene = read(write(tmp_path, objects={"objects": entries}))
     assert [seen.name for seen in scene.facts.objects] == names
     assert [(f.name, f.measured) for f in scene.findings] == [("unusable_object", 6.0)]
+
+
+@given(st.integers(0, 255), st.integers(1, 255), st.integers(0, 127), st.integers(1, 128))
+@settings(max_examples=40)
+def test_pixels_and_angles_say_the_same(left: int, width: int, top: int, height: int) -> None:
+    """A box of pixels of 360 / 256 degrees, which may lie across the seam, and the interval that it is."""
+    picture = Picture(path="p", width=256, height=128, sha256="0")
+    bottom = min(top + height, 128)
+    degrees = 360 / 256
+    right = left + width if left + width <= 256 else left + width - 256
+    angles = angles_of((left, top, right, bottom), picture)
+    assert angles is not None
+    (start, wide), (low, high) = angles
+    assert start == left * degrees - 180
+    assert wide == pytest.approx(width * degrees)
+    assert (low, high) == (90 - bottom * degrees, 90 - top * degrees)
+    # The same box of a picture that is the lower right quarter of a sphere of twice the size.
+    part = picture.model_copy(update={"crop": Crop(full_width=512, full_height=256, left=256, top=128)})
+    if left + width <= 256:
+        shifted = angles_of((left, top, right, bottom), part)
+        assert shifted is not None
+        assert shifted[0] == pytest.approx((left * degrees / 2, width * degrees / 2))
+        assert shifted[1] == pytest.approx((-bottom * degrees / 2, -top * degrees / 2))
+
+
+@pytest.mark.real_data
+def test_a_real_panorama_of_which_nothing_is_known() -> None:
+    scene = read(REAL_DATA / "panoramas", "examplepano")
+    assert (scene.facts.picture.width, scene.facts.picture.height, scene.facts.picture.crop) == (4096, 2048, None)
+    assert [(f.name, f.severity) for f in scene.findings] == [
+        ("progressive", "note"),
+        ("no_position", "doubt"),
+        ("no_heading", "doubt"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["pano.yaml", "objects.json", "mapillary.json"])
+def test_files_without_end_are_not_read(tmp_path: Path, name: str) -> None:
+    root = write(tmp_path)
+    with (root / "p1" / name).open("wb") as file:
+        file.truncate(1 << 27)  # a hole: no disk is taken
+    with pytest.raises(RawDataError, match="file_too_large"):
+        read(root)
 
 
 def test_two_objects_of_a_label_are_kept_and_told(tmp_path: Path) -> None:
