@@ -1,0 +1,235 @@
+"""An episode as arrays over time: joints, gripper and things, and how they stood to one another.
+
+Of J joints, I things and T times. Places are in the world's frame; "from the base" is along its axes from the foot of
+the arm, x ahead and y to the left of the robot. NaN: not known then, or in doubt.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, Literal
+
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.packed import Packed
+from pipeline.core.schema import Finding
+from pipeline.geometry.rates import rate
+from pipeline.geometry.turns import matrices, rotated
+from pipeline.worlds.arm.facts import Episode, EpisodeScene
+
+GRIPPER: Final = "gripper"  # subject of findings about it
+RATE_WINDOW_S: Final = 0.2  # ours: joints are noisy to 1e-4, which is then 0.7 milliradians per second
+OPEN_MIN: Final = 0.8  # ours: shares of the opening; between the two it is neither
+CLOSED_MAX: Final = 0.2
+TARGET: Final = "target"
+
+State = Literal["open", "closed"]
+
+
+class ArmView:
+    """An episode under no rules but its own doubts.
+
+    Attributes:
+        times_s: (T,).
+        joints: (J,) names.
+        angle: (T, J) positions in each joint's unit (radians or metres, `Joint.unit`).
+        low, high, rate_max: (J,) limits; NaN where they are not known.
+        gripper_m: (T, 3) the point that the gripper's track follows.
+        gripper_turn: (T, 4) unit quaternions, w first.
+        opening: (T,) share, 0 closed and 1 open.
+        width_m: (T,) between the fingers.
+        ids: (I,) of the things, as in the facts.
+        categories: (I,) common words.
+        item_m: (I, T, 3) of their middles.
+        size_m: (I, 3).
+        slide: (I, T) how far each was moved along its own joint, in its unit; NaN without one.
+        slide_share: (I, T) the same between its limits: 0 closed, 1 open.
+        base_m: (3,) the foot of the arm.
+        doubts: by subject (a joint's name, a thing's id, `GRIPPER`, "log"): the first finding that casts doubt on it.
+    """
+
+    def __init__(self, scene: EpisodeScene) -> None:
+        self.scene = scene
+        self.facts: Episode = scene.facts
+        self.times_s = times_s = self.facts.times_s
+        serious = [f for f in scene.findings if f.severity == "doubt"]
+        self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious)}
+        count, arm, gripper = len(times_s), self.facts.arm, self.facts.gripper
+        joints = arm.joints if arm else ()
+        self.joints: StrArray = np.array([joint.name for joint in joints], dtype=object)
+        self.angle = _table(arm.position if arm else None, count, len(joints))
+        self.low, self.high, self.rate_max = (
+            np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            for values in (
+                [joint.low for joint in joints],
+                [joint.high for joint in joints],
+                [joint.rate_max for joint in joints],
+            )
+        )
+        self.gripper_m = _table(gripper.place_m if gripper else None, count, 3)
+        self.gripper_turn = _table(gripper.turn_wxyz if gripper else None, count, 4)
+        self.opening = _table(gripper.opening if gripper else None, count, 1)[:, 0]
+        self.width_m = _table(gripper.width_m if gripper else None, count, 1)[:, 0]
+        self.base_m: FloatArray = np.array(arm.base_m if arm and arm.base_m else [np.nan] * 3, dtype=np.float64)
+        items = self.facts.items
+        self.ids: StrArray = np.array([item.id for item in items], dtype=object)
+        self.categories: StrArray = np.array([item.category for item in items], dtype=object)
+        self.size_m = np.array([item.size_m or [np.nan] * 3 for item in items], dtype=np.float64).reshape(-1, 3)
+        self.item_m = np.full((len(items), count, 3), np.nan)
+        self.slide = np.full((len(items), count), np.nan)
+        self.slide_share = np.full((len(items), count), np.nan)
+        for row, item in enumerate(items):
+            if item.id in self.doubts:
+                continue
+            self.item_m[row] = _table(item.place_m, count, 3)
+            if item.slide is not None:
+                self.slide[row] = item.slide.position.array[:, 0]
+                self.slide_share[row] = (self.slide[row] - item.slide.low) / (item.slide.high - item.slide.low)
+
+    # Who and when
+
+    def row(self, name: str) -> int:
+        """The row of a thing. Raises KeyError."""
+        return {name: row for row, name in enumerate(self.ids.tolist())}[name]
+
+    def index(self, time_s: float) -> int:
+        """The time nearest to one."""
+        return int(np.abs(self.times_s - time_s).argmin())
+
+    @property
+    def targets(self) -> list[int]:
+        """Rows of what the task is about."""
+        return [row for row, item in enumerate(self.facts.items) if item.role == TARGET]
+
+    # Joints
+
+    @cached_property
+    def angle_rate(self) -> FloatArray:
+        """(T, J): units per second, as recorded, or else from positions."""
+        arm = self.facts.arm
+        if arm is not None and arm.velocity is not None:
+            return arm.velocity.array
+        return rate(self.times_s, self.angle, RATE_WINDOW_S)
+
+    @cached_property
+    def effort(self) -> FloatArray:
+        """(T, J): N m or N, as recorded."""
+        arm = self.facts.arm
+        return _table(arm.effort if arm else None, len(self.times_s), len(self.joints))
+
+    @cached_property
+    def limit_gap(self) -> FloatArray:
+        """(T, J): how far each joint is from the nearer of its limits, in its unit; below 0 beyond it."""
+        return np.asarray(np.minimum(self.angle - self.low, self.high - self.angle))
+
+    @property
+    def degrees_of_freedom(self) -> int | None:
+        """Joints of the arm, the gripper's apart; None: not known."""
+        return len(self.joints) or None
+
+    # The gripper
+
+    @cached_property
+    def gripper_mps(self) -> FloatArray:
+        """(T, 3): its velocity, from its places."""
+        return rate(self.times_s, self.gripper_m, RATE_WINDOW_S)
+
+    @cached_property
+    def gripper_speed_mps(self) -> FloatArray:
+        """(T,)."""
+        return np.asarray(np.sqrt((self.gripper_mps**2).sum(1)))
+
+    @cached_property
+    def gripper_way_m(self) -> FloatArray:
+        """(T,): how far it has come along its track; NaN from the first gap on."""
+        steps = np.sqrt((np.diff(self.gripper_m, axis=0) ** 2).sum(1))
+        return np.concatenate([np.where(np.isnan(self.gripper_m[:1, 0]), np.nan, 0.0), steps]).cumsum()
+
+    @cached_property
+    def approach(self) -> FloatArray:
+        """(T, 3): the unit vector that the gripper points along, its own z axis."""
+        return rotated(matrices(self.gripper_turn), np.broadcast_to([0.0, 0.0, 1.0], self.gripper_m.shape))
+
+    def state_at(self, index: int) -> State | None:
+        """Whether the gripper is open or closed; None: neither for sure."""
+        share = self.opening[index]
+        return "open" if share >= OPEN_MIN else "closed" if share <= CLOSED_MAX else None
+
+    @cached_property
+    def closings(self) -> IntArray:
+        """Times, by index, of the first row at which it is closed after it was open."""
+        return self._changes("closed")
+
+    @cached_property
+    def openings(self) -> IntArray:
+        """Times, by index, of the first row at which it is open after it was closed."""
+        return self._changes("open")
+
+    def _changes(self, into: State) -> IntArray:
+        said = [(index, state) for index in range(len(self.times_s)) if (state := self.state_at(index)) is not None]
+        return np.array([after[0] for before, after in pairwise(said) if before[1] != after[1] == into], dtype=np.int64)
+
+    # Things
+
+    @cached_property
+    def offset_m(self) -> FloatArray:
+        """(I, T, 3): of the things' middles from the gripper, along the world's axes."""
+        return np.asarray(self.item_m - self.gripper_m)
+
+    @cached_property
+    def distance_m(self) -> FloatArray:
+        """(I, T): between the things' middles and the gripper's point."""
+        return np.asarray(np.sqrt((self.offset_m**2).sum(2)))
+
+    @cached_property
+    def moved_m(self) -> FloatArray:
+        """(I, T): how far each is from where it was first."""
+        first = np.full((len(self.ids), 1, 3), np.nan)
+        for row, known in enumerate(~np.isnan(self.item_m[..., 0])):
+            if known.any():
+                first[row, 0] = self.item_m[row, int(known.argmax())]
+        return np.asarray(np.sqrt(((self.item_m - first) ** 2).sum(2)))
+
+    @cached_property
+    def item_speed_mps(self) -> FloatArray:
+        """(I, T): from places."""
+        return np.asarray(np.sqrt((rate(self.times_s, self.item_m, RATE_WINDOW_S) ** 2).sum(2)))
+
+    # From the base
+
+    @cached_property
+    def gripper_from_base_m(self) -> FloatArray:
+        """(T, 3)."""
+        return np.asarray(self.gripper_m - self.base_m)
+
+    @cached_property
+    def item_from_base_m(self) -> FloatArray:
+        """(I, T, 3)."""
+        return np.asarray(self.item_m - self.base_m)
+
+    @cached_property
+    def item_reach_m(self) -> FloatArray:
+        """(I, T): from the foot of the arm to the things' middles, in space."""
+        return np.asarray(np.sqrt((self.item_from_base_m**2).sum(2)))
+
+    def on_item(self, index: int) -> BoolArray:
+        """(I, I): whether row lies on column at a time.
+
+        Its middle is above the other's footprint, and its bottom at the other's top, to `ON_MAX_M`. Both must have a
+        size and stand upright along the world's axes.
+        """
+        place, half = self.item_m[:, index], self.size_m / 2
+        off = np.abs(place[:, None, :2] - place[None, :, :2])
+        above = (place[:, 2] - half[:, 2])[:, None] - (place[:, 2] + half[:, 2])[None, :]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((off <= half[None, :, :2]).all(2) & (np.abs(above) <= ON_MAX_M))
+
+
+ON_MAX_M: Final = 0.005  # ours: gap or overlap of two things of which one lies on the other
+
+
+def _table(packed: Packed | None, rows: int, columns: int) -> FloatArray:
+    """The numbers, or NaN where there are none."""
+    return np.full((rows, columns), np.nan) if packed is None else packed.array
