@@ -21,6 +21,7 @@ from pipeline.worlds.panorama.readers.sidecar import DEFAULT_DATASET, Sidecar, r
 NEAR_M: Final = 10.0  # within which near-duplicates are looked for
 TWINS_MAX: Final = 4  # with which a picture is compared, the nearest of those before it
 _NEIGHBOURS: Final = 32  # looked at around each, in search of those
+_SPOT_DECIMALS: Final = 5  # degrees: a metre
 _EARTH_M: Final = 6_371_000.0
 
 
@@ -119,6 +120,7 @@ def _twins(found: Sequence[_Found]) -> dict[int, list[int]]:
     """For each panorama the numbers of those before it that may be the same, the nearest first."""
     pairs: dict[int, list[tuple[float, int]]] = {}
     by_size: dict[int, int] = {}
+    by_spot: dict[tuple[float, float], int] = {}
     placed, places = [], []
     for i, one in enumerate(found):
         if one.picture is None:
@@ -129,6 +131,10 @@ def _twins(found: Sequence[_Found]) -> dict[int, list[int]]:
         if one.position is not None:
             placed.append(i)
             places.append((one.position.lat_deg, one.position.lon_deg))
+            spot = (round(one.position.lat_deg, _SPOT_DECIMALS), round(one.position.lon_deg, _SPOT_DECIMALS))
+            first = by_spot.setdefault(spot, i)  # of many on one spot the nearest may all come later
+            if first != i:
+                pairs.setdefault(i, []).append((0.0, first))
     if len(placed) > 1:
         from scipy.spatial import KDTree  # takes a third of a second to import
 

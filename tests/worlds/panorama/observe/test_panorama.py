@@ -155,6 +155,15 @@ def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
     assert "near_duplicate" not in found(observed(tmp_path, "p2", SMALL.model_copy(update={"duplicate_bits": -1})))
 
 
+def test_of_many_on_one_spot_each_is_held_against_the_first(tmp_path: Path) -> None:
+    raw = jpeg(texture(64, 32))
+    for i in range(70):
+        write(tmp_path, f"p{i:02}", raw + bytes(i), OUTSIDE)
+    first, *others = Panoramas().scenes(tmp_path).scenes
+    assert first.beside == ()
+    assert all("panoramas/p00" in [scene for scene, _ in ref.beside] for ref in others)
+
+
 def test_the_same_file_without_a_position_stays_once(tmp_path: Path) -> None:
     write(tmp_path, "p1", jpeg(blobs(1)), "indoor: false\n")
     write(tmp_path, "p2", jpeg(blobs(1)), "indoor: false\n")
