@@ -20,7 +20,7 @@ from pipeline.worlds.panorama.samples.furniture import (
 )
 from pipeline.worlds.panorama.samples.scene import Scene, Street, spread
 from pipeline.worlds.panorama.samples.solids import FACADE, GLASS, LEAVES
-from pipeline.worlds.panorama.samples.towns import COLORS, KINDS, TOWNS, Town
+from pipeline.worlds.panorama.samples.towns import ALIKE, COLORS, KINDS, TOWNS, Town
 
 CAMERA_M: Final = 2.5  # above the ground
 PLACES_PER_TOWN: Final = 4
@@ -30,6 +30,8 @@ _KERB_M: Final = 6.0
 _REACH_M: Final = 27.0  # along the street, to which it is furnished
 _UNIT_M: Final = 6.4  # of a shop's front
 _GAP_M: Final = 1.0
+_NEAR_M: Final = 5.0  # along the street, to the nearer of two shops that serve one need
+_FAR_M: Final = 16.0  # to the farther one, across the street
 _LEVEL_M: Final = 3.2
 _PARKED_M: Final = 4.9
 _CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
@@ -229,15 +231,29 @@ def _landmark(scene: Scene, thing: Planted) -> None:
 
 
 def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
-    """Shops on the ground floors of the walls about a place, no two of a kind."""
-    order = rng.permutation(len(KINDS)).tolist()
+    """Shops on the ground floors of the walls about a place, no two of a kind, and two that serve one need."""
+    units = []
     for front in _fronts(_houses(spot.town), spot.street, spot.along):
         count = int((front.last - front.first + _GAP_M) // (_UNIT_M + _GAP_M))
         slack = (front.last - front.first - count * (_UNIT_M + _GAP_M) + _GAP_M) / 2
-        for n in range(count):
-            if order and rng.random() < 0.95:
-                first = front.first + slack + n * (_UNIT_M + _GAP_M)
-                _shop(scene, spot.town, order.pop(), first, front.side, rng)
+        units += [(front.side, front.first + slack + n * (_UNIT_M + _GAP_M)) for n in range(count)]
+
+    def off(unit: tuple[int, float], meant: float) -> float:
+        return abs(abs(unit[1] + _UNIT_M / 2 - spot.along) - meant)
+
+    kinds = [kind for kind, _, _ in KINDS]
+    group = ALIKE[int(rng.integers(len(ALIKE)))]
+    pair = [kinds.index(group[k]) for k in rng.permutation(len(group))[:2].tolist()]
+    others = [k for k in rng.permutation(len(kinds)).tolist() if kinds[k] not in group]
+    near = min(units, key=lambda unit: off(unit, _NEAR_M))
+    far = min((unit for unit in units if unit[0] != near[0]), key=lambda unit: off(unit, _FAR_M), default=None)
+    chosen = {near: pair[0]} | ({far: pair[1]} if far else {})
+    for unit in units:
+        if unit not in chosen and others and rng.random() < 0.95:
+            chosen[unit] = others.pop()
+    for side, first in units:
+        if (side, first) in chosen:
+            _shop(scene, spot.town, chosen[side, first], first, side, rng)
 
 
 def _shop(scene: Scene, town: Town, number: int, first: float, side: int, rng: np.random.Generator) -> None:

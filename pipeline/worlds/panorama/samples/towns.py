@@ -24,7 +24,8 @@ class Town(NamedTuple):
         streets: names of its streets: first those that run north, from the west, then those that run east, from the
             south.
         highway: of its streets, as OpenStreetMap has it, in the same order.
-        words: by kind of shop, as OpenStreetMap has it: what stands on its sign.
+        words: by kind of shop, as OpenStreetMap has it: what stands on its sign. Capitals have no accents there, which
+            the font of the samples lacks.
         names: what may stand behind that.
         walls: of its houses, by name.
         surface: of its roads.
@@ -70,7 +71,12 @@ KINDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("post_office", "amenity", "post office"),
     ("cinema", "amenity", "cinema"),
     ("bicycle", "shop", "bicycle shop"),
+    ("bar", "amenity", "bar"),
+    ("convenience", "shop", "corner shop"),
+    ("hostel", "tourism", "hostel"),
 )
+# Kinds that serve one need: of each group one place has two, or one.
+ALIKE: Final[tuple[tuple[str, ...], ...]] = (("cafe", "bar", "convenience"), ("hotel", "hostel"))
 COLORS: Final[dict[str, Color]] = {
     "red": (178, 44, 38), "white": (238, 238, 232), "blue": (44, 84, 160), "black": (34, 34, 36),
     "yellow": (236, 196, 52), "green": (44, 108, 62), "orange": (226, 122, 40), "grey": (132, 134, 138),
@@ -87,7 +93,8 @@ TOWNS: Final = (
         ("Molenstraat", "Kerkstraat", "Havenweg", "Nieuwe Gracht", "Dorpsstraat", "Stationsweg", "Lindelaan",
          "Schoolstraat"), _TWO_LANES,
         ("BAKKERIJ", "APOTHEEK", "KOFFIEHUIS", "EETHUIS", "SUPERMARKT", "BOEKHANDEL", "BLOEMEN", "SPAARBANK", "KAPPER",
-         "OPTICIEN", "SLAGERIJ", "HOTEL", "POSTKANTOOR", "BIOSCOOP", "FIETSEN"),
+         "OPTICIEN", "SLAGERIJ", "HOTEL", "POSTKANTOOR", "BIOSCOOP", "FIETSEN",
+         "BAR", "AVONDWINKEL", "JEUGDHERBERG"),
         ("DE ZON", "VAN DAM", "DE HAAN", "JANSEN", "DE LINDE", "OOST", "DE BRUG"),
         ("brick red", "brown", "white", "grey"), "brick", "white", "broadleaf", "right", "black", "orange",
     ),
@@ -96,19 +103,21 @@ TOWNS: Final = (
         "Valdoro", "Spain", "ES", "Spanish",
         ("Calle Mayor", "Calle del Sol", "Avenida de la Fuente", "Calle Real", "Calle de la Iglesia",
          "Avenida del Puente", "Calle Nueva", "Calle de los Olivos"), _TWO_LANES,
-        ("PANADERÍA", "FARMACIA", "CAFETERÍA", "COMEDOR", "SUPERMERCADO", "LIBRERÍA", "FLORISTERÍA", "BANCO",
-         "PELUQUERÍA", "ÓPTICA", "CARNICERÍA", "HOTEL", "CORREOS", "CINE", "BICICLETAS"),
-        ("DEL SOL", "GARCÍA", "LA PLAZA", "REAL", "SAN JUAN", "EL PUENTE", "LUNA"),
+        ("PANADERIA", "FARMACIA", "CAFETERIA", "COMEDOR", "SUPERMERCADO", "LIBRERIA", "FLORISTERIA", "BANCO",
+         "PELUQUERIA", "OPTICA", "CARNICERIA", "HOTEL", "CORREOS", "CINE", "BICICLETAS",
+         "BAR", "ALIMENTACION", "ALBERGUE"),
+        ("DEL SOL", "GARCIA", "LA PLAZA", "REAL", "SAN JUAN", "EL PUENTE", "LUNA"),
         ("white", "ochre", "yellow", "pink"), "asphalt", "white", "palm", "right", "green", "yellow",
     ),
     Town(
         Plan("elderfurt", 3, 3, Origin(lat_deg=53.2, lon_deg=11.9, alt_m=40.0)),
         "Elderfurt", "Germany", "DE", "German",
-        ("Lindenallee", "Bahnhofstraße", "Am Markt", "Schulweg", "Hauptstraße", "Gartenstraße", "Mühlenweg",
-         "Rosenstraße"), _TWO_LANES,
-        ("BÄCKEREI", "APOTHEKE", "KAFFEEHAUS", "GASTHAUS", "SUPERMARKT", "BUCHHANDLUNG", "BLUMEN", "SPARKASSE",
-         "FRISEUR", "OPTIKER", "METZGEREI", "HOTEL", "POST", "KINO", "FAHRRÄDER"),
-        ("SONNE", "MÜLLER", "AM TOR", "SCHMIDT", "ZUR EICHE", "NORD", "KRAUSE"),
+        ("Lindenallee", "Bahnhofsweg", "Am Markt", "Schulweg", "Marktallee", "Gartenweg", "Am Wehr",
+         "Rosenweg"), _TWO_LANES,
+        ("BACKSTUBE", "APOTHEKE", "KAFFEEHAUS", "GASTHAUS", "SUPERMARKT", "BUCHHANDLUNG", "BLUMEN", "SPARKASSE",
+         "FRISEUR", "OPTIKER", "METZGEREI", "HOTEL", "POST", "KINO", "ZWEIRAD",
+         "BAR", "LEBENSMITTEL", "JUGENDHERBERGE"),
+        ("SONNE", "WEBER", "AM TOR", "SCHMIDT", "ZUR EICHE", "NORD", "KRAUSE"),
         ("beige", "grey", "ochre", "light blue"), "asphalt", "white", "conifer", "right", "grey", "yellow",
     ),
     Town(
@@ -116,8 +125,9 @@ TOWNS: Final = (
         "Saint-Aubert", "France", "FR", "French",
         ("Rue de la Gare", "Rue Pasteur", "Avenue du Moulin", "Rue des Lilas", "Grande Rue", "Boulevard Carnot",
          "Rue du Lavoir", "Rue Victor Hugo"), _TWO_LANES,
-        ("BOULANGERIE", "PHARMACIE", "CAFÉ", "RESTAURANT", "SUPERMARCHÉ", "LIBRAIRIE", "FLEURISTE", "BANQUE",
-         "COIFFEUR", "OPTIQUE", "BOUCHERIE", "HÔTEL", "LA POSTE", "CINÉMA", "CYCLES"),
+        ("BOULANGERIE", "PHARMACIE", "CAFE", "RESTAURANT", "SUPERMARCHE", "LIBRAIRIE", "FLEURISTE", "BANQUE",
+         "COIFFEUR", "OPTIQUE", "BOUCHERIE", "HOTEL", "LA POSTE", "CINEMA", "CYCLES",
+         "BAR", "EPICERIE", "AUBERGE"),
         ("DU PONT", "DUVAL", "DE LA GARE", "LEROY", "CENTRALE", "DES ARTS", "MOREAU"),
         ("beige", "white", "grey", "ochre"), "asphalt", "white", "broadleaf", "right", "green", "yellow",
     ),
@@ -127,7 +137,8 @@ TOWNS: Final = (
         ("Railway Parade", "Church Street", "Goldfields Road", "Wattle Street", "High Street", "Macarthur Avenue",
          "Station Street", "Creek Road"), _TWO_LANES,
         ("BAKERY", "PHARMACY", "COFFEE HOUSE", "DINING ROOM", "SUPERMARKET", "BOOKS", "FLOWERS", "SAVINGS BANK",
-         "HAIRDRESSER", "OPTICIAN", "BUTCHER", "HOTEL", "POST OFFICE", "CINEMA", "BICYCLES"),
+         "HAIRDRESSER", "OPTICIAN", "BUTCHER", "HOTEL", "POST OFFICE", "CINEMA", "BICYCLES",
+         "BAR", "CORNER STORE", "HOSTEL"),
         ("ROYAL", "HARRIS", "CORNER", "SOUTHERN", "O'BRIEN", "VALLEY", "WATTLE"),
         ("brick red", "beige", "white", "brown"), "asphalt", "yellow", "broadleaf", "left", "silver", "red",
     ),
@@ -136,8 +147,9 @@ TOWNS: Final = (
         "Montelisa", "Italy", "IT", "Italian",
         ("Via Roma", "Via Garibaldi", "Corso Italia", "Via delle Rose", "Via Dante", "Viale dei Pini",
          "Via del Mercato", "Via San Marco"), _TWO_LANES,
-        ("PANETTERIA", "FARMACIA", "CAFFÈ", "TRATTORIA", "SUPERMERCATO", "LIBRERIA", "FIORI", "BANCA",
-         "PARRUCCHIERE", "OTTICA", "MACELLERIA", "ALBERGO", "UFFICIO POSTALE", "CINEMA", "BICICLETTE"),
+        ("PANETTERIA", "FARMACIA", "CAFFETTERIA", "TRATTORIA", "SUPERMERCATO", "LIBRERIA", "FIORI", "BANCA",
+         "PARRUCCHIERE", "OTTICA", "MACELLERIA", "ALBERGO", "UFFICIO POSTALE", "CINEMA", "BICICLETTE",
+         "BAR", "ALIMENTARI", "OSTELLO"),
         ("DEL CORSO", "ROSSI", "CENTRALE", "BIANCHI", "LA TORRE", "AURORA", "CONTI"),
         ("ochre", "pink", "yellow", "beige"), "cobblestone", "white", "conifer", "right", "black", "red",
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFont
 
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
@@ -160,3 +160,10 @@ def test_depth_alone_tells_how_far_things_are(root: Path) -> None:
     off = np.array([abs(seen - known) / known for seen, known in pairs])
     assert np.quantile(off, 0.95) < 0.25
     assert np.median(off) < 0.06
+
+
+def test_the_font_has_all_that_is_written_on_signs() -> None:
+    font = ImageFont.load_default(size=20)
+    box = bytes(font.getmask("\uffff"))  # what stands for a character that a font lacks
+    written = {letter for town in TOWNS for words in (*town.words, *town.names, *town.streets) for letter in words}
+    assert not [letter for letter in sorted(written - {" "}) if bytes(font.getmask(letter)) == box]
