@@ -13,7 +13,7 @@ from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.export.trial import answer_sheet, choose, key_sheet, marked, page, video_of
+from pipeline.export.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.questions.published import Published, read_published
 from pipeline.stages.film import VIDEOS
 
@@ -27,16 +27,24 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
         _show(answers, place / "key.csv", released)
         return
     chosen = choose(released, questions)
-    for question in chosen:
-        if not (path := folder / VIDEOS / video_of(question)).exists():
-            raise ConfigError(f"{path} is missing: a trial needs the videos; build without --no-video")
-    write_atomically(place / "sheet.html", page(chosen, f"../{VIDEOS}"))
+    write_atomically(place / "sheet.html", page(chosen, [_shown(folder, question) for question in chosen]))
     write_atomically(place / "answers.csv", answer_sheet(chosen))
     write_atomically(place / "key.csv", key_sheet(chosen))
     console.print(f"{len(chosen)} questions: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand.")
     console.print(
         f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.", soft_wrap=True
     )
+
+
+def _shown(folder: Path, question: Published) -> Shown:
+    """The video of a question, if it has one, and its pictures. Raises ConfigError where there is nothing to see."""
+    drawn = [b.scene_pictures.folder for b in BENCHMARKS.values() if b.scene_pictures is not None]
+    files = [*question.rest.get("images", ()), *(f"{name}/{question.id}.png" for name in drawn)]
+    pictures = tuple(f"../release/{file}" for file in files if (folder / "release" / file).is_file())
+    video = folder / VIDEOS / video_of(question)
+    if not video.exists() and not pictures:
+        raise ConfigError(f"{video} is missing: a trial needs the videos; build without --no-video")
+    return Shown(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
 
 
 def _released(folder: Path) -> list[Published]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -28,6 +29,13 @@ ANSWERS: Final = ("number", "video", "question", "options", "answer")
 KEY: Final = ("number", "id", "task", "scene", "truth")
 
 
+class Shown(NamedTuple):
+    """What goes with a question, as addresses seen from the sheet; ``video`` is None where it has none."""
+
+    video: str | None
+    pictures: tuple[str, ...] = ()
+
+
 class Marked(NamedTuple):
     """One question: number, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
 
@@ -41,10 +49,11 @@ class Marked(NamedTuple):
 def choose(questions: Sequence[Published], count: int) -> list[Published]:
     """``count`` questions, as many of each task as can be, each of a scene that its task has used least so far.
 
-    In the order of their scenes, so that a person watches each video once. Fewer if there are no more.
+    In the order of their scenes, so that a person watches each video once. Fewer if there are no more. Questions whose
+    answers are neither options nor numbers are left out: nobody could mark them here.
     """
     waiting: dict[str, list[Published]] = defaultdict(list)
-    for question in sorted(questions, key=lambda q: digest("trial", str(q.id))):
+    for question in sorted(filter(_is_marked, questions), key=lambda q: digest("trial", str(q.id))):
         waiting[question.question_type].append(question)
     used: Counter[tuple[str, str]] = Counter()
     busy: Counter[str] = Counter()
@@ -85,16 +94,18 @@ def key_sheet(chosen: Sequence[Published]) -> bytes:
     return _csv(KEY, rows)
 
 
-def page(chosen: Sequence[Published], videos: str) -> bytes:
-    """The sheet as a page that plays the videos (below the address ``videos``) and saves the answers as CSV."""
+def page(chosen: Sequence[Published], shown: Sequence[Shown]) -> bytes:
+    """The sheet as a page with what is ``shown`` for each of the chosen questions; it saves the answers as CSV."""
     parts = []
-    for number, question in enumerate(chosen, 1):
-        video = video_of(question)
-        if number == 1 or video != video_of(chosen[number - 2]):
-            address = html.escape(f"{videos}/{video}", quote=True)
+    before: tuple[str, str | None] | None = None
+    for number, (question, media) in enumerate(zip(chosen, shown, strict=True), 1):
+        if before != (scene_of(question), media.video):
             parts.append(f"<h2>{html.escape(scene_of(question))}</h2>")
-            parts.append(f'<video controls muted preload="metadata" src="{address}"></video>')
-        parts.append(_question(number, question))
+            if media.video is not None:
+                address = html.escape(media.video, quote=True)
+                parts.append(f'<video controls muted preload="metadata" src="{address}"></video>')
+        before = scene_of(question), media.video
+        parts.append(_question(number, question, media.pictures))
     head, foot = _PAGE.split("QUESTIONS")
     return (head + "\n".join(parts) + foot).encode()
 
@@ -122,6 +133,13 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
     return found
 
 
+def _is_marked(question: Published) -> bool:
+    try:
+        return bool(question.options) or math.isfinite(float(question.ground_truth))
+    except ValueError:
+        return False
+
+
 def _score(question: Published, reply: str) -> float | None:
     if not reply:
         return None
@@ -132,7 +150,7 @@ def _score(question: Published, reply: str) -> float | None:
     return mean_relative_accuracy(value, float(question.ground_truth))
 
 
-def _question(number: int, question: Published) -> str:
+def _question(number: int, question: Published, pictures: Sequence[str]) -> str:
     text = html.escape(question.question.strip())
     if question.options:
         fields = "".join(
@@ -142,7 +160,11 @@ def _question(number: int, question: Published) -> str:
         )
     else:
         fields = f'<input type="text" inputmode="decimal" name="q{number}" aria-label="answer {number}">'
-    return f"<fieldset><legend>{number}</legend><p>{text}</p>{fields}</fieldset>"
+    images = "".join(
+        f'<img src="{html.escape(address, quote=True)}" alt="picture {n} of question {number}">'
+        for n, address in enumerate(pictures, 1)
+    )
+    return f"<fieldset><legend>{number}</legend>{images}<p>{text}</p>{fields}</fieldset>"
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
@@ -168,6 +190,7 @@ _PAGE: Final = """<!doctype html>
 <style>
 body { font: 16px/1.4 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 video { width: 100%; max-height: 50vh; background: #000; position: sticky; top: 0; z-index: 1; }
+fieldset img { max-width: 100%; max-height: 50vh; margin: .3rem .5rem .3rem 0; }
 fieldset { margin: 1rem 0; border: 1px solid #bbb; }
 label { display: block; padding: .15rem 0; }
 </style></head><body>
