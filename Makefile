@@ -88,6 +88,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.fixes
 	$(BIN)/python -m tests.bench.areas
 	$(BIN)/python -m tests.bench.readers
+	$(BIN)/python -m tests.bench.drives
 	$(BIN)/python -m tests.bench.observe
 	$(BIN)/python -m tests.bench.stress
 	$(BIN)/python -m tests.bench.flights

@@ -64,4 +64,5 @@ def pack(numbers: FloatArray, step: float) -> Packed:
     rows = len(whole)
     if rows > 1 and (whole == whole[0]).all():
         whole = whole[:1]
-    return Packed(rows=rows, columns=whole.shape[1], step=step, data=base64.b64encode(whole.tobytes()).decode())
+    data = base64.b64encode(whole.tobytes()).decode()
+    return Packed.model_construct(rows=rows, columns=whole.shape[1], step=step, data=data)  # right by its making

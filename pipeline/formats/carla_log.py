@@ -119,14 +119,14 @@ def read_carla_log(raw: bytes) -> CarlaLog:
         CarlaLogError: ``not_carla``, ``unknown_version``, ``no_frames``.
     """
     start_s, map_name, at = _header(raw)
-    packets = _Packets()
+    packets = _Packets(raw)
     end, unpack = len(raw), _HEAD.unpack_from
     while at + _HEAD.size <= end:
         kind, size = unpack(raw, at)
         stop = at + _HEAD.size + size
         if stop > end:
             break
-        packets.take(kind, raw, at + _HEAD.size, stop)
+        packets.take(kind, at + _HEAD.size, stop)
         at = stop
     if not packets.elapsed:
         raise CarlaLogError("no_frames", f"{end} bytes without a frame")
@@ -137,7 +137,7 @@ def read_carla_log(raw: bytes) -> CarlaLog:
         added=tuple(packets.added),
         tables={kind: _table(kind, packets.parts[kind], packets.frames[kind]) for kind in TABLES},
         unknown=dict(sorted(packets.unknown.items())),
-        damaged=dict(sorted(packets.damaged.items())),
+        damaged={kind: count for kind, count in sorted(packets.damaged.items()) if count},
         left_bytes=end - at,
     )
 
@@ -145,28 +145,32 @@ def read_carla_log(raw: bytes) -> CarlaLog:
 class _Packets:
     """Collects what packets hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._view = memoryview(raw)  # of which parts are no copies
         self.elapsed: list[float] = []
         self.added: list[Added] = []
-        self.parts: dict[int, list[bytes]] = {kind: [] for kind in TABLES}
+        self.parts: dict[int, list[memoryview]] = {kind: [] for kind in TABLES}
         self.frames: dict[int, list[tuple[int, int]]] = {kind: [] for kind in TABLES}
         self.unknown: Counter[int] = Counter()
         self.damaged: Counter[int] = Counter()
         self._sizes = {kind: dtype.itemsize for kind, dtype in TABLES.items()}
 
-    def take(self, kind: int, raw: bytes, begin: int, stop: int) -> None:
+    def take(self, kind: int, begin: int, stop: int) -> None:
         """One packet, whose data lie from ``begin`` to before ``stop``."""
         size = stop - begin
         if kind in self._sizes:
-            count = _COUNT.unpack_from(raw, begin)[0] if size >= _COUNT.size else -1
+            count = _COUNT.unpack_from(self._raw, begin)[0] if size >= _COUNT.size else -1
             if count * self._sizes[kind] + _COUNT.size != size or not self.elapsed:
                 self.damaged[kind] += 1
             elif count:
-                self.parts[kind].append(raw[begin + _COUNT.size : stop])
+                self.parts[kind].append(self._view[begin + _COUNT.size : stop])
                 self.frames[kind].append((len(self.elapsed) - 1, count))
         elif kind == FRAME and size == _FRAME.size:
-            self.elapsed.append(_FRAME.unpack_from(raw, begin)[2])
-        elif kind == ADD and self.elapsed and (found := _added(raw[begin:stop], len(self.elapsed) - 1)) is not None:
+            self.elapsed.append(_FRAME.unpack_from(self._raw, begin)[2])
+        elif (
+            kind == ADD and self.elapsed and (found := _added(self._raw[begin:stop], len(self.elapsed) - 1)) is not None
+        ):
             self.added += found
         elif kind in {FRAME, ADD}:
             self.damaged[kind] += 1
@@ -218,6 +222,6 @@ def _text(raw: bytes, at: int) -> tuple[str, int]:
     return raw[begin:end].decode(), end
 
 
-def _table(kind: int, parts: list[bytes], frames: list[tuple[int, int]]) -> Table:
+def _table(kind: int, parts: list[memoryview], frames: list[tuple[int, int]]) -> Table:
     at = np.array(frames, dtype=np.intp).reshape(-1, 2)
     return Table(np.repeat(at[:, 0], at[:, 1]), np.frombuffer(b"".join(parts), dtype=TABLES[kind]))

@@ -73,7 +73,7 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
     step = max(1, _PAIRS // len(rows) ** 2)
     for begin in range(0, len(times), step):
         part = times[begin : begin + step]
-        at, first, second = np.nonzero(_within(view, rows, part))
+        at, first, second = _within(view, rows, part)
         for time, a, b in zip(at.tolist(), rows[first].tolist(), rows[second].tolist(), strict=True):
             inside[a][begin + time] = inside[b][begin + time] = True
             others[a], others[b] = b, a
@@ -95,16 +95,22 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
             yield found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
 
 
-def _within(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:
-    """Whether the middle of one vehicle is in the box of another, (times, rows, rows): the first is in the second."""
-    place = view.place_m[rows][:, times].swapaxes(0, 1)
-    size = view.size_m[rows]
-    boxes = Rectangles(place[..., :2], size[:, :2] / 2, view.yaw_deg[rows][:, times].T)
-    near = np.abs(boxes.local(place[:, None, :, :2])) <= boxes.half[:, None, :]
-    level = np.abs(place[:, :, None, 2] - place[:, None, :, 2]) <= (size[:, None, 2] + size[None, :, 2]) / 2
-    found = np.swapaxes(near.all(-1), 1, 2) & level
-    found[:, np.arange(len(rows)), np.arange(len(rows))] = False
-    return np.asarray(found)
+def _within(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Where the middle of a vehicle is in the box of another: which time, which one, in which other, (k,) each.
+
+    All are places among ``times`` and ``rows``.
+    """
+    place, size = view.place_m[rows][:, times].swapaxes(0, 1), view.size_m[rows]
+    reach = np.hypot(size[:, 0], size[:, 1]) / 2
+    x, y = place[..., 0], place[..., 1]
+    near = (x[:, :, None] - x[:, None]) ** 2 + (y[:, :, None] - y[:, None]) ** 2 <= reach**2
+    near[:, np.arange(len(rows)), np.arange(len(rows))] = False
+    at, inner, outer = np.nonzero(near)
+    boxes = Rectangles(place[at, outer, :2], size[outer, :2] / 2, view.yaw_deg[rows][:, times][outer, at])
+    inside = (np.abs(boxes.local(place[at, inner, None, :2])[:, 0]) <= boxes.half).all(-1)
+    level = np.abs(place[at, inner, 2] - place[at, outer, 2]) <= (size[inner, 2] + size[outer, 2]) / 2
+    found = inside & level
+    return at[found], inner[found], outer[found]
 
 
 def _ours(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:

@@ -194,6 +194,8 @@ class Recording:
 def _in_time(table: Table, time: IntArray) -> Table:
     """The records of frames that are kept, with the indices of their times."""
     index = time[table.frame]
+    if (index >= 0).all():
+        return Table(index, table.records)
     return Table(index[index >= 0], table.records[index >= 0])
 
 
