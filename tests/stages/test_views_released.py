@@ -1,0 +1,95 @@
+"""Pictures of panoramas from a build to its release: what changed is rendered again, none tells where it was taken."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from pipeline.engine.config import BuildConfig, build_config
+from pipeline.engine.manifest import Outcome
+from pipeline.stages.builder import Builder
+from pipeline.worlds.panorama.embodied import EmbodiedView
+from pipeline.worlds.panorama.samples.street import spots
+from pipeline.worlds.panorama.samples.write import write_panoramas
+from tests.builds import UNASKED
+from tests.oracles.picture_tags import beside_pixels, tags
+
+IDS = ("corvale-1", "corvale-wild")
+LIMITS = {"panorama": {"pixels_per_degree_min": 1.0, "sharpness_min": 0.0}}
+
+
+def config(root: Path) -> BuildConfig:
+    sections: dict[str, Any] = {"observe": LIMITS, "select": {"per_scene_and_task": 1}}
+    return build_config(
+        {"build": "ergeobench", "benchmark": "ergeobench", "roots": {"panoramas": root}} | UNASKED | sections
+    )
+
+
+def ran(outcome: Outcome) -> set[tuple[str, str]]:
+    return {(entry.stage, entry.unit.partition("/")[2]) for entry in outcome.manifest if entry.why != "reused"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build's folder, its raw data beside it."""
+    folder = tmp_path_factory.mktemp("views")
+    write_panoramas(folder / "raw", [spot for spot in spots() if spot.id in IDS], (512, 256))
+    outcome = Builder(config(folder / "raw"), folder / "out").build()
+    assert not outcome.quarantine
+    return folder
+
+
+def test_every_picture_that_is_named_is_there_and_tells_nothing(built: Path) -> None:
+    release = built / "out" / "release"
+    assert all("GPS GPSLatitude" in tags((built / "raw" / name / "pano.jpg").read_bytes()) for name in IDS)
+    (table,) = (release / "data").glob("test*.parquet")
+    named = {file for row in pq.read_table(table)["images"].to_pylist() for file in row}
+    written = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*.jpg")}
+    assert named == set(written)
+    assert len(named) >= 8
+    assert {name: found for name, raw in written.items() if (found := beside_pixels(raw))} == {}
+    sums = dict(line.split("  ")[::-1] for line in (release / "checksums.sha256").read_text().splitlines())
+    assert {name: sums[name] for name in written} == {n: hashlib.sha256(raw).hexdigest() for n, raw in written.items()}
+
+
+def test_environments_of_the_release_open(built: Path) -> None:
+    release = built / "out" / "release"
+    for name in IDS:
+        view = EmbodiedView.open(release, f"environments/sample_panoramas/{name}.json")
+        assert view.reset().picture.shape == (480, 640, 3)
+        with Image.open(release / view.environment.picture) as image:
+            assert image.size == (512, 256)
+
+
+def test_a_changed_sidecar_costs_that_panorama_alone(built: Path) -> None:
+    sidecar = built / "raw" / IDS[0] / "pano.yaml"
+    before = {path: path.stat().st_mtime_ns for path in (built / "out" / "views").rglob("*.jpg")}
+    assert ran(Builder(config(built / "raw"), built / "out").build()) == set()
+    sidecar.write_text(sidecar.read_text().replace("camera_height_m: 2.5", "camera_height_m: 2.6"))
+    again = ran(Builder(config(built / "raw"), built / "out").build())
+    assert {unit for stage, unit in again if stage == "observe"} == {IDS[0]}
+    assert {unit for stage, unit in again if stage == "views"} <= {IDS[0]}
+    changed = {path for path, at in before.items() if path.exists() and path.stat().st_mtime_ns != at}
+    assert all(IDS[0] in path.parts for path in changed)
+
+
+def test_a_lost_picture_is_made_again(built: Path) -> None:
+    path = sorted((built / "out" / "views" / "sample_panoramas" / IDS[1]).glob("*.jpg"))[0]
+    raw = path.read_bytes()
+    path.unlink()
+    again = ran(Builder(config(built / "raw"), built / "out").build())
+    assert ("views", IDS[1]) in again
+    assert path.read_bytes() == raw
+
+
+def test_without_pictures(built: Path, tmp_path: Path) -> None:
+    bare = config(built / "raw").model_copy(update={"video": False})
+    outcome = Builder(bare, tmp_path).build()
+    assert not [entry for entry in outcome.manifest if entry.stage == "views"]
+    assert not list((tmp_path / "release").rglob("*.jpg"))
+    assert list((tmp_path / "release" / "data").glob("test*.parquet"))
