@@ -140,10 +140,13 @@ class SceneViews:
         module: where it stands.
         of: of a question (a row of `tables.QUESTIONS`): the pictures that it shows, each with its file in the release,
             a JPEG. Equal files are equal pictures, and no two scenes share one.
+        declared: of a view of a scene: the pictures that a model which writes questions is shown, each of which it may
+            ask about; None: it is shown none.
     """
 
     module: str
     of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]]
+    declared: Callable[[Any], Sequence[View]] | None = None
 
 
 @dataclass(frozen=True)

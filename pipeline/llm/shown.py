@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,21 @@ def shown(path: Path, inputs: Collection[str], pictures: int) -> Shown | None:
     except OSError as error:
         message = f"it cannot be shown to a model ({error.strerror})"
         raise RawDataError(path, "video_unreadable", message, "give a file that opens") from error
+
+
+def shown_pictures(paths: Sequence[Path]) -> Shown | None:
+    """Pictures (JPEG) of different views for a model that takes such, each after its number; None: there are none.
+
+    Raises RawDataError: `picture_unreadable`.
+    """
+    parts: list[Part] = []
+    for number, path in enumerate(paths, start=1):
+        try:
+            parts += [Text(f"Picture {number}:"), Image(path.read_bytes(), "image/jpeg")]
+        except OSError as error:
+            message = f"it cannot be shown to a model ({error.strerror})"
+            raise RawDataError(path, "picture_unreadable", message, "build it again") from error
+    return Shown(tuple(parts), len(paths)) if paths else None
 
 
 def _pictures(path: Path, count: int) -> Shown:

@@ -12,7 +12,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.llm.shown import is_shown, shown
+from pipeline.llm.shown import is_shown, shown, shown_pictures
 from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
@@ -31,6 +31,10 @@ def run(given: Given) -> bytes:
     film = given.bytes_of("film")
     filmed = json.loads(film)["video"] if film else None
     shows = [shown(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]]
+    declared = given.bytes_of("declare")
+    if declared:
+        paths = [given.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
+        shows = [shown_pictures(paths) if terms and "image" in terms[0] else None for terms in given.settings["shows"]]
     facts = read_table(given.needed("generate"))
     count = given.settings["author"]["questions_per_task"]
     written = benchmark.author.write(view, facts, given.asks, names, shows, count)
@@ -100,7 +104,7 @@ AUTHOR: Final = Stage(
     module=__name__,
     run=run,
     takes=("generate", "look"),
-    may_take=("film",),
+    may_take=("film", "declare"),
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,

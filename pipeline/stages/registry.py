@@ -8,6 +8,7 @@ from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.blind import BLIND
 from pipeline.stages.clip import CLIP
+from pipeline.stages.declare import DECLARE
 from pipeline.stages.export import EXPORT
 from pipeline.stages.film import FILM
 from pipeline.stages.filter import FILTER
@@ -29,6 +30,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     OBSERVE,
     LOOK,
     GENERATE,
+    DECLARE,
     AUTHOR,
     SELECT,
     CLIP,

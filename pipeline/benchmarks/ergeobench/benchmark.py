@@ -7,6 +7,7 @@ from typing import Final
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.ergeobench import images
 from pipeline.benchmarks.ergeobench.agent import harness_files
+from pipeline.benchmarks.ergeobench.author import Author, declared
 from pipeline.benchmarks.ergeobench.card import CARD
 from pipeline.benchmarks.ergeobench.columns import COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
@@ -27,6 +28,7 @@ ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
     card=CARD,
     pictures=source_lines,
     harness=harness_files,
-    views=SceneViews(images.__name__, images.pictures_of),
+    views=SceneViews(images.__name__, images.pictures_of, declared),
+    author=Author(),
     score=SCORE,
 )

@@ -50,6 +50,9 @@ def scene(*objects: Seen, name: str = "p1", **changes: Any) -> PanoramaScene:
     return PanoramaScene(id=f"made/{name}", dataset="made", name=name, source=SOURCE, facts=Panorama(**(own | changes)))
 
 
+FOUNTAIN = seen("a", 0.0)
+
+
 def street(seed: int) -> PanoramaScene:
     """A drawn street: things once, things several times in some colour, and places with signs; some hide others."""
     rng = np.random.default_rng(seed)

@@ -15,8 +15,6 @@ from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem, compos
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
-from pipeline.benchmarks.urbanvideo.authoring.second import Second, answered
-from pipeline.benchmarks.urbanvideo.authoring.step import Ask, RefusedError
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
@@ -25,7 +23,9 @@ from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.llm.shown import Shown
+from pipeline.questions.asking import Ask, RefusedError
 from pipeline.questions.rules import Measure, rule
+from pipeline.questions.second import Second, answered
 from pipeline.worlds.flight.facts import FlightScene
 
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes

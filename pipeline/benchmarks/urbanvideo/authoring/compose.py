@@ -10,11 +10,11 @@ from typing import Final
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
-from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_template
 from pipeline.llm.shown import Shown
+from pipeline.questions.asking import Ask, listed, record, take
 
 OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
 # Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,

@@ -8,8 +8,8 @@ from typing import Final, get_args
 
 from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
-from pipeline.benchmarks.urbanvideo.authoring.step import Ask, listed, record, take
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
+from pipeline.questions.asking import Ask, listed, record, take
 from pipeline.worlds.flight.facts import Action
 
 MAX_MOVEMENTS: Final = 100

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.authoring.author import author, unanswered
-from pipeline.benchmarks.urbanvideo.authoring.second import Second
-from pipeline.benchmarks.urbanvideo.authoring.step import PROMPTS, Ask
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.shown import Shown
+from pipeline.questions.asking import Ask
+from pipeline.questions.second import SECOND, SECOND_ALL, Second
+
+PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND, SECOND_ALL)}
 
 
 class Writer:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pipeline.benchmarks.urbanvideo.authoring.author import author
-from pipeline.benchmarks.urbanvideo.authoring.step import value_of
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.errors import RawDataError
@@ -29,6 +28,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.shown import shown
 from pipeline.llm.usage import Usage
+from pipeline.questions.asking import value_of
 from pipeline.questions.selection import select
 from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.worlds.flight.view import FlightView

@@ -13,12 +13,12 @@ import pytest
 from PIL import Image as Picture
 
 from pipeline.benchmarks.urbanvideo.authoring.author import author
-from pipeline.benchmarks.urbanvideo.authoring.second import Second
 from pipeline.core.errors import RawDataError
 from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.shown import Shown, shown
+from pipeline.questions.second import Second
 from pipeline.sampling.encode import VideoWriter
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, LISTS, PASSAGES, MadeTask, Scripted, questions, view
 from tests.llm.asking import KEY, hosted

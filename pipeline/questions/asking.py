@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import jsonschema
 
@@ -19,8 +19,6 @@ from pipeline.llm.structured import json_text
 
 Ask = Callable[[Request], Reply]
 MALFORMED = "malformed"
-SECOND, SECOND_ALL = "second", "second_all"
-PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND, SECOND_ALL)}
 
 
 class RefusedError(Exception):
@@ -36,7 +34,7 @@ def take(step: str, ask: Ask, schema: JsonSchema, shown: Shown | None, **fields:
 
     Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer.
     """
-    prompt = load_prompt(PROMPTS[step])
+    prompt = load_prompt(f"author_{step}")
     text = prompt.render(shown=shown, **fields)
     request = Request((user(text, *(shown.parts if shown else ())),), schema, prompt=prompt.version)
     reply = reply_to(step, ask, request)

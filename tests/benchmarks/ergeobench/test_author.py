@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.benchmarks.ergeobench.author import MODEL_ASSISTED, UNCHECKED, VIEWS, Author, declared
+from pipeline.benchmarks.ergeobench.images import shown_in
+from pipeline.benchmarks.ergeobench.rules import ErgeoRules
+from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
+from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.llm.base import Image, Reply, Request, Text
+from pipeline.llm.failures import ModelError
+from pipeline.llm.shown import Shown
+from pipeline.questions.selection import select
+from pipeline.worlds.panorama.facts import DeclaredView
+from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
+
+Answers = Callable[[Request], str]
+GOOD = {
+    "proof": "Grey setts fill the lower half.", "picture": 2, "question": "What is the road in this picture made of?",
+    "answer": "setts", "wrong": ["asphalt", "gravel", "planks"],
+}  # fmt: skip
+PICTURES = Shown(
+    tuple(p for n in range(1, VIEWS + 1) for p in (Text(f"Picture {n}:"), Image(bytes([n]), "image/jpeg"))), VIEWS
+)
+
+
+def view(**changes: Any) -> ErgeoView:
+    quay = DeclaredView(name="quay", yaw_deg=40.0)
+    return ErgeoView(scene(FOUNTAIN, views=(quay,), **changes), ErgeoRules())
+
+
+def asks(answers: Answers) -> Callable[[Request], Reply]:
+    return lambda request: Reply(answers(request))
+
+
+def written(
+    *questions: dict[str, Any], check: Answers | None = None, own: ErgeoView | None = None, shown: bool = True
+) -> list[dict[str, Any]]:
+    """What is written of slot Terrain, of which the facts gave nothing."""
+    models = [asks(lambda request: json.dumps({"questions": questions})), *([asks(check)] if check else [])]
+    shows = [PICTURES if shown else None] * len(models)
+    table = Author().write(own or view(), CANDIDATES.empty_table(), models, ["Terrain"], shows, 2)
+    return table.to_pylist()
+
+
+def letter_of(text: str, option: str) -> str:
+    return next(line[0] for line in text.splitlines() if line[1:] == f". {option}")
+
+
+def checker(right: str = "setts", holds: bool = True, seen: list[bytes] | None = None) -> Answers:
+    """A second model that finds one option right, and remembers what it was shown."""
+
+    def answer(request: Request) -> str:
+        text = next(part.text for part in request.messages[0].parts if isinstance(part, Text))
+        if seen is not None:
+            seen.extend(part.data for part in request.messages[0].parts if isinstance(part, Image))
+        letter = letter_of(text, right)
+        return json.dumps({"right": [letter], "holds": holds}) if request.schema else letter
+
+    return answer
+
+
+def test_a_question_is_bound_to_the_view_that_it_declares() -> None:
+    seen: list[bytes] = []
+    (row,) = written(GOOD, check=checker(seen=seen))
+    assert row["reason"] is None
+    assert (row["answer"], row["flags"], row["proof"]) == ("setts", [MODEL_ASSISTED], GOOD["proof"])
+    assert shown_in(row) == (declared(view())[1],)
+    assert set(seen) == {b"\x02"}, "the checker sees that view alone"
+    selected = select(pa.Table.from_pylist([row], schema=CANDIDATES), {"Terrain": ERGEO_TASKS["Terrain"]}, 6)
+    (asked,) = asked_in(selected).to_pylist()
+    assert asked["text"] == GOOD["question"]
+    assert len(asked["options"]) == 4
+
+
+def test_declared_views_go_first() -> None:
+    assert declared(view())[0].yaw_deg == 40.0
+    assert len(declared(view())) == VIEWS
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"picture": 0}, "declared_view_unknown"),
+        ({"picture": VIEWS + 1}, "declared_view_unknown"),
+        ({"wrong": ["asphalt", "gravel"]}, "wrong_options_missing"),
+        ({"wrong": ["asphalt", "Asphalt ", "planks"]}, "options_repeat"),
+        ({"wrong": ["asphalt", "SETTS", "planks"]}, "options_repeat"),
+        ({"question": "Is the road of setts?"}, "answer_in_the_question"),
+        ({"question": "What? " * 60}, "text_too_long"),
+    ],
+)
+def test_what_is_written_wrongly_is_refused(changes: dict[str, Any], reason: str) -> None:
+    (row,) = written(GOOD | changes, check=checker())
+    assert row["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [
+        (checker("asphalt"), "second_model_disagrees"),
+        (checker(holds=False), "second_model_doubts_question"),
+    ],
+)
+def test_what_the_checker_does_not_bear_out_is_refused(check: Answers, reason: str) -> None:
+    (row,) = written(GOOD, check=check)
+    assert row["reason"] == reason
+    assert row["proof"] == GOOD["proof"], "what was written is kept"
+
+
+def test_a_statement_has_two_options() -> None:
+    statement = GOOD | {"question": "This picture shows a slope.", "answer": "False", "wrong": ["True"]}
+    (row,) = written(statement, check=checker("False"))
+    assert row["reason"] is None
+
+
+def test_without_a_checker_it_says_so_and_without_pictures_nothing_is_written() -> None:
+    (row,) = written(GOOD)
+    assert UNCHECKED in row["flags"]
+    assert [row["reason"] for row in written(GOOD, shown=False)] == ["no_pictures_shown"]
+    assert written(GOOD, own=view(tags=("wilderness",))) == []
+    assert [row["reason"] for row in written()] == ["nothing_written"]
+
+
+def test_where_facts_answer_no_model_is_asked() -> None:
+    facts = ERGEO_TASKS["Terrain"].candidates(view()).to_pylist()[0] | {"reason": None, "answer": "x", "wrong": ["y"]}
+    table = pa.Table.from_pylist([facts], schema=CANDIDATES)
+    assert Author().calls(table, ["Terrain", "Signage"], sees_video=True) == 1
+    assert Author().calls(table, ["Terrain"], sees_video=False) == 0
+
+
+def test_a_model_that_fails_is_told_and_asked_again() -> None:
+    def fails(request: Request) -> Reply:
+        raise ModelError("unexpected", "no")
+
+    rows = Author().write(view(), CANDIDATES.empty_table(), [fails], ["Terrain"], [PICTURES], 2).to_pylist()
+    assert [row["reason"] for row in rows] == ["declared_unexpected"]
+    assert not Author().is_whole({"declared_unexpected"})
+    assert Author().is_whole({"second_model_disagrees"})
