@@ -7,7 +7,9 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
+from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
+from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.arm.sight import BULKY, UNITS, sight
 from pipeline.worlds.arm.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -23,19 +25,19 @@ def observe_arm(scene: EpisodeScene, geometry: None, config: ArmConfig) -> Episo
 
 
 def _write_samples(folder: Path) -> None:
-    (folder / RLBench.name).mkdir(parents=True, exist_ok=True)
+    write_samples(folder / LeRobot.name)
 
 
 ARM: Final = World(
     name="arm",
     units=UNITS,
     facts=Episode,
-    readers=(RLBench(),),
+    readers=(RLBench(), LeRobot()),
     config=ArmConfig,
     observe=observe_arm,
-    samples=Samples(_write_samples, (RLBench.name,)),
+    samples=Samples(_write_samples, (LeRobot.name,)),
     sight=sight,
-    quick=(RLBench.name,),
+    quick=(RLBench.name, LeRobot.name),
     bulky=BULKY,
     sketch=sketch,
 )

@@ -1,0 +1,245 @@
+"""Reader of LeRobot datasets, version 3: many episodes in few Parquet files and videos.
+
+``meta/info.json``, ``meta/tasks.parquet``, ``meta/episodes/chunk-*/file-*.parquet``, ``data/chunk-*/file-*.parquet``,
+``videos/KEY/chunk-*/file-*.mp4``; from people ``arm.yaml`` (`declared.py`) and ``things/episode_N.json``
+(`things.py`). Cadene et al., "LeRobot: State-of-the-art machine learning for real-world robotics in PyTorch" (2024).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.packed import pack
+from pipeline.formats.parquet_rows import ParquetError, columns_of, read_tables
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.footage import Footage
+from pipeline.reading.movies import movie_footage
+from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.settings import read_model
+from pipeline.reading.wants import NO_VIDEO, Want
+from pipeline.worlds.arm.facts import TIME_STEP_S, Episode, EpisodeScene
+from pipeline.worlds.arm.readers.declared import Declared, declared_arm, declared_gripper, undeclared_arm
+from pipeline.worlds.arm.readers.lerobot_meta import TASKS, cameras_of, instructions, parts_of, rows_of, signals
+from pipeline.worlds.arm.readers.things import read_things
+
+INFO: Final = "meta/info.json"
+EPISODES: Final = "meta/episodes"
+DATA: Final = "data/chunk-{:03d}/file-{:03d}.parquet"
+DECLARED: Final = "arm.yaml"
+THINGS: Final = "things/episode_{}.json"
+UNEVEN_MAX: Final = 0.1  # share of a step by which times may differ from the declared rate
+EPISODES_MAX: Final = 1_000_000
+_NUMBERS: Final = ("float", "int", "bool", "uint")
+WANTS: Final = (
+    Want("info", (INFO,), "the dataset is left out", True),
+    Want("episodes", (f"{EPISODES}/*/*.parquet",), "the dataset is left out", True),
+    Want("data", ("data/*/*.parquet",), "the episodes are left out", True),
+    Want("tasks", (TASKS,), "instructions are those that the episodes name, if any"),
+    Want("videos", ("videos/*/*/*.mp4",), NO_VIDEO),
+    Want("columns", (DECLARED,), "units and meanings of columns are not known: hardly a question about movements"),
+    Want("things", ("things/*.json",), "nothing is known of what lies beside the robot"),
+)
+
+
+class LeRobot:
+    """Datasets of LeRobot, version 3."""
+
+    name = "lerobot"
+    version = 1
+    extra = None
+    video_fps = 30
+    wants = WANTS
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`: one for each episode of each dataset at, or up to two folders below, the root."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give a LeRobot dataset, or a folder of them")
+        folders = sorted({path.parent.parent for top in ("", "*/", "*/*/") for path in root.glob(top + INFO)})
+        refs: list[SceneRef] = []
+        broken: list[RawDataError] = []
+        for folder in folders:
+            dataset = ".".join(folder.relative_to(root).parts) or folder.resolve().name
+            try:
+                refs.extend(self._episodes(root, folder, dataset))
+            except RawDataError as error:
+                broken.append(error)
+        if not refs and not broken:
+            raise ConfigError(f"{root}: no {INFO} here. Give a LeRobot dataset of version 3, or a folder of them")
+        return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
+
+    def _episodes(self, root: Path, folder: Path, dataset: str) -> Iterator[SceneRef]:
+        if not SAFE_NAME.fullmatch(f"{dataset}.episode000000"):
+            message = f"the name {dataset!r} of the dataset, from its folders, is not {SAFE}"
+            raise RawDataError(folder, "unsafe_scene_name", message, "rename the folders")
+        paths = sorted((folder / EPISODES).glob("chunk-*/file-*.parquet"))
+        if not paths:
+            message = f"no {EPISODES}/chunk-*/file-*.parquet: which episodes there are is not known"
+            remedy = "fetch the dataset again; convert datasets of version 2 with LeRobot's own script"
+            raise RawDataError(folder / EPISODES, "missing_episodes", message, remedy)
+        shared = [folder / INFO, folder / TASKS, folder / DECLARED]
+        for path in paths:
+            rows = rows_of(path, ("episode_index", "data/chunk_index", "data/file_index"), None)
+            for index, chunk, file in zip(*rows.values(), strict=True):
+                if not all(type(n) is int and 0 <= n < EPISODES_MAX for n in (index, chunk, file)):
+                    message = f"an episode with the numbers {index}, {chunk}, {file}"
+                    raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
+                data, things = folder / DATA.format(chunk, file), folder / THINGS.format(f"{index:06d}")
+                own = [(os.path.relpath(p, folder), p.stat()) for p in (*shared, path, data, things) if p.is_file()]
+                names = tuple(p.relative_to(root).as_posix() for p in (folder, data, path))
+                stamp = digest_files(folder, own, b"%d" % index)
+                yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
+
+    def read(self, files: SceneFiles) -> EpisodeScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        index, info = _index(files), files.json(files.folder / INFO)
+        features = _features(files, info)
+        row = _episode_row(files, index)
+        times_s, columns, numbers = _columns(files, index, features, row, info, findings)
+        path = files.folder / DECLARED
+        said = read_model(files, path, Declared) if path.is_file() else None
+        unknown = sorted(said.columns() - columns.keys()) if said else []
+        if unknown:
+            message = f"no column is called {', '.join(unknown)}; there are {', '.join(columns)}"
+            raise files.fault(path, "unknown_column", message, "name columns as FEATURE.PART")
+        arm = undeclared_arm(columns, findings) if said is None else declared_arm(said, columns, findings)
+        gripper = declared_gripper(said or Declared(), columns, findings)
+        things = files.folder / THINGS.format(f"{index:06d}")
+        told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
+        items, complete, success = told
+        cameras, video = cameras_of(files, features, row, findings)
+        actions = [name for name in columns if name.startswith("action.")]
+        return EpisodeScene(
+            id=files.scene,
+            dataset=files.dataset,
+            name=files.name,
+            video=video,
+            facts=Episode(
+                seconds=pack(times_s, TIME_STEP_S),
+                clock="recorded",
+                task=None,
+                instructions=instructions(files, row, numbers, findings),
+                success=success,
+                arm=arm,
+                gripper=gripper,
+                items=items,
+                items_complete=complete,
+                cameras=cameras,
+                signals=signals(actions, columns),
+            ),
+            source=files.source(self.name, self.version, "recorded"),
+            findings=tuple(findings.items),
+        )
+
+    def geometry(self, files: SceneFiles, scene: EpisodeScene) -> None:
+        """See `Reader.geometry`: nothing of it is observed."""
+
+    def footage(self, files: SceneFiles, scene: EpisodeScene) -> Footage | None:
+        """See `Reader.footage`: the episode's part of the first camera's video."""
+        if scene.video is None or scene.video.fps is None or scene.video.frames is None:
+            return None
+        row = _episode_row(files, _index(files))
+        key = Path(scene.video.path).parts[-3]
+        first = round(float(row[f"videos/{key}/from_timestamp"]) * scene.video.fps)
+        whole, count = movie_footage(files, files.root / scene.video.path, scene.video.fps), scene.video.frames
+
+        def frames() -> Iterator[npt.NDArray[np.uint8]]:
+            return islice(whole.frames(), first, first + count)
+
+        return Footage(scene.video.fps, frames)
+
+
+def _index(files: SceneFiles) -> int:
+    return int(files.name.rpartition(".episode")[2])
+
+
+def _features(files: SceneFiles, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Those of the dataset, from ``meta/info.json``."""
+    path, version, features = files.folder / INFO, info.get("codebase_version"), info.get("features")
+    if not isinstance(version, str) or not re.fullmatch(r"v?3(\.\d+)*", version):
+        message = f"the dataset is of version {str(version)[:20]}, not 3"
+        raise files.fault(path, "other_version", message, "convert it with LeRobot's own script")
+    if not isinstance(features, dict) or not all(isinstance(feature, dict) for feature in features.values()):
+        raise files.fault(path, "missing_key", "it has no features", "fetch the dataset again")
+    for key, standard in (("data_path", "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"),):
+        if info.get(key, standard) != standard:
+            message = f"{key} is {str(info[key])[:100]!r}, not {standard!r}"
+            raise files.fault(path, "other_layout", message, "lay the files out as LeRobot does")
+    return features
+
+
+def _episode_row(files: SceneFiles, index: int) -> dict[str, Any]:
+    """What ``meta/episodes`` says of an episode, its statistics apart."""
+    path = files.root / files.ref.files[2]
+    try:
+        names = tuple(name for name in columns_of(path) if not name.startswith("stats/"))
+    except (ParquetError, FileNotFoundError) as error:
+        raise files.fault(path, "not_parquet", str(error)[:200], "fetch the dataset again") from error
+    rows = rows_of(path, names, ("episode_index", index))
+    files.add(f"{files.relative(path)}#{index}", repr(sorted(rows.items())).encode())
+    if len(rows["episode_index"]) != 1:
+        message = f"episode {index} is there {len(rows['episode_index'])} times"
+        raise files.fault(path, "duplicate_episode", message, "fetch the dataset again")
+    return {name: values[0] for name, values in rows.items()}
+
+
+def _columns(
+    files: SceneFiles,
+    index: int,
+    features: dict[str, dict[str, Any]],
+    row: dict[str, Any],
+    info: dict[str, Any],
+    findings: Findings,
+) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
+    """Times (N,) from 0 on, all columns of numbers (N,) as FEATURE.PART, numbers of tasks (N, 0 or 1)."""
+    path = files.root / files.ref.files[1]
+    wanted = [name for name, feature in features.items() if str(feature.get("dtype", "")).startswith(_NUMBERS)]
+    wanted = list(dict.fromkeys(["timestamp", "frame_index", "episode_index", *wanted]))
+    try:
+        tables = read_tables(path, wanted, ("episode_index", index))
+    except ParquetError as error:
+        raise files.fault(path, error.finding, error.message, "fetch the dataset again") from error
+    except FileNotFoundError as error:
+        raise files.fault(path, "missing_file", "there is no such file", "fetch the dataset again") from error
+    files.add(f"{files.relative(path)}#{index}", b"".join(name.encode() + tables[name].tobytes() for name in wanted))
+    times_s, number = tables["timestamp"][:, 0], tables["frame_index"][:, 0]
+    count = len(times_s)
+    if count < 2 or not np.isfinite(times_s).all():
+        message = f"{count} rows, or times that are not finite"
+        raise files.fault(path, "no_movement", message, "record the episode again")
+    if row.get("length") not in {None, count}:
+        message = f"{count} rows are there, of {row['length']} that {EPISODES} tells"
+        findings.add(doubt("rows_missing", "log", message, "fetch the dataset again", count, row["length"], "rows"))
+    back = int((np.diff(times_s) <= 0).sum() + (np.diff(number) <= 0).sum())
+    if back:
+        message = f"times or frame numbers stand still or run backwards at {back} of {count} rows"
+        raise files.fault(path, "times_backwards", message, "which order is right is not known: record it again")
+    fps = info.get("fps")
+    if isinstance(fps, int | float) and fps > 0:
+        off = float(np.abs(np.diff(times_s) * fps - 1).max())
+        if off > UNEVEN_MAX:
+            message = f"steps differ from 1/{fps:g} s by up to {off:.0%}; the recorded times count"
+            findings.add(note("uneven_times", "log", message, "nothing is to be done", off, UNEVEN_MAX, "share"))
+    columns: dict[str, FloatArray] = {}
+    for name, table in tables.items():
+        if name in {"timestamp", "frame_index", "episode_index", "index", "task_index"}:
+            continue
+        parts = parts_of(features[name].get("names"), table.shape[1])
+        columns |= {f"{name}.{part}": table[:, at] for at, part in enumerate(parts)}
+    return times_s - times_s[0], columns, tables.get("task_index", np.zeros((count, 0)))

@@ -1,0 +1,1 @@
+"""Sample episodes: an arm of two links over a table, with planted truth."""

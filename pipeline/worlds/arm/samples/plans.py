@@ -1,0 +1,189 @@
+"""What happens in a sample episode: things on a table, and a gripper that reaches, pushes or opens a drawer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.identity import rng_for
+from pipeline.worlds.arm.samples.links import joints_at
+
+Kind = Literal["reach", "push", "open"]
+FPS: Final = 20
+KINDS: Final[tuple[Kind, ...]] = ("reach", "push", "open")
+COLOURS: Final = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
+SHAPES: Final = {
+    "cube": (0.05, 0.05, 0.05),
+    "can": (0.06, 0.06, 0.11),
+    "book": (0.13, 0.18, 0.03),
+    "box": (0.1, 0.07, 0.08),
+}
+DRAWER: Final = (0.16, 0.24, 0.12)
+TRAVEL_M: Final = 0.16  # of a drawer
+REST: Final = (0.3, -0.22, 0.3)
+OVER_M: Final = 0.26  # height at which nothing is in the way
+SPEED_MPS: Final = 0.22
+CLEAR_M: Final = 0.14  # between the middles of any two things
+GRASP_ROWS: Final = 10
+THINGS: Final = 6
+
+
+@dataclass
+class Thing:
+    """Something on the table, with its places over time."""
+
+    id: str
+    category: str
+    colour: str
+    size_m: tuple[float, float, float]
+    place_m: FloatArray  # (3,) at first, (N, 3) in the end
+    role: str | None = None
+    slide_m: FloatArray | None = None  # (N,)
+
+
+@dataclass
+class Plan:
+    """An episode with its truth.
+
+    Attributes:
+        joints: (N, 3) shoulder, elbow, lift.
+        tip_m: (N, 3).
+        opening: (N,) share.
+    """
+
+    number: int
+    kind: Kind
+    instruction: str
+    success: bool
+    things: list[Thing] = field(default_factory=list)
+    tip_m: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    opening: FloatArray = field(default_factory=lambda: np.zeros(0))
+    joints: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+
+
+class _Pen:
+    """Writes the gripper's way, row by row."""
+
+    def __init__(self) -> None:
+        self.tip: list[FloatArray] = [np.array([REST])]
+        self.opening: list[FloatArray] = [np.ones(1)]
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.tip))
+
+    def to(self, *point: float, speed: float = SPEED_MPS) -> slice:
+        """A straight way, slow at both ends (minimum jerk); the rows that it took."""
+        start, end, before = self.tip[-1][-1], np.array(point), self.rows
+        count = max(4, round(float(np.sqrt(((end - start) ** 2).sum())) / speed * FPS * 1.5))
+        t = np.arange(1, count + 1) / count
+        share = t**3 * (10 - 15 * t + 6 * t * t)
+        self.tip.append(start + share[:, None] * (end - start))
+        self.opening.append(np.full(count, self.opening[-1][-1]))
+        return slice(before, before + count)
+
+    def grip(self, opening: float) -> None:
+        """Opens or closes in place."""
+        self.tip.append(np.repeat(self.tip[-1][-1:], GRASP_ROWS, axis=0))
+        self.opening.append(np.linspace(self.opening[-1][-1], opening, GRASP_ROWS))
+
+    def wait(self, rows: int) -> None:
+        """Stands still."""
+        self.tip.append(np.repeat(self.tip[-1][-1:], rows, axis=0))
+        self.opening.append(np.full(rows, self.opening[-1][-1]))
+
+
+def plan(number: int) -> Plan:
+    """The episode of a number: each kind in turn; every seventh stops short of what it was told to do."""
+    kind, rng = KINDS[number % len(KINDS)], rng_for("sample arm", number)
+    things = _laid(kind, rng)
+    target = things[0]
+    target.role = "target"
+    short = number % 7 == 6
+    done = Plan(number, kind, _said(kind, target, number), not short, things)
+    pen = _Pen()
+    pen.wait(8)
+    moved: slice | None = None
+    x, y, z = target.place_m.tolist()
+    length, _, height = target.size_m
+    if kind == "reach":
+        pen.to(x, y, OVER_M)
+        pen.to(x, y, z + height / 2 + (0.1 if short else 0.004), speed=0.1)
+    elif kind == "push":
+        pen.grip(0.0)
+        pen.to(x - length / 2 - 0.06, y, OVER_M)
+        pen.to(x - length / 2 - 0.06, y, z)
+        if not short:
+            pen.to(x - length / 2, y, z, speed=0.1)
+            moved = pen.to(x - length / 2 + float(rng.uniform(0.06, 0.12)), y, z, speed=0.1)
+            pen.to(x - length / 2 - 0.05, y, z)
+    else:
+        front = x - length / 2
+        pen.to(front - 0.05, y, OVER_M)
+        pen.to(front - 0.05, y, z)
+        pen.to(front - 0.02, y, z, speed=0.1)
+        pen.grip(0.1)
+        pull = 0.03 if short else float(rng.uniform(0.1, 0.15))
+        moved = pen.to(front - 0.02 - pull, y, z, speed=0.1)
+        pen.grip(1.0)
+    pen.wait(6)
+    if kind != "reach":
+        at = pen.tip[-1][-1]
+        pen.to(float(at[0]) - 0.02, float(at[1]), OVER_M)
+    pen.wait(8)
+    done.tip_m, done.opening = np.concatenate(pen.tip), np.concatenate(pen.opening)
+    done.joints = joints_at(done.tip_m)
+    _move(done, moved)
+    return done
+
+
+def _move(done: Plan, moved: slice | None) -> None:
+    """Lays the things' places out over all rows; the target goes with the gripper in some of them."""
+    count = len(done.tip_m)
+    for thing in done.things:
+        thing.place_m = np.repeat(thing.place_m[None], count, axis=0)
+    way = np.zeros(count)
+    if moved is not None:
+        x = done.tip_m[:, 0]
+        way[moved] = x[moved] - x[moved.start - 1]
+        way[moved.stop :] = way[moved.stop - 1]
+    target = done.things[0]
+    if done.kind == "open":
+        target.slide_m = -way
+    else:
+        target.place_m[:, 0] += way
+
+
+def _laid(kind: Kind, rng: np.random.Generator) -> list[Thing]:
+    """Things that touch nothing, the first to be acted on; one of them lies on the book."""
+    colours = [COLOURS[n] for n in rng.permutation(len(COLOURS))]
+    first = "drawer" if kind == "open" else "cube"
+    names = [first, *(["cube", "can"] if kind == "open" else ["can", "cube"]), "box", "book"]
+    places = [np.array([0.5 if kind == "open" else rng.uniform(0.36, 0.44), rng.uniform(-0.12, 0.2)])]
+    while len(places) < len(names):
+        angle, radius = rng.uniform(-1.2, 1.2), rng.uniform(0.26, 0.6)
+        spot = radius * np.array([np.cos(angle), np.sin(angle)])
+        ahead = (places[0] + [0.08 if kind == "push" else -0.12 if kind == "open" else 0.0, 0.0], places[0])
+        if all(float(np.hypot(*(spot - other))) > CLEAR_M + 0.06 for other in (*ahead, *places)):
+            places.append(spot)
+    things = []
+    for number, (category, spot, colour) in enumerate(zip(names, places, colours, strict=False)):
+        size = DRAWER if category == "drawer" else SHAPES[category]
+        place = np.array([*spot, size[2] / 2])
+        things.append(Thing(f"{category} {number + 1}", category, colour, size, place))
+    book, size = things[-1], SHAPES["cube"]
+    on = np.array([book.place_m[0], book.place_m[1], book.size_m[2] + size[2] / 2])
+    return [*things, Thing(f"cube {THINGS}", "cube", colours[THINGS], size, on)]
+
+
+def _said(kind: Kind, target: Thing, number: int) -> str:
+    name = f"the {target.colour} {target.category}"
+    words = {
+        "reach": (f"Reach {name}.", f"Move the gripper to {name}."),
+        "push": (f"Push {name} away from the robot.", f"Shove {name} forward with the closed gripper."),
+        "open": (f"Open {name}.", f"Pull {name} open by its handle."),
+    }
+    return words[kind][number % 2]

@@ -1,0 +1,224 @@
+"""LeRobot datasets: made ones as the format says, broken ones by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.doctor import inspect
+from pipeline.worlds.arm.readers.lerobot import LeRobot
+from pipeline.worlds.arm.samples.plans import plan
+from pipeline.worlds.arm.view import ArmView
+from tests.worlds.arm.episodes import found, read
+
+DATA = "data/chunk-000/file-000.parquet"
+EPISODES = "meta/episodes/chunk-000/file-000.parquet"
+SECOND = "table.episode000001"
+
+
+@pytest.fixture
+def copy(samples: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(samples, tmp_path / "copy"))
+
+
+def test_an_episode_is_its_rows_and_no_others(samples: Path, views: list[ArmView]) -> None:
+    table = pq.read_table(samples / "table" / DATA).to_pandas()
+    for number, view in enumerate(views):
+        rows = table[table.episode_index == number]
+        state = np.stack(rows["observation.state"].to_list())
+        assert np.abs(view.times_s - rows.timestamp.to_numpy()).max() < 1e-6
+        assert np.abs(view.angle - state[:, :3]).max() <= 0.6e-6
+        assert np.abs(view.gripper_m - state[:, 3:6]).max() <= 0.6e-6
+        assert np.abs(view.opening - state[:, 6] / 100).max() <= 0.6e-4
+        assert view.facts.instructions == (plan(number).instruction,)
+        assert view.facts.clock == "recorded"
+        (action,) = view.facts.signals
+        assert action.parts == ("shoulder", "elbow", "lift", "x", "y", "z", "gripper")
+        assert len(view.times_s) == action.values.rows
+
+
+def test_degrees_become_radians(copy: Path) -> None:
+    path = copy / "table" / "arm.yaml"
+    path.write_text(path.read_text().replace("unit: rad, low: -2.8, high: 2.8", "unit: deg, low: -90, high: 90"))
+    view = ArmView(read(copy, LeRobot(), SECOND))
+    assert view.low[0] == pytest.approx(-np.pi / 2)
+    assert np.abs(view.angle[:, 0] - np.radians(plan(1).joints[:, 0])).max() < 1e-6, "now taken for degrees"
+
+
+def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy: Path) -> None:
+    (copy / "table" / "arm.yaml").unlink()
+    scene = read(copy, LeRobot(), SECOND)
+    assert scene.facts.gripper is None
+    assert scene.facts.arm is not None
+    assert {joint.unit for joint in scene.facts.arm.joints} == {None}
+    assert {"undeclared_columns", "no_gripper"} <= found(scene).keys()
+
+
+def test_doctor_names_missing_parts_and_what_they_cost(copy: Path) -> None:
+    shutil.rmtree(copy / "table" / "things")
+    (copy / "table" / "arm.yaml").unlink()
+    found = inspect(LeRobot(), copy)
+    assert len(found.scenes) == 7
+    assert [want.part for want, ids in found.missing.items() if ids] == ["videos", "columns", "things"]
+    assert read(copy, LeRobot(), SECOND).facts.items == ()
+
+
+def test_without_tasks_the_episodes_own_are_the_instructions(copy: Path) -> None:
+    (copy / "table" / "meta" / "tasks.parquet").unlink()
+    assert read(copy, LeRobot(), SECOND).facts.instructions == (plan(1).instruction,)
+
+
+def test_tasks_may_be_an_index_of_pandas(copy: Path) -> None:
+    path = copy / "table" / "meta" / "tasks.parquet"
+    pq.write_table(pq.read_table(path).rename_columns(["task_index", "__index_level_0__"]), path)
+    table = pq.read_table(copy / "table" / EPISODES)
+    pq.write_table(table.drop_columns(["tasks"]), copy / "table" / EPISODES)
+    assert read(copy, LeRobot(), SECOND).facts.instructions == (plan(1).instruction,)
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    table = pq.read_table(path)
+    rows = table.to_pydict()
+    change(rows)
+    pq.write_table(pa.table(rows), path)
+
+
+def reverse(rows: dict[str, Any]) -> None:
+    rows["timestamp"] = rows["timestamp"][::-1]
+
+
+def stand_still(rows: dict[str, Any]) -> None:
+    rows["timestamp"] = [0.0] * len(rows["timestamp"])
+
+
+def not_finite(rows: dict[str, Any]) -> None:
+    rows["timestamp"][-1] = float("nan")
+    rows["episode_index"][-1] = 1
+
+
+def no_state(rows: dict[str, Any]) -> None:
+    del rows["observation.state"]
+
+
+def words(rows: dict[str, Any]) -> None:
+    rows["observation.state"] = ["x"] * len(rows["timestamp"])
+
+
+def ragged(rows: dict[str, Any]) -> None:
+    at = rows["episode_index"].index(1)
+    rows["observation.state"][at] = rows["observation.state"][at][:3]
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (reverse, "times_backwards"),
+        (stand_still, "times_backwards"),
+        (not_finite, "no_movement"),
+        (no_state, "wrong_columns"),
+        (words, "wrong_column_type"),
+        (ragged, "wrong_column_type"),
+    ],
+)
+def test_broken_rows_cost_their_episode(copy: Path, change: Callable[[dict[str, Any]], None], finding: str) -> None:
+    rewritten(copy / "table" / DATA, change)
+    with pytest.raises(RawDataError) as told:
+        read(copy, LeRobot(), SECOND)
+    assert told.value.finding == finding
+
+
+def test_rows_that_are_not_all_there_are_in_doubt(copy: Path) -> None:
+    def fewer(rows: dict[str, Any]) -> None:
+        first = rows["episode_index"].index(1)
+        for values in rows.values():
+            del values[first + 40 : first + 60]
+
+    rewritten(copy / "table" / DATA, fewer)
+    (copy / "table" / "things" / "episode_000001.json").unlink()
+    scene = read(copy, LeRobot(), SECOND)
+    assert found(scene)["rows_missing"].measured == len(plan(1).tip_m) - 20
+    assert found(scene)["uneven_times"].severity == "note"
+
+
+def info(change: dict[str, Any]) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        path = folder / "meta" / "info.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+
+    return write
+
+
+def text(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        path = folder / name
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    return write
+
+
+THINGS = "things/episode_000001.json"
+BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
+    "data missing": (lambda folder: (folder / DATA).unlink(), "missing_file"),
+    "data cut": (lambda folder: (folder / DATA).write_bytes((folder / DATA).read_bytes()[:-300]), "not_parquet"),
+    "version 2": (info({"codebase_version": "v2.1"}), "other_version"),
+    "no version": (info({"codebase_version": None}), "other_version"),
+    "paths of its own": (info({"data_path": "{chunk_index.__class__}/../../x"}), "other_layout"),
+    "no features": (info({"features": [1]}), "missing_key"),
+    "info cut": (lambda folder: (folder / "meta" / "info.json").write_text('{"a": '), "truncated_json"),
+    "unknown column": (text("arm.yaml", "observation.state.elbow", "observation.state.knee"), "unknown_column"),
+    "unknown unit": (text("arm.yaml", "unit: rad", "unit: turns"), "bad_setting"),
+    "two things of one id": (text(THINGS, '"id": "can 2"', '"id": "cube 1"'), "duplicate_thing"),
+    "thing of no size": (text(THINGS, "0.05,", "0,"), "bad_things"),
+    "things no list": (text(THINGS, '"things": [', '"things": 3, "x": ['), "bad_things"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_broken_datasets_are_told_by_name(copy: Path, name: str) -> None:
+    change, finding = BROKEN[name]
+    change(copy / "table")
+    with pytest.raises(RawDataError) as told:
+        read(copy, LeRobot(), SECOND)
+    assert told.value.finding == finding
+    assert told.value.remedy
+
+
+def test_places_that_are_not_one_for_each_time_are_refused(copy: Path) -> None:
+    path = copy / "table" / THINGS
+    said = json.loads(path.read_text())
+    said["things"][1]["place_m"] *= 3
+    path.write_text(json.dumps(said))
+    with pytest.raises(RawDataError, match="wrong_length"):
+        read(copy, LeRobot(), SECOND)
+
+
+def test_without_the_table_of_episodes_a_dataset_is_broken_and_others_are_not(copy: Path) -> None:
+    shutil.copytree(copy / "table", copy / "other")
+    shutil.rmtree(copy / "other" / "meta" / "episodes")
+    listing = LeRobot().scenes(copy)
+    assert len(listing.scenes) == 7
+    assert [error.finding for error in listing.broken] == ["missing_episodes"]
+
+
+def test_folders_without_a_dataset_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no meta/info\.json here"):
+        LeRobot().scenes(tmp_path)
+    with pytest.raises(ConfigError, match="no such folder"):
+        LeRobot().scenes(tmp_path / "gone")
+
+
+def test_a_changed_declaration_changes_the_stamps(copy: Path) -> None:
+    before = {ref.id: ref.stamp for ref in LeRobot().scenes(copy).scenes}
+    (copy / "table" / THINGS).write_text("{}")
+    after = {ref.id: ref.stamp for ref in LeRobot().scenes(copy).scenes}
+    assert [name for name in before if before[name] != after[name]] == [f"lerobot/{SECOND}"]

@@ -1,0 +1,100 @@
+"""The sample episodes hold what was planted, by plain geometry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.worlds.arm.samples.plans import plan
+from pipeline.worlds.arm.samples.write import write_samples
+from pipeline.worlds.arm.sketch import sketch
+from pipeline.worlds.arm.view import ArmView
+from pipeline.worlds.registry import read_scene
+
+
+def test_the_gripper_is_where_two_links_put_it(views: list[ArmView]) -> None:
+    for view in views:
+        shoulder, elbow, lift = view.angle.T
+        arm = 0.36 * np.exp(1j * shoulder) + 0.32 * np.exp(1j * (shoulder + elbow))
+        tip = np.stack([arm.real, arm.imag, lift], axis=-1)
+        assert np.abs(tip - view.gripper_m).max() < 1e-5
+        assert (view.limit_gap > 0).all()
+        assert (np.abs(view.angle_rate) < view.rate_max).all()
+
+
+def test_a_reach_ends_at_its_target_unless_it_stops_short(views: list[ArmView]) -> None:
+    for number, short in ((0, False), (3, False), (6, True)):
+        view = views[number]
+        (target,) = view.targets
+        gap_m = view.distance_m[target].min() - view.size_m[target, 2] / 2
+        assert gap_m == pytest.approx(0.1 if short else 0.004, abs=1e-4)
+        assert view.facts.success is not short
+        assert view.moved_m.max() == 0
+        assert view.state_at(0) == "open"
+        assert not len(view.closings)
+
+
+def test_a_pushed_cube_goes_as_far_as_the_gripper_pushes(views: list[ArmView]) -> None:
+    for number in (1, 4):
+        view = views[number]
+        (target,) = view.targets
+        moved = view.moved_m[target]
+        touching = view.size_m[target, 0] / 2
+        assert 0.06 < moved[-1] < 0.12
+        assert view.gripper_m[:, 0].max() >= view.item_m[target, 0, 0] - touching + moved[-1] - 1e-5
+        going = np.diff(moved) > 1e-6
+        assert np.abs(view.distance_m[target][1:][going] - touching).max() < 1e-4, "it moves while it is touched"
+        others = [row for row in range(len(view.ids)) if row != target]
+        assert view.moved_m[others].max() == 0
+        assert len(view.closings) == 1
+
+
+def test_a_drawer_opens_as_far_as_it_is_pulled(views: list[ArmView]) -> None:
+    for number in (2, 5):
+        view = views[number]
+        (target,) = view.targets
+        held = slice(int(view.closings[0]), int(view.openings[0]))
+        pulled = view.gripper_m[held, 0].max() - view.gripper_m[held, 0].min()
+        assert view.slide[target, -1] == pytest.approx(pulled, abs=1e-5)
+        assert view.slide_share[target, -1] == pytest.approx(pulled / 0.16, abs=1e-4)
+        assert view.slide_share[target, 0] == 0
+        assert view.gripper_way_m[-1] > pulled
+
+
+def test_one_cube_lies_on_the_book_and_nothing_else_on_anything(views: list[ArmView]) -> None:
+    for view in views:
+        pairs = [(view.categories[a], view.categories[b]) for a, b in np.argwhere(view.on_item(0))]
+        assert pairs == [("cube", "book")]
+
+
+def test_things_do_not_touch(views: list[ArmView]) -> None:
+    for view in views:
+        ground = [row for row in range(len(view.ids)) if not view.on_item(0)[row].any()]
+        middles, half = view.item_m[ground][:, :, :2], view.size_m[ground][:, :2] / 2
+        for a in range(len(ground)):
+            for b in range(a):
+                apart = np.abs(middles[a] - middles[b]) - half[a] - half[b]
+                assert (apart.max(1) > 0).all()
+
+
+def test_samples_are_the_same_bytes_every_time(samples: Path, tmp_path: Path) -> None:
+    write_samples(tmp_path, 7)
+    for path in sorted(samples.rglob("*.*")):
+        assert path.read_bytes() == (tmp_path / path.relative_to(samples)).read_bytes(), path
+
+
+def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:
+    for view in views[1:3]:
+        assert read_scene(view.scene.model_dump_json().encode()) == view.scene
+        drawn = sketch(view.scene)
+        assert len(drawn.things) == len(view.ids) + 1, "and the foot of the arm"
+        assert drawn.path[-1][0] == pytest.approx(view.times_s[-1], abs=1e-3)
+        assert drawn.path[0][1:] == (0.3, -0.22)
+
+
+def test_plans_differ_and_are_within_reach() -> None:
+    plans = [plan(number) for number in range(12)]
+    assert not any(np.isnan(one.joints).any() for one in plans)
+    assert len({one.things[0].place_m[0].tobytes() for one in plans}) == 12
