@@ -8,7 +8,6 @@ Wilson et al., "Argoverse 2" (NeurIPS 2021, datasets and benchmarks), section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ import numpy as np
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
-from pipeline.formats.feather import Columns, FeatherError, read_feather
+from pipeline.formats.feather import Columns
 from pipeline.geometry.turns import matrices, rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
@@ -26,7 +25,10 @@ from pipeline.reading.reader import Listing
 from pipeline.reading.wants import Want
 from pipeline.worlds.drive.categories import ARGOVERSE2
 from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
+from pipeline.worlds.drive.readers.argoverse2_cameras import CAMERAS, pictures_ahead, read_cameras
 from pipeline.worlds.drive.readers.argoverse2_map import city_of, read_map
+from pipeline.worlds.drive.readers.argoverse2_tables import UNIT_TOLERANCE, read_rows, table_of
+from pipeline.worlds.drive.readers.pictures import footage_of, video_of
 from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
 
 ANNOTATIONS: Final = ("annotations_with_ego.feather", "annotations.feather")
@@ -34,7 +36,6 @@ POSES: Final = "city_SE3_egovehicle.feather"
 MAP: Final = "map/log_map_archive_*.json"
 EGO_CATEGORY: Final = "EGO_VEHICLE"
 POINT: Final = "the middle of the rear axle"
-UNIT_TOLERANCE: Final = 1e-3  # of a quaternion's length; those of the released logs are off by 1e-12
 REACH_MAX_M: Final = 1000.0  # no lidar sees as far: a box beyond has other units, or none
 
 _POSE: Final[dict[str, type[np.generic] | None]] = {
@@ -52,7 +53,7 @@ WANTS: Final = (
     Want("annotations", ANNOTATIONS, "the log is left out", True),
     Want("poses", (POSES,), "the log is left out", True),
     Want("map", (MAP,), "no question about lanes and crossings"),
-    Want("cameras", ("sensors/cameras/*",), "no pictures: what the log knows is drawn from above"),
+    Want("cameras", (f"{CAMERAS}/*",), "no pictures: what the log knows is drawn from above"),
 )
 
 
@@ -96,8 +97,8 @@ class Argoverse2:
             message = f"{left_out} of {len(times_ns)} sweeps have no pose of our car, and were left out"
             findings.add(doubt("no_ego_pose", "log", message, "fetch the poses again", left_out, 0, "sweeps"))
         times_ns, at = times_ns[posed], at[posed]
-        rotation = matrices(_table(poses, "qw", "qx", "qy", "qz")[at])
-        origin_m = _table(poses, "tx_m", "ty_m", "tz_m")[at]
+        rotation = matrices(table_of(poses, "qw", "qx", "qy", "qz")[at])
+        origin_m = table_of(poses, "tx_m", "ty_m", "tz_m")[at]
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
         time = np.minimum(time, len(times_ns) - 1)
         boxes = {name: column[times_ns[time] == boxes["timestamp_ns"]] for name, column in boxes.items()}
@@ -118,12 +119,14 @@ class Argoverse2:
             lanes=lanes,
             crossings=crossings,
             drivable=drivable,
+            cameras=read_cameras(files, findings),
         )
         return DriveScene(
             id=files.scene,
             dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
+            video=video_of(files, pictures_ahead(files.folder, times_ns[0]), drive.times_s[-1], self.video_fps),
             facts=drive,
             findings=tuple(findings.items),
         )
@@ -132,13 +135,18 @@ class Argoverse2:
         """See `Reader.geometry`: boxes are all there is."""
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
-        """See `Reader.footage`."""
+        """See `Reader.footage`: what the camera ahead saw, or else another one, from the first sweep to the last."""
+        drive = scene.facts
+        if scene.video is None or drive.start_ns is None:
+            return None
+        pictures = pictures_ahead(files.folder, drive.start_ns)
+        return footage_of(files, pictures, drive.times_s[-1], self.video_fps)
 
 
 def _poses(files: SceneFiles, findings: Findings) -> Columns:
     """Poses of our car in order of time, one at each."""
     path = files.folder / POSES
-    poses = _read(files, path, _POSE)
+    poses = read_rows(files, path, _POSE)
     sound = _sound(poses, ())
     if not sound.all():
         bad = int((~sound).sum())
@@ -162,9 +170,9 @@ def _poses(files: SceneFiles, findings: Findings) -> Columns:
 def _boxes(files: SceneFiles, findings: Findings) -> Columns:
     """The usable rows of the annotations."""
     path = next((p for name in ANNOTATIONS if (p := files.folder / name).is_file()), files.folder / ANNOTATIONS[-1])
-    boxes = _read(files, path, _BOX)
+    boxes = read_rows(files, path, _BOX)
     sound = _sound(boxes, ("length_m", "width_m", "height_m"))
-    near = (np.abs(np.nan_to_num(_table(boxes, "tx_m", "ty_m", "tz_m"), nan=np.inf)) < REACH_MAX_M).all(1)
+    near = (np.abs(np.nan_to_num(table_of(boxes, "tx_m", "ty_m", "tz_m"), nan=np.inf)) < REACH_MAX_M).all(1)
     bad = ~sound | ~near
     if bad.any():
         who = sorted(set(boxes["track_uuid"][bad].tolist()))
@@ -188,13 +196,13 @@ def _actors(
     tell_repeated(ids[thing[twice]], findings)
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
-    place_m = rotated(rotation[time], _table(boxes, "tx_m", "ty_m", "tz_m")) + origin_m[time]
-    forward = rotated(rotation[time], matrices(_table(boxes, "qw", "qx", "qy", "qz"))[..., :, 0])
+    place_m = rotated(rotation[time], table_of(boxes, "tx_m", "ty_m", "tz_m")) + origin_m[time]
+    forward = rotated(rotation[time], matrices(table_of(boxes, "qw", "qx", "qy", "qz"))[..., :, 0])
     tables = {
         "place_m": place_m,
         "yaw_deg": yaw_deg(forward)[:, None],
         "points": boxes["num_interior_pts"][:, None].astype(np.float64),
-        "size_m": _table(boxes, "length_m", "width_m", "height_m"),
+        "size_m": table_of(boxes, "length_m", "width_m", "height_m"),
     }
     actors = []
     words = steady_words(ids[thing], boxes["category"], ARGOVERSE2, findings)
@@ -227,15 +235,15 @@ def _ego_box(rows: Columns, findings: Findings) -> Box | None:
         message = f"{len(tracks)} tracks are called our own car: {', '.join(tracks)}; its size is taken from none"
         findings.add(doubt("two_egos", "ego", message, "keep one", len(tracks), 1, "tracks"))
         return None
-    box = steady_box(_table(rows, "length_m", "width_m", "height_m"), "ego", findings)
-    x, y, z = np.median(_table(rows, "tx_m", "ty_m", "tz_m"), axis=0).tolist()
+    box = steady_box(table_of(rows, "length_m", "width_m", "height_m"), "ego", findings)
+    x, y, z = np.median(table_of(rows, "tx_m", "ty_m", "tz_m"), axis=0).tolist()
     return None if box is None else Box(size_m=box.size_m, middle_m=(x, y, z))
 
 
 def _sound(rows: Columns, sizes: tuple[str, ...]) -> BoolArray:
     """Which rows are finite and turned by a quaternion of length 1."""
-    quat = _table(rows, "qw", "qx", "qy", "qz")
-    numbers = np.concatenate([quat, _table(rows, "tx_m", "ty_m", "tz_m", *sizes)], axis=1)
+    quat = table_of(rows, "qw", "qx", "qy", "qz")
+    numbers = np.concatenate([quat, table_of(rows, "tx_m", "ty_m", "tz_m", *sizes)], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.sqrt((quat**2).sum(1))
     return np.asarray(np.isfinite(numbers).all(1) & (np.abs(length - 1) <= UNIT_TOLERANCE))
@@ -246,17 +254,3 @@ def _spread(key: FloatArray, values: FloatArray) -> FloatArray:
     order = np.argsort(key, kind="stable")
     starts = np.flatnonzero(np.diff(key[order], prepend=key.min() - 1))
     return np.asarray(np.maximum.reduceat(values[order], starts) - np.minimum.reduceat(values[order], starts))
-
-
-def _table(rows: Columns, *names: str) -> FloatArray:
-    """Columns side by side, (N, k)."""
-    return np.stack([rows[name].astype(np.float64) for name in names], axis=-1)
-
-
-def _read(files: SceneFiles, path: Path, wanted: Mapping[str, type[np.generic] | None]) -> Columns:
-    raw = files.raw(path)
-    try:
-        return read_feather(raw, wanted)
-    except FeatherError as error:
-        remedy = "give the files of an Argoverse 2 sensor log, as its devkit writes them"
-        raise files.fault(path, error.finding, error.message, remedy) from error

@@ -20,7 +20,7 @@ from pipeline.core.packed import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.turns import rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
@@ -33,6 +33,7 @@ from pipeline.worlds.drive.readers.kitti_poses import (
     read_calibration,
     read_oxts,
 )
+from pipeline.worlds.drive.readers.pictures import Pictures, footage_of, numbered, pictures_of, video_of
 from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
 
 RATE_HZ: Final = 10
@@ -83,6 +84,7 @@ class KittiTracking:
                 stamp.update(f"{place.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
             files = (folder, *own)
             names = tuple(place.relative_to(root).as_posix() for place in files)
+            stamp.update(_listed(folder / _PICTURES / path.stem))
             refs.append(SceneRef(f"{self.name}/{path.stem}", names, stamp.hexdigest()))
         if not refs and not broken:
             raise ConfigError(f"{root}: no labels of KITTI here. Give the folder that holds {_LABELS}/*.txt")
@@ -116,6 +118,7 @@ class KittiTracking:
             dataset=files.dataset,
             name=files.name,
             source=files.source(self.name, self.version, "annotated"),
+            video=video_of(files, _pictures(files), drive.times_s[-1], self.video_fps),
             facts=drive,
             findings=tuple(findings.items),
         )
@@ -124,7 +127,8 @@ class KittiTracking:
         """See `Reader.geometry`: boxes are all there is."""
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
-        """See `Reader.footage`."""
+        """See `Reader.footage`: what the left colour camera saw."""
+        return footage_of(files, _pictures(files), scene.facts.times_s[-1], self.video_fps) if scene.video else None
 
 
 class _Labels:
@@ -214,6 +218,17 @@ class _Labels:
         return tuple(sorted(actors, key=lambda actor: actor.id))
 
 
+def _pictures(files: SceneFiles) -> Pictures | None:
+    folder = files.folder / _PICTURES / files.name
+    entries = numbered(folder)
+    return pictures_of(folder, entries, np.array([frame for frame, _ in entries]) / RATE_HZ)
+
+
+def _listed(folder: Path) -> bytes:
+    """What changes whenever the pictures may have changed."""
+    return digest_files(folder, ((path.name, path.stat()) for _, path in numbered(folder)), b"").encode()
+
+
 def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
     """Frame, track, type and the 14 numbers after them; None where a field is missing or no number."""
     if len(fields) not in {FIELDS, FIELDS + 1}:
@@ -248,10 +263,10 @@ def _ego(poses: CameraPoses) -> Ego:
 def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
     """The left colour camera, where its projection is known and it has a picture."""
     projection = calibration.projections.get("P2")
-    picture = next(iter(sorted((files.folder / _PICTURES / files.name).glob("*.[pj][np]g"))), None)
-    if projection is None or picture is None or not (np.diag(projection)[:2] > 0).all():
+    pictures = _pictures(files)
+    if projection is None or pictures is None or not (np.diag(projection)[:2] > 0).all():
         return ()
-    size = size_of(files.raw(picture))
+    size = size_of(pictures.files[0])
     if size is None:
         return ()
     (fx, fy), (cx, cy) = np.diag(projection)[:2].tolist(), projection[:2, 2].tolist()

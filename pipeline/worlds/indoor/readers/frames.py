@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from pipeline.formats.zips import ZipMember
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage
+from pipeline.reading.pictures import held_footage
 from pipeline.worlds.indoor.readers.poses import check_poses, upright_turn
 
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
@@ -73,7 +73,7 @@ class FrameTable:
         if not self.has_color.any():
             return None
         there = self.has_color
-        return _held(files, path, fps, len(there), lambda i: self.load_color(i) if there[i] else None)
+        return held_footage(files, path, fps, len(there), lambda i: self.load_color(i) if there[i] else None)
 
 
 class _Pictures:
@@ -99,26 +99,7 @@ def picture_footage(
     files: SceneFiles, folder: Path, pictures: Sequence[Path | ZipMember], fps: float
 ) -> Footage | None:
     """Picture files as a video; None where there are none."""
-    return _held(files, folder, fps, len(pictures), lambda i: color_file(pictures[i])) if pictures else None
-
-
-def _held(files: SceneFiles, path: Path, fps: float, count: int, load: Load) -> Footage:
-    """Every frame in order. One without a readable picture shows the last one before it, so that time goes on."""
-
-    def frames() -> Iterator[npt.NDArray[np.uint8]]:
-        waiting = 0
-        last: npt.NDArray[np.uint8] | None = None
-        for frame in range(count):
-            picture = load(frame)
-            shown = last if picture is None else picture
-            waiting += 1
-            if shown is not None:
-                yield from itertools.repeat(shown, waiting)
-                last, waiting = shown, 0
-        if last is None:
-            raise files.fault(path, "no_readable_picture", f"none of {count} can be read", "fetch the frames again")
-
-    return Footage(fps, frames)
+    return held_footage(files, folder, fps, len(pictures), lambda i: color_file(pictures[i])) if pictures else None
 
 
 def no_frames() -> Frames:

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.categories import ARGOVERSE2, CATEGORIES, KITTI
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
-from tests.worlds.drive.drives import box, lane, pose, read, write_feather, write_log
+from tests.worlds.drive.drives import START_NS, box, lane, pose, read, write_feather, write_log
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +171,34 @@ def test_other_tables_and_other_bytes_are_named(tmp_path: Path) -> None:
 def test_every_category_has_a_common_word() -> None:
     assert set(ARGOVERSE2.values()) | set(KITTI.values()) <= CATEGORIES
     assert len(ARGOVERSE2) == 30  # annotation categories of the sensor dataset
+
+
+def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path) -> None:
+    write_log(tmp_path, [box(0), box(10)], [pose(0), pose(10)])  # a second
+    for camera, stamps in {"ring_front_center": (-50, 20, 330, 700, 1400), "ring_side_left": (0,)}.items():
+        folder = tmp_path / "l1" / "sensors" / "cameras" / camera
+        folder.mkdir(parents=True)
+        for shade, stamp in enumerate(stamps):
+            picture = Image.new("RGB", (40, 30), (40 * shade,) * 3)
+            picture.save(folder / f"{START_NS + stamp * 1_000_000}.jpg")
+    (tmp_path / "l1" / "sensors" / "cameras" / "ring_front_center" / "notes.jpg").write_bytes(b"")
+    lens = {"sensor_name": "ring_front_center", "fx_px": 50.0, "fy_px": 51.0, "cx_px": 20.0, "cy_px": 15.0}
+    turn = {"qw": 0.5, "qx": -0.5, "qy": 0.5, "qz": -0.5}  # ahead is the camera's z, left is -x, up is -y
+    mount = {"sensor_name": "ring_front_center", **turn, "tx_m": 1.6, "ty_m": 0.0, "tz_m": 1.4}
+    calibration = tmp_path / "l1" / "calibration"
+    write_feather(calibration / "egovehicle_SE3_sensor.feather", [mount])
+    sizes = {"height_px": 30, "width_px": 40}
+    write_feather(calibration / "intrinsics.feather", [lens | sizes, lens | sizes | {"sensor_name": "unmounted"}])
+    (ref,) = Argoverse2().scenes(tmp_path).scenes
+    files = SceneFiles(tmp_path, ref)
+    scene = Argoverse2().read(files)
+    assert scene.video is not None
+    assert (scene.video.frames, scene.video.fps, scene.video.width, scene.video.height) == (11, 10, 40, 30)
+    footage = Argoverse2().footage(files, scene)
+    assert footage is not None
+    shades = [round(int(frame[15, 20, 0]) / 40) for frame in footage.frames()]
+    assert shades == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3]  # the last picture taken by each tenth of a second
+    (camera,) = scene.facts.cameras
+    assert (camera.name, camera.focal_px, camera.place_m) == ("ring_front_center", (50.0, 51.0), (1.6, 0.0, 1.4))
+    assert camera.ego_from_camera == ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    assert [(f.name, f.subject, f.severity) for f in scene.findings] == [("bad_calibration", "unmounted", "note")]

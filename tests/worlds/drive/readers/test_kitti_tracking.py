@@ -12,6 +12,7 @@ from PIL import Image
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.samples.plans import PLANS
 from pipeline.worlds.drive.view import DriveView
@@ -166,7 +167,16 @@ def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) 
     shutil.copytree(samples / "kitti_tracking", root)
     (root / "image_02" / "overtaking").mkdir(parents=True)
     Image.new("L", (1242, 375)).save(root / "image_02" / "overtaking" / "000000.png")
-    (camera,) = read(root, KittiTracking()).facts.cameras
+    scene = read(root, KittiTracking())
+    assert scene.video is not None
+    assert (scene.video.path, scene.video.frames) == ("image_02/overtaking", len(scene.facts.times_s))
+    (ref,) = KittiTracking().scenes(root).scenes
+    (before,) = KittiTracking().scenes(samples / "kitti_tracking").scenes
+    assert ref.stamp != before.stamp
+    footage = KittiTracking().footage(SceneFiles(root, ref), scene)
+    assert footage is not None
+    assert next(iter(footage.frames())).shape == (375, 1242, 3)
+    (camera,) = scene.facts.cameras
     assert (camera.width, camera.height) == (1242, 375)
     assert camera.focal_px == pytest.approx((721.5377, 721.5377))
     assert camera.place_m == (0.0, 0.06, 0.0)  # to the left of the grey one
