@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.sampling.encode import json_bytes
 from pipeline.worlds.panorama.samples.scene import Thing
-from pipeline.worlds.panorama.samples.street import streets
+from pipeline.worlds.panorama.samples.spots import streets
 from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, Town
 
 BORDER_M: Final = 3000.0  # from a town's outer streets to its border

@@ -1,14 +1,13 @@
-"""The places of the sample towns, and what there is to be seen from each: houses, shops with signs, and furniture."""
+"""What there is to be seen from a place of a sample town: houses, shops with signs, and furniture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from pipeline.core.identity import rng_for
-from pipeline.sampling.city_plan import PITCH_M, ROOFS, STREET_M, Planted, planted
+from pipeline.sampling.city_plan import ROOFS, Planted, planted
 from pipeline.worlds.panorama.samples.furniture import (
     FURNITURE,
     car,
@@ -20,15 +19,11 @@ from pipeline.worlds.panorama.samples.furniture import (
 )
 from pipeline.worlds.panorama.samples.scene import Scene, Street, spread
 from pipeline.worlds.panorama.samples.solids import FACADE, GLASS, LEAVES
-from pipeline.worlds.panorama.samples.towns import ALIKE, COLORS, KINDS, TOWNS, Town
+from pipeline.worlds.panorama.samples.spots import UNIT_M, WALL_M, Spot, box, fronts, houses
+from pipeline.worlds.panorama.samples.towns import ALIKE, COLORS, KINDS, Town
 
 CAMERA_M: Final = 2.5  # above the ground
-PLACES_PER_TOWN: Final = 4
-WILD_M: Final = 20_000.0  # east and north of its town is the wilderness
-WALL_M: Final = STREET_M / 2  # from the middle of a street to the houses
 _KERB_M: Final = 6.0
-_REACH_M: Final = 27.0  # along the street, to which it is furnished
-_UNIT_M: Final = 6.4  # of a shop's front
 _GAP_M: Final = 1.0
 _NEAR_M: Final = 5.0  # along the street, to the nearer of two shops that serve one need
 _FAR_M: Final = 16.0  # to the farther one, across the street
@@ -36,80 +31,6 @@ _LEVEL_M: Final = 3.2
 _PARKED_M: Final = 4.9
 _CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
 _OTHER_TREE: Final = {"broadleaf": "conifer", "conifer": "broadleaf", "palm": "broadleaf"}
-
-
-class Spot(NamedTuple):
-    """A place where a panorama is taken.
-
-    Attributes:
-        number: of it in its town, from 1.
-        street: on which it lies.
-        name: of the street; empty in the wilderness, which has none.
-        along: where on the street.
-        across: where between its sides.
-    """
-
-    town: Town
-    number: int
-    street: Street
-    name: str
-    along: float
-    across: float
-
-    @property
-    def id(self) -> str:
-        """Name of its panorama."""
-        return f"{self.town.plan.id}-{self.number if self.name else 'wild'}"
-
-    @property
-    def at(self) -> tuple[float, float]:
-        """In the frame that it is drawn in."""
-        return self.street.at(self.along, self.across)
-
-    @property
-    def position(self) -> tuple[float, float]:
-        """In the town's frame. The wilderness is drawn beside the town, and lies far off."""
-        x, y = self.at
-        return (x, y) if self.name else (x + WILD_M, y + WILD_M)
-
-
-class Front(NamedTuple):
-    """A wall on a street: its side, left -1 and right 1, and where it begins and ends along the street."""
-
-    side: int
-    first: float
-    last: float
-
-
-def streets(town: Town) -> Iterator[tuple[Street, str]]:
-    """All streets of a town with their names, those that run north first."""
-    lines = [(True, i) for i in range(town.plan.columns + 1)] + [(False, j) for j in range(town.plan.rows + 1)]
-    for (is_north, number), name in zip(lines, town.streets, strict=True):
-        yield Street(is_north, number * PITCH_M), name
-
-
-def spots() -> tuple[Spot, ...]:
-    """The places of all towns: those with the most walls on the street, each in another; and two in the wilderness."""
-    found: list[Spot] = []
-    for town in TOWNS:
-        rng = rng_for("sample panorama spots", town.plan.id)
-        houses = _houses(town)
-        ranked: list[tuple[float, int, Street, str, float]] = []
-        blocks = (town.plan.rows, town.plan.columns)
-        for number, (street, name) in enumerate(streets(town)):
-            for block in range(blocks[0] if street.is_north else blocks[1]):
-                along = block * PITCH_M + PITCH_M / 2 + float(rng.uniform(-4, 4))
-                walls = sum(f.last - f.first for f in _fronts(houses, street, along))
-                ranked.append((-walls, number, street, name, round(along, 2)))
-        taken: list[str] = []
-        for _, _, street, name, along in sorted(ranked):
-            if name not in taken and len(taken) < PLACES_PER_TOWN:
-                taken.append(name)
-                side = -1.0 if town.drives == "left" else 1.0
-                across = round(side * float(rng.uniform(0.6, 2.4)), 2)
-                found.append(Spot(town, len(taken), street, name, along, across))
-    wild = Street(True, -700.0)
-    return (*found, *(Spot(town, 0, wild, "", -700.0, 0.0) for town in TOWNS[1::3]))
 
 
 def built(spot: Spot) -> Scene:
@@ -144,31 +65,6 @@ def _wild(scene: Scene, spot: Spot, rng: np.random.Generator) -> Scene:
     return scene
 
 
-def _houses(town: Town) -> list[Planted]:
-    return [thing for thing in planted(town.plan) if thing.kind == "building" and thing.corners]
-
-
-def _box(thing: Planted) -> tuple[tuple[float, float], tuple[float, float]]:
-    xs, ys = zip(*(thing.corners or ()), strict=True)
-    return (min(xs), min(ys)), (max(xs), max(ys))
-
-
-def _fronts(houses: list[Planted], street: Street, along: float) -> list[Front]:
-    """Walls on a street within reach of a place on it."""
-    found = []
-    for house in houses:
-        (x, y), (u, v) = _box(house)
-        lines, ends = ((x, u), (y, v)) if street.is_north else ((y, v), (x, u))
-        first, last = max(ends[0], along - _REACH_M), min(ends[1], along + _REACH_M)
-        if last - first < _UNIT_M:
-            continue
-        if abs(lines[0] - (street.line + WALL_M)) < 0.1:
-            found.append(Front(1 if street.is_north else -1, first, last))
-        if abs(lines[1] - (street.line - WALL_M)) < 0.1:
-            found.append(Front(-1 if street.is_north else 1, first, last))
-    return sorted(found)
-
-
 def _town(scene: Scene, town: Town) -> None:
     """Houses, lawns, and what stands on squares and in parks."""
     for thing in planted(town.plan):
@@ -176,7 +72,7 @@ def _town(scene: Scene, town: Town) -> None:
         if thing.kind == "building":
             _house(scene, town, thing, rng)
         elif thing.kind == "park":
-            (x, y), (u, v) = _box(thing)
+            (x, y), (u, v) = box(thing)
             i = scene.thing("lawn", None, "Vegetation")
             scene.solids.box((x, y, 0.0), (u, v, 0.05), (100, 140, 68), (i,), LEAVES)
         elif thing.kind == "tree":
@@ -186,7 +82,7 @@ def _town(scene: Scene, town: Town) -> None:
         elif thing.kind in {"fountain", "statue", "kiosk"}:
             _landmark(scene, thing)
         elif thing.kind == "parking":
-            (x, y), (u, v) = _box(thing)
+            (x, y), (u, v) = box(thing)
             scene.solids.box((x, y, 0.0), (u, v, 0.03), (104, 104, 108))
 
 
@@ -199,7 +95,7 @@ def _house(scene: Scene, town: Town, house: Planted, rng: np.random.Generator) -
     wall = str(rng.choice(town.walls))
     levels = int(rng.integers(2, 6))
     top = levels * _LEVEL_M + 0.6
-    (x, y), (u, v) = _box(house)
+    (x, y), (u, v) = box(house)
     shape, paint = str(rng.choice(["gabled", "pyramidal", "flat"])), str(rng.choice(["red", "grey", "brown"]))
     i = scene.thing("building", None, "Architecture", colour=wall, storeys=str(levels), roof=shape)
     scene.solids.box((x, y, 0.0), (u, v, top), COLORS[wall], (i,), FACADE)
@@ -233,13 +129,13 @@ def _landmark(scene: Scene, thing: Planted) -> None:
 def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
     """Shops on the ground floors of the walls about a place, no two of a kind, and two that serve one need."""
     units = []
-    for front in _fronts(_houses(spot.town), spot.street, spot.along):
-        count = int((front.last - front.first + _GAP_M) // (_UNIT_M + _GAP_M))
-        slack = (front.last - front.first - count * (_UNIT_M + _GAP_M) + _GAP_M) / 2
-        units += [(front.side, front.first + slack + n * (_UNIT_M + _GAP_M)) for n in range(count)]
+    for front in fronts(houses(spot.town), spot.street, spot.along):
+        count = int((front.last - front.first + _GAP_M) // (UNIT_M + _GAP_M))
+        slack = (front.last - front.first - count * (UNIT_M + _GAP_M) + _GAP_M) / 2
+        units += [(front.side, front.first + slack + n * (UNIT_M + _GAP_M)) for n in range(count)]
 
     def off(unit: tuple[int, float], meant: float) -> float:
-        return abs(abs(unit[1] + _UNIT_M / 2 - spot.along) - meant)
+        return abs(abs(unit[1] + UNIT_M / 2 - spot.along) - meant)
 
     kinds = [kind for kind, _, _ in KINDS]
     group = ALIKE[int(rng.integers(len(ALIKE)))]
@@ -261,7 +157,7 @@ def _shop(scene: Scene, town: Town, number: int, first: float, side: int, rng: n
     words = f"{town.words[number]} {town.names[int(rng.integers(len(town.names)))]}"
     paint = str(rng.choice(["red", "blue", "green", "black", "yellow", "white", "orange"]))
     ink = "black" if paint in {"yellow", "white", "orange"} else "white"
-    middle, last = first + _UNIT_M / 2, first + _UNIT_M
+    middle, last = first + UNIT_M / 2, first + UNIT_M
     wall, proud = side * WALL_M, side * (WALL_M - 0.15)
     at = scene.street.at(middle, proud)
     shop = scene.thing(label, at, None, words, kind)
@@ -270,7 +166,7 @@ def _shop(scene: Scene, town: Town, number: int, first: float, side: int, rng: n
     scene.block((first, last), (proud, wall), (0.5, 2.8), (70, 88, 100), shop, look=GLASS)
     scene.block((first, last), (side * (WALL_M - 0.2), wall), (2.8, 3.9), paint, shop, sign)
     faces = "left" if side > 0 else "right"
-    scene.board(middle, side * (WALL_M - 0.22), 2.86, (_UNIT_M - 0.1, 0.98), words, ink, paint, faces, shop, sign)
+    scene.board(middle, side * (WALL_M - 0.22), 2.86, (UNIT_M - 0.1, 0.98), words, ink, paint, faces, shop, sign)
     color = str(rng.choice(["red", "green", "blue", "brown", "white"]))
     door = scene.thing("door", scene.street.at(first + 0.8, proud), "Architecture", colour=color)
     scene.block((first + 0.2, first + 1.4), (side * (WALL_M - 0.2), proud), (0.0, 2.4), color, shop, door)

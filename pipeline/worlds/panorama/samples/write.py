@@ -23,7 +23,8 @@ from pipeline.worlds.panorama.samples.labels import shown
 from pipeline.worlds.panorama.samples.maps import countries, place, town_map
 from pipeline.worlds.panorama.samples.render import HEIGHT, WIDTH, Renderer, Shot
 from pipeline.worlds.panorama.samples.scene import Scene, Thing
-from pipeline.worlds.panorama.samples.street import CAMERA_M, Spot, built, spots
+from pipeline.worlds.panorama.samples.spots import Spot, spots
+from pipeline.worlds.panorama.samples.street import CAMERA_M, built
 from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS
 
 DATASET: Final = "sample_panoramas"

@@ -20,7 +20,8 @@ from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.panorama.samples.labels import shown
 from pipeline.worlds.panorama.samples.render import Renderer
 from pipeline.worlds.panorama.samples.scene import Scene, Street
-from pipeline.worlds.panorama.samples.street import built, spots
+from pipeline.worlds.panorama.samples.spots import spots
+from pipeline.worlds.panorama.samples.street import built
 from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS
 from pipeline.worlds.panorama.samples.write import DATASET, write_panoramas
 
