@@ -33,7 +33,8 @@ class ExamRules(FlightRules):
     points_min: int = Field(default=15, ge=0, description="lidar points on a thing, where they are known")
     occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")
     truncated_max: float = Field(default=0.5, ge=0, le=1, description="share outside the picture")
-    reach_m: float = Field(default=60.0, gt=0, description="to a thing that is spoken of")
+    spoken_m: float = Field(default=60.0, gt=0, description="to a thing that is spoken of on the ground")
+    spoken_of_m: float = Field(default=250.0, gt=0, description="to a landmark that is spoken of in the air")
     second_gap_m: float = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
     second_share: float = Field(default=0.1, gt=0, description="the same, as a share of the distance")
     side_margin_deg: float = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")
@@ -42,6 +43,7 @@ class ExamRules(FlightRules):
     radius_margin_m: float = Field(default=0.75, gt=0, description="between what is counted and the radius")
     count_max: int = Field(default=20, ge=1, description="of things that are counted")
     speed_min_kmh: float = Field(default=10.0, gt=0, description="of a speed: those of boxes are good to 0.25 km/h")
+    speed_off_max: float = Field(default=0.06, gt=0, description="share by which half the window gives another speed")
     turn_min_deg: float = Field(default=5.0, gt=0, description="of an angle that is asked for")
     # Words
     still_mps: float = Field(default=0.3, gt=0, description="at most, of what stands")
@@ -54,6 +56,10 @@ class ExamRules(FlightRules):
     distance_ratio_min: float = Field(default=1.25, gt=1, description="of two distances that are compared")
     heading_margin_deg: float = Field(default=10.0, gt=0, description="between a heading and the border of its class")
     lane_margin_m: float = Field(default=0.3, gt=0, description="between a thing's middle and the border of its lane")
+    # In the air
+    climbing_mps: float = Field(default=0.5, gt=0, description="up or down at least, of who climbs or descends")
+    level_mps: float = Field(default=0.15, gt=0, description="at most, of who does not")
+    swing_max_deg: float = Field(default=8.0, gt=0, description="of the nose within a second of a question of sides")
     # Questions that are not about the log
     far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")
     written: Annotated[tuple[Written, ...], BeforeValidator(_from_file)] = Field(

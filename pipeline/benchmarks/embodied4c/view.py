@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.schema import AnyScene, Rejection
 
@@ -25,4 +26,4 @@ class Exam(Protocol):
 
 def exam(scene: AnyScene, rules: ExamRules) -> Exam:
     """The view of a scene, by its world."""
-    return DriveExam(scene, rules)
+    return FlightExam(scene, rules) if scene.facts.world == "flight" else DriveExam(scene, rules)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from pipeline.benchmarks.embodied4c.columns import VALUE
 from pipeline.benchmarks.embodied4c.drive.refs import Ref, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.benchmarks.embodied4c.flags import ACCEPTED, flag
 from pipeline.benchmarks.embodied4c.wording import worded
 from pipeline.core.arrays import FloatArray
 from pipeline.questions.cases import Case
 
 
-def case(view: DriveExam, kind: str, moment: int, operands: Iterable[str] = (), *about: Ref, **fields: str) -> Case:
+def case(view: DriveExam, kind: str, moment: int, operands: Iterable[str] = (), /, *about: Ref, **fields: str) -> Case:
     """A case of a kind at a moment, with the rules of the things that it is about."""
     t_s = view.second(moment)
     identity = (kind, f"{t_s:.2f}", *operands)
@@ -26,22 +22,6 @@ def case(view: DriveExam, kind: str, moment: int, operands: Iterable[str] = (), 
         for measure in ref.rules:
             found.measured(measure)
     return found
-
-
-def number(one: Case, value: float, unit: str, decimals: int) -> Case:
-    """The case with a number as its answer, as exactly as it was measured in its evidence."""
-    text = f"{value:.{decimals}f}" if np.isfinite(value) else ""
-    one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
-    if text:
-        one.fact(VALUE, "rounded to " + ("units" if decimals == 0 else f"{decimals} decimal"), value, unit)
-        one.require("rounds_to_0", float(text), ">", 0, unit)
-    return one.ask(text, (), least=0)
-
-
-def words(one: Case, answer: str, others: Iterable[str], accepted: Iterable[str] = ()) -> Case:
-    """The case with a few words as its answer, what else it might have been, and other right ways to say it."""
-    one.flags += [flag(ACCEPTED, form) for form in accepted]
-    return one.ask(answer, others, least=1)
 
 
 def mark(view: DriveExam, one: Case, name: str, place: FloatArray) -> None:

@@ -114,7 +114,7 @@ def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArr
     second = float(np.where(others, gap, np.inf).min())
     needed = max(rules.second_gap_m, rules.second_share * float(gap[actor]))
     told = [
-        rule("too_far", float(gap[actor]), "<=", rules.reach_m, "m", kind),
+        rule("too_far", float(gap[actor]), "<=", rules.spoken_m, "m", kind),
         *seen_rules(view, actor, moment),
     ]
     if np.isfinite(second):

@@ -15,9 +15,10 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.packed import Packed
 from pipeline.core.schema import Rejection
 from pipeline.geometry.footprints import Rectangles, gap_m
+from pipeline.geometry.rates import rate
 from pipeline.geometry.turns import turned_about_z
 from pipeline.worlds.drive.facts import DriveScene
-from pipeline.worlds.drive.view import DriveView
+from pipeline.worlds.drive.view import SPEED_WINDOW_S, DriveView
 
 KMH: Final = 3.6
 _EPS_S: Final = 1e-6
@@ -134,6 +135,18 @@ class DriveExam(DriveView):
         return found[:, self.moments]
 
     # Our own way
+
+    @cached_property
+    def ego_short_mps(self) -> FloatArray:
+        """(T,) our speed over ground from places over half the time."""
+        velocity = rate(self.times_s, self.ego_m[:, :2], SPEED_WINDOW_S / 2)
+        return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
+
+    @cached_property
+    def short_mps(self) -> FloatArray:
+        """(A, M) the same of the others."""
+        velocity = rate(self.times_s, self.place_m[..., :2], SPEED_WINDOW_S / 2)[:, self.moments]
+        return np.asarray(np.hypot(velocity[..., 0], velocity[..., 1]))
 
     @cached_property
     def driven_m(self) -> FloatArray:

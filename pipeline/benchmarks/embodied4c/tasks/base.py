@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.benchmarks.embodied4c.wording import part
+from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import Form
 
 Ask = Callable[[Any], Iterator[Case]]
+# Kinds whose answers are the same at all times of a log.
+LASTING: Final = frozenset({"air_at_height", "air_rs", "air_rp", "air_tp"})
 QUESTION: Final = "embodied4c/question"
 
 
@@ -43,4 +46,13 @@ class ExamTask(CaseTask[Exam]):
             yield from ask(view)
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
-        """The same words at another time are another question."""
+        """The same words at another time are another question, but for what does not change."""
+        alike: dict[tuple[str, ...], list[Case]] = {}
+        for case in cases:
+            if case.refusal is None and case.operands[0] in LASTING:
+                kind, _, *about = case.operands
+                alike.setdefault((kind, *about), []).append(case)
+        for found in alike.values():
+            _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
+            for case in others:
+                case.refuse("asked_at_another_time", len(found), 1, "candidates")

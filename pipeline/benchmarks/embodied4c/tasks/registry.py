@@ -2,70 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline.benchmarks.embodied4c.drive.asks import physical, relative, semantic, spatial, temporal
-from pipeline.benchmarks.embodied4c.kinds import DRIVING, GEN
+from pipeline.benchmarks.embodied4c.flight import flying, landmarks
+from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, GEN
 from pipeline.benchmarks.embodied4c.tasks.base import Ask, ExamTask
 from pipeline.benchmarks.embodied4c.tasks.others import DomainFar, OnesOwn
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.questions.cases import CaseTask
 from pipeline.questions.task import Form, FreeText, Number
 
-_OF_FORCES: Final = ("md_acceleration", "md_sideways")
-_ALL: Final[tuple[tuple[str, Form, tuple[Ask, ...], tuple[str, ...], int], ...]] = (
-    (
-        "CL",
-        FreeText(),
-        (semantic.kind_on_side, semantic.kind_most_common, semantic.kind_of_lane),
-        ("cl_side", "cl_most", "cl_lane"),
-        66,
-    ),
-    ("AT", Number(1, "m"), (semantic.size,), ("at_size",), 50),
-    ("AT words", FreeText(), (semantic.marking_of_lane,), ("at_marking",), 16),
-    ("ST", FreeText(), (semantic.parked_or_moving, semantic.lamps), ("st_motion", "st_lamps"), 66),
-    ("LC", FreeText(), (spatial.sector, spatial.lane_of), ("lc_sector", "lc_lane"), 54),
-    ("DT", Number(1, "m"), (spatial.distance, spatial.distance_between), ("dt_near", "dt_between"), 54),
-    ("OR", Number(0, "°"), (spatial.heading,), ("or_heading",), 27),
-    ("OR words", FreeText(), (spatial.facing,), ("or_facing",), 27),
-    ("TP", FreeText(), (spatial.ground_under, spatial.neighbour), ("tp_ground", "tp_next"), 54),
-    ("CT", Number(0, ""), (spatial.count_near,), ("ct_near", "ct_ahead"), 54),
-    ("R/S", FreeText(), (relative.size,), ("rs_size",), 54),
-    ("R/P", FreeText(), (relative.place,), ("rp_place",), 54),
-    ("R/D", FreeText(), (relative.ranking,), ("rd_rank",), 54),
-    (
-        "M/T",
-        Number(1, "km/h"),
-        (temporal.own_speed, temporal.speed, temporal.mean_speed),
-        ("mt_own_speed", "mt_speed", "mt_mean_speed"),
-        45,
-    ),
-    ("M/T seconds", Number(0, "s"), (temporal.time_standing,), ("mt_standing",), 15),
-    ("S/M", Number(1, "m"), (temporal.driven_lately,), ("sm_driven",), 20),
-    ("S/M degrees", Number(0, "°"), (temporal.turned_lately,), ("sm_turned",), 15),
-    ("S/M words", FreeText(), (temporal.changed_lately,), ("sm_speed",), 25),
-    ("L/M", Number(1, "m"), (temporal.driven_in_all,), ("lm_driven",), 20),
-    ("L/M count", Number(0, ""), (temporal.passed, temporal.seen_so_far), ("lm_passed", "lm_seen"), 40),
-    ("MD", FreeText(), (physical.state,), ("md_state",), 48),
-    (
-        "MD acceleration",
-        Number(1, "m/s²"),
-        (physical.acceleration, physical.sideways),
-        ("md_acceleration", "md_sideways"),
-        36,
-    ),
-    ("MD energy", Number(1, ""), (physical.kinetic,), ("md_energy",), 24),
-    ("CS", Number(1, "m"), (physical.stopping,), ("cs_stopping",), 54),
-    ("CS seconds", Number(1, "s"), (physical.time_to,), ("cs_time_to",), 30),
-    ("CS stop", Number(2, "s"), (physical.braking_time,), ("cs_time",), 24),
-)
+
+class Row(NamedTuple):
+    """One task: its name, form and share, what asks in each embodiment, and the wordings that these use."""
+
+    name: str
+    form: Form
+    share: int
+    drives: tuple[Ask, ...]
+    flights: tuple[Ask, ...]
+    kinds: str
+
+
+WORDS: Final = FreeText()
+# Shares by the paper's counts of capabilities over all embodiments (section 6.1), alike over their sub-capabilities.
+_ALL: Final = (
+    Row("CL", WORDS, 66, (semantic.kind_on_side, semantic.kind_most_common, semantic.kind_of_lane),
+        (landmarks.kind_nearest,), "cl_side cl_most cl_lane air_cl"),
+    Row("AT", Number(1, "m"), 50, (semantic.size,), (), "at_size"),
+    Row("AT whole", Number(0, "m"), 50, (), (landmarks.height_of,), "air_at_height"),
+    Row("AT words", WORDS, 16, (semantic.marking_of_lane,), (), "at_marking"),
+    Row("ST", WORDS, 66, (semantic.parked_or_moving, semantic.lamps), (flying.vertical_state, flying.camera_state),
+        "st_motion st_lamps air_st_height air_st_camera"),
+    Row("LC", WORDS, 54, (spatial.sector, spatial.lane_of), (landmarks.sector,), "lc_sector lc_lane air_lc"),
+    Row("DT", Number(1, "m"), 54, (spatial.distance, spatial.distance_between),
+        (landmarks.distance, flying.distance_home), "dt_near dt_between air_dt air_dt_home air_dt_height"),
+    Row("OR", Number(0, "°"), 27, (spatial.heading,), (flying.heading,), "or_heading air_or"),
+    Row("OR words", WORDS, 27, (spatial.facing,), (flying.compass,), "or_facing air_or_compass"),
+    Row("TP", WORDS, 54, (spatial.ground_under, spatial.neighbour), (landmarks.nearest_to,),
+        "tp_ground tp_next air_tp"),
+    Row("CT", Number(0, ""), 54, (spatial.count_near,), (), "ct_near ct_ahead"),
+    Row("R/S", WORDS, 54, (relative.size,), (landmarks.higher,), "rs_size air_rs"),
+    Row("R/P", WORDS, 54, (relative.place,), (landmarks.relative_place,), "rp_place air_rp"),
+    Row("R/D", WORDS, 54, (relative.ranking,), (landmarks.ranking,), "rd_rank air_rd"),
+    Row("M/T", Number(1, "km/h"), 45, (temporal.own_speed, temporal.speed, temporal.mean_speed), (flying.speed,),
+        "mt_own_speed mt_speed mt_mean_speed air_mt"),
+    Row("M/T seconds", Number(0, "s"), 15, (temporal.time_standing,), (), "mt_standing"),
+    Row("S/M", Number(1, "m"), 20, (temporal.driven_lately,), (flying.flown_lately,), "sm_driven air_sm"),
+    Row("S/M degrees", Number(0, "°"), 15, (temporal.turned_lately,), (), "sm_turned"),
+    Row("S/M words", WORDS, 25, (temporal.changed_lately,), (flying.climbed_lately,), "sm_speed air_sm_height"),
+    Row("L/M", Number(1, "m"), 20, (temporal.driven_in_all,), (), "lm_driven"),
+    Row("L/M whole", Number(0, "m"), 20, (), (flying.flown_in_all,), "air_lm"),
+    Row("L/M count", Number(0, ""), 40, (temporal.passed, temporal.seen_so_far), (), "lm_passed lm_seen"),
+    Row("L/M words", WORDS, 40, (), (flying.sequence,), "air_lm_steps"),
+    Row("MD", WORDS, 48, (physical.state,), (flying.state,), "md_state air_md"),
+    Row("MD acceleration", Number(1, "m/s²"), 36, (physical.acceleration, physical.sideways), (),
+        "md_acceleration md_sideways"),
+    Row("MD energy", Number(1, ""), 24, (physical.kinetic,), (), "md_energy"),
+    Row("CS", Number(1, "m"), 54, (physical.stopping,), (), "cs_stopping"),
+    Row("CS seconds", Number(1, "s"), 30, (physical.time_to,), (flying.seconds_home,),
+        "cs_time_to air_cs_home air_cs_down"),
+    Row("CS stop", Number(2, "s"), 24, (physical.braking_time,), (), "cs_time"),
+)  # fmt: skip
 EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
-    **{name: ExamTask(name, form, {DRIVING: asks}, kinds) for name, form, asks, kinds, _ in _ALL},
+    **{
+        row.name: ExamTask(
+            row.name,
+            row.form,
+            {domain: asks for domain, asks in ((DRIVING, row.drives), (AERIAL, row.flights)) if asks},
+            row.kinds.split(),
+        )
+        for row in _ALL
+    },
     GEN: DomainFar(),
     **{task.name: task for task in (OnesOwn(numeric=True), OnesOwn(numeric=False))},
 }
-# By the paper's counts of capabilities over all embodiments (section 6.1), alike over a capability's sub-capabilities.
-SHARES: Final[dict[str, int]] = {name: share for name, *_, share in _ALL} | {
+SHARES: Final[dict[str, int]] = {row.name: row.share for row in _ALL} | {
     GEN: 125,
     **dict.fromkeys(("written numbers", "written words"), 125),
 }

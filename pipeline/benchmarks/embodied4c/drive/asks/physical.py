@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.questions.cases import Case
 from pipeline.worlds.drive.categories import VEHICLES
@@ -67,6 +68,7 @@ def sideways(view: DriveExam) -> Iterator[Case]:
         one = case(view, "md_sideways", moment)
         one.require("angle_too_small", turn, ">=", view.rules.turning_dps, "deg/s")
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
+        steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
         yield number(one, speed * float(np.radians(turn)), "m/s²", 1)
 
 
@@ -77,6 +79,7 @@ def kinetic(view: DriveExam) -> Iterator[Case]:
         for target in (30, 50, 70, 100):
             one = case(view, "md_energy", moment, (str(target),), target=str(target))
             one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+            steady_speed(one, kmh, float(view.ego_short_mps[index]) * KMH, view.rules.speed_off_max)
             one.require("target_not_faster", target / max(kmh, 0.1), ">=", 1.3, "ratio")
             yield number(one, (target / max(kmh, 0.1)) ** 2, "", 1)
 
@@ -91,6 +94,7 @@ def stopping(view: DriveExam) -> Iterator[Case]:
                 one = case(view, "cs_stopping", moment, (friction, reaction), **fields)
                 one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
                 one.fact("speed", "ego vehicle", speed, "m/s")
+                steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
                 value = speed * float(reaction) + speed**2 / (2 * float(friction) * GRAVITY)
                 yield number(one, value, "m", 1)
 
@@ -103,6 +107,7 @@ def braking_time(view: DriveExam) -> Iterator[Case]:
             one = case(view, "cs_time", moment, (friction,), friction=friction)
             one.require("too_slow", speed * KMH, ">=", 2 * view.rules.speed_min_kmh, "km/h")
             one.fact("speed", "ego vehicle", speed, "m/s")
+            steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
             yield number(one, speed / (float(friction) * GRAVITY), "s", 2)
 
 
@@ -125,5 +130,6 @@ def time_to(view: DriveExam) -> Iterator[Case]:
         one.require("too_long", value, "<=", TIME_GAP_MAX_S, "s")
         one.fact("distance", ref.words, ref.gap_m, "m")
         one.fact("speed", "ego vehicle", speed, "m/s")
+        steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
         mark(view, one, "asked", view.place_m[ref.actor, index])
         yield number(one, value, "s", 1)

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, words
+from pipeline.benchmarks.embodied4c.asking import words
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark
 from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.identity import digest

@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
 from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, LONG, SIDES, seen_rules
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
@@ -45,7 +46,7 @@ def kind_on_side(view: DriveExam) -> Iterator[Case]:
             others = maybe & (view.categories != category)
             second = float(np.where(others, gap, np.inf).min())
             one = case(view, "cl_side", moment, (side,), side=side)
-            one.require("too_far", float(gap[actor]), "<=", view.rules.reach_m, "m")
+            one.require("too_far", float(gap[actor]), "<=", view.rules.spoken_m, "m")
             for measure in seen_rules(view, actor, moment):
                 one.measured(measure)
             if np.isfinite(second):

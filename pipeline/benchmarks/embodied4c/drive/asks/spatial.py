@@ -8,7 +8,9 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.directions import EIGHTHS
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
 from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, kinds_of, of_kind, plural, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
@@ -17,17 +19,6 @@ from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.questions.cases import Case
 from pipeline.worlds.drive.categories import PEOPLE, VEHICLES
 
-# Eighths of the circle, counter-clockwise from straight ahead.
-EIGHTHS: Final[dict[str, tuple[str, ...]]] = {
-    "ahead": ("in front", "front", "straight ahead", "directly ahead"),
-    "ahead on the left": ("front left", "front-left", "ahead left", "in front to the left"),
-    "on the left": ("left", "to the left"),
-    "behind on the left": ("rear left", "back left", "behind left", "behind to the left"),
-    "behind": ("rear", "back", "directly behind"),
-    "behind on the right": ("rear right", "back right", "behind right", "behind to the right"),
-    "on the right": ("right", "to the right"),
-    "ahead on the right": ("front right", "front-right", "ahead right", "in front to the right"),
-}
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 
 

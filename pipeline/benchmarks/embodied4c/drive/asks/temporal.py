@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named, number, words
+from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.refs import LONG, kinds_of, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
@@ -25,6 +26,7 @@ def own_speed(view: DriveExam) -> Iterator[Case]:
         kmh = float(view.ego_speed_mps[index]) * KMH
         one = case(view, "mt_own_speed", moment)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        steady_speed(one, kmh, float(view.ego_short_mps[index]) * KMH, view.rules.speed_off_max)
         yield number(one, kmh, "km/h", 1)
 
 
@@ -36,6 +38,7 @@ def speed(view: DriveExam) -> Iterator[Case]:
         kmh = float(view.moving_mps[ref.actor, moment]) * KMH
         one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.words)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
         mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
         yield number(one, kmh, "km/h", 1)
 

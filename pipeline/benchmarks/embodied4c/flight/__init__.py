@@ -1,0 +1,1 @@
+"""A flight as its questions see it."""

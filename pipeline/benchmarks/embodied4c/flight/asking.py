@@ -1,0 +1,45 @@
+"""Cases of a flight: where they stand, and which landmarks they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam
+from pipeline.benchmarks.embodied4c.wording import worded
+from pipeline.questions.cases import Case
+
+
+def case(
+    view: FlightExam, kind: str, second: int, operands: Iterable[str] = (), /, *places: int, **fields: str
+) -> Case:
+    """A case of a kind at a second of the video, about places that the video has shown by then."""
+    identity = (kind, f"{second:.2f}", *operands)
+    one = Case(*identity, until_s=float(second), wording=worded(kind, (view.scene.id, *identity), **fields))
+    one.flags = list(view.flags)
+    for place in places:
+        label = view.flight.places[place].label
+        one.require("not_seen_yet", float(view.flight.seen_by(place, second)), ">=", 1, "times", label)
+    return one
+
+
+def named(view: FlightExam) -> Iterator[tuple[int, int, int, float]]:
+    """Second, sample, place, and the distance over ground from the drone to its footprint."""
+    for second, index in view.moments:
+        for row, place in enumerate(view.flight.pool):
+            yield second, index, place, float(view.flight.distance_m[row, index])
+
+
+def steady(view: FlightExam, one: Case, index: int) -> None:
+    """That the nose is known and stays for a moment."""
+    swing = view.flight.heading_swing_deg(index) + view.flight.heading_error_deg
+    one.require("nose_swings", swing, "<=", view.rules.swing_max_deg, "deg")
+
+
+def label_of(view: FlightExam, place: int) -> str:
+    """How a place is spoken of."""
+    return view.flight.places[place].label
+
+
+def bare(label: str) -> tuple[str, ...]:
+    """A label without its article."""
+    return (label.removeprefix("the "),) if label.startswith("the ") else ()

@@ -1,0 +1,221 @@
+"""Questions about flying itself: states (ST), places and headings (DT, OR), the way (TEM), what follows (PHY)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.directions import COMPASS
+from pipeline.benchmarks.embodied4c.flight.asking import case, steady
+from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam
+from pipeline.questions.cases import Case
+from pipeline.worlds.flight.steps import SEVEN, phrase
+
+DESCENT_MPS: Final = ("1", "2", "3")
+LAST_STEPS: Final = (2, 3)
+_WAYS: Final = ("without turning", "while turning left", "while turning right")
+
+
+def vertical_state(view: FlightExam) -> Iterator[Case]:
+    """ST: whether the drone climbs, descends or keeps its height."""
+    answers = {
+        "climbing": ("ascending", "rising", "it climbs", "going up"),
+        "descending": ("sinking", "it descends", "going down", "losing height"),
+        "keeping its height": ("level", "level flight", "constant height", "maintaining altitude"),
+    }
+    for second, index in view.moments:
+        up = float(view.velocity_mps[index, 2])
+        one = case(view, "air_st_height", second)
+        one.fact("climb", "drone", up, "m/s")
+        if abs(up) <= view.rules.level_mps:
+            answer = "keeping its height"
+        else:
+            one.require("between_states", abs(up), ">=", view.rules.climbing_mps, "m/s")
+            answer = "climbing" if up > 0 else "descending"
+        yield words(one, answer, answers, answers[answer])
+
+
+def camera_state(view: FlightExam) -> Iterator[Case]:
+    """ST: where the camera looks: level, down at an angle, or straight down."""
+    answers = {
+        "straight ahead": ("level", "horizontal", "ahead"),
+        "obliquely downwards": ("oblique", "tilted down", "down at an angle"),
+        "straight down": ("down", "vertically down", "nadir"),
+    }
+    for second, index in view.moments:
+        pitch = float(view.flight.pitch_deg[index])
+        one = case(view, "air_st_camera", second)
+        one.require("not_measured", float(np.isfinite(pitch)), ">=", 1, "numbers")
+        one.fact("pitch", "camera", pitch, "deg")
+        margin = min(abs(pitch + border) for border in (15, 75))
+        one.require("between_states", margin, ">=", 5.0, "deg")
+        one.require("looks_up", pitch, "<=", 10.0, "deg")
+        answer = list(answers)[0 if pitch > -15 else 1 if pitch > -75 else 2]
+        yield words(one, answer, answers, answers[answer])
+
+
+def distance_home(view: FlightExam) -> Iterator[Case]:
+    """DT: over ground, to where the track begins; and the height above the take-off."""
+    for second, index in view.moments:
+        away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
+        one = case(view, "air_dt_home", second)
+        one.require("too_near", away, ">=", 5.0, "m")
+        yield number(one, away, "m", 1)
+        height = float(view.flight.height_m[index])
+        one = case(view, "air_dt_height", second)
+        one.require("too_near", height, ">=", 5.0, "m")
+        yield number(one, height, "m", 1)
+
+
+def heading(view: FlightExam) -> Iterator[Case]:
+    """OR: the compass angle of the nose."""
+    for second, index in view.moments:
+        angle = float(view.flight.heading_deg[index])
+        one = case(view, "air_or", second)
+        steady(view, one, index)
+        one.require("angle_too_small", min(angle, 360 - angle), ">=", 4 * view.rules.turn_min_deg, "deg")
+        yield number(one, angle, "°", 0)
+
+
+def compass(view: FlightExam) -> Iterator[Case]:
+    """OR: the point of the compass that the nose is turned to."""
+    for second, index in view.moments:
+        angle = float(view.flight.heading_deg[index])
+        one = case(view, "air_or_compass", second)
+        steady(view, one, index)
+        one.fact("heading", "drone", angle, "deg")
+        border = 22.5 - abs((angle + 22.5) % 45 - 22.5)
+        one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
+        answer = list(COMPASS)[int((angle + 22.5) // 45) % 8] if np.isfinite(angle) else "north"
+        yield words(one, answer, COMPASS, COMPASS[answer])
+
+
+def speed(view: FlightExam) -> Iterator[Case]:
+    """M/T: speed over ground now, and the mean so far."""
+    for second, index in view.moments:
+        kmh = float(view.speed_mps[index]) * KMH
+        one = case(view, "air_mt", second)
+        one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
+        steady_speed(one, kmh, float(view.short_mps[index]) * KMH, view.rules.speed_off_max)
+        yield number(one, kmh, "km/h", 1)
+
+
+def flown_lately(view: FlightExam) -> Iterator[Case]:
+    """S/M: the way in the last seconds."""
+    for second, _ in view.moments:
+        before = second - view.rules.window_s
+        seconds = f"{view.rules.window_s:g}"
+        one = case(view, "air_sm", second, (seconds,), seconds=seconds)
+        one.require("window_too_long", before, ">=", 0.0, "s")
+        one.require("track_with_gaps", view.whole_since(second, max(before, 0.0)), "<=", 0, "s")
+        way = view.way_m(second, before)
+        one.require("too_near", way, ">=", 5.0, "m")
+        yield number(one, way, "m", 1)
+
+
+def climbed_lately(view: FlightExam) -> Iterator[Case]:
+    """S/M: what the height did in the last seconds."""
+    answers = {
+        "it climbed": ("climbed", "ascended", "rose", "increased"),
+        "it descended": ("descended", "sank", "decreased"),
+        "it stayed the same": ("unchanged", "constant", "stayed the same", "level"),
+    }
+    for second, index in view.moments:
+        before = view.flight.index(second - view.rules.window_s)
+        seconds = f"{view.rules.window_s:g}"
+        one = case(view, "air_sm_height", second, (seconds,), seconds=seconds)
+        one.require("window_too_long", float(before is not None), ">=", 1, "samples")
+        part = view.flight.enu_m[before or 0 : index + 1, 2]
+        change, spread = float(part[-1] - part[0]), float(part.max() - part.min())
+        one.fact("climb", "drone", change, "m")
+        if spread <= 0.5:
+            answer = "it stayed the same"
+        else:
+            one.require("changes_too_little", abs(change), ">=", 2.0, "m")
+            one.require("up_and_down", spread, "<=", 1.15 * abs(change), "m")
+            answer = "it climbed" if change > 0 else "it descended"
+        yield words(one, answer, answers, answers[answer])
+
+
+def flown_in_all(view: FlightExam) -> Iterator[Case]:
+    """L/M: the way since the video began."""
+    for second, _ in view.moments:
+        one = case(view, "air_lm", second)
+        one.require("track_with_gaps", view.whole_since(second), "<=", 0, "s")
+        way = view.way_m(second)
+        one.require("too_near", way, ">=", 10.0, "m")
+        yield number(one, way, "m", 0)
+
+
+def sequence(view: FlightExam) -> Iterator[Case]:
+    """L/M: the last movements in order, ended or well under way."""
+    flight = view.flight
+    for second, _ in view.moments:
+        begun = [step for step in flight.steps if step.start_s <= second - 1.0]
+        for n in LAST_STEPS:
+            if len(begun) < n:
+                continue
+            last = begun[-n:]
+            one = case(view, "air_lm_steps", second, (str(n),), count={2: "two", 3: "three"}[n])
+            one.require("movements_unknown", sum(not step.known for step in last), "<=", 0, "movements")
+            one.require("track_with_gaps", view.whole_since(second, max(0.0, last[0].start_s)), "<=", 0, "s")
+            one.require("barely_a_movement", min(step.margin for step in last), ">=", 1.3, "ratio")
+            soon = [step for step in flight.steps if second - 1.0 < step.start_s <= second + 0.5]
+            one.require("a_movement_begins", len(soon), "<=", 0, "movements")
+            told = ["; ".join(step.says("ing") for step in last)]
+            others = ["; ".join(phrase((action,), "ing") for action in order) for order in permutations(SEVEN[:4], n)]
+            spoken = (", then ".join(step.says("ing") for step in last), ", ".join(step.says("ing") for step in last))
+            yield words(one, told[0], others[:9], spoken)
+
+
+def state(view: FlightExam) -> Iterator[Case]:
+    """MD: the present state of flight: hovering, or how it moves over ground, up or down, and turns."""
+    rules = view.rules
+    every = ["hovering", *(f"{move} {way}" for move in ("flying level", "climbing", "descending") for way in _WAYS)]
+    for second, index in view.moments:
+        up, turn = float(view.velocity_mps[index, 2]), float(view.turn_dps[index])
+        speed_now = float(view.speed_mps[index])
+        one = case(view, "air_md", second)
+        one.require("speed_unknown", float(np.isfinite([up, speed_now, turn]).all()), ">=", 1, "speeds")
+        one.fact("climb", "drone", up, "m/s")
+        one.fact("speed", "drone", speed_now, "m/s")
+        one.fact("turn", "drone", turn, "deg/s")
+        level, straight, still = (
+            abs(up) <= rules.level_mps,
+            abs(turn) <= rules.straight_dps,
+            speed_now <= rules.still_mps,
+        )
+        if level and straight and still:
+            yield words(one, "hovering", every, ("hover", "hovering in place", "stationary"))
+            continue
+        one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")
+        if not level:
+            one.require("between_states", abs(up), ">=", rules.climbing_mps, "m/s")
+        if not straight:
+            one.require("between_states", abs(turn), ">=", rules.turning_dps, "deg/s")
+        move = "flying level" if level else "climbing" if up > 0 else "descending"
+        way = _WAYS[0 if straight else 2 if turn > 0 else 1]
+        yield words(one, f"{move} {way}", every, (f"{move}, {way}",))
+
+
+def seconds_home(view: FlightExam) -> Iterator[Case]:
+    """CS: how long the straight way back over ground takes at the present speed, or going down at a given one."""
+    for second, index in view.moments:
+        away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
+        speed_now = float(view.speed_mps[index])
+        one = case(view, "air_cs_home", second)
+        one.require("too_slow", speed_now * KMH, ">=", view.rules.speed_min_kmh, "km/h")
+        one.require("too_near", away, ">=", 10.0, "m")
+        one.fact("distance", "start", away, "m")
+        one.fact("speed", "drone", speed_now, "m/s")
+        steady_speed(one, speed_now, float(view.short_mps[index]), view.rules.speed_off_max)
+        yield number(one, away / max(speed_now, 0.1), "s", 1)
+        height = float(view.flight.height_m[index])
+        for rate_mps in DESCENT_MPS:
+            one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
+            one.require("too_near", height, ">=", 5.0, "m")
+            yield number(one, height / float(rate_mps), "s", 1)

@@ -1,0 +1,141 @@
+"""Questions about landmarks of a flight: what they are (CL), how high (AT), and how they lie (SPA)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise, permutations
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.directions import COMPASS, EIGHTHS
+from pipeline.benchmarks.embodied4c.flight.asking import bare, case, label_of, named, steady
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam
+from pipeline.core.identity import digest
+from pipeline.questions.cases import Case
+
+
+def kind_nearest(view: FlightExam) -> Iterator[Case]:
+    """CL: what the landmark nearest to the drone is."""
+    flight = view.flight
+    sorts = [flight.flight.landmarks[flight.places[place].index].sort for place in flight.pool]
+    every = sorted({sort for sort in sorts if sort})
+    for second, index in view.moments if len(every) > 1 else ():
+        gaps = flight.distance_m[:, index]
+        row = int(gaps.argmin())
+        sort = sorts[row]
+        one = case(view, "air_cl", second, (), flight.pool[row])
+        others = [gap for gap, other in zip(gaps.tolist(), sorts, strict=True) if other != sort]
+        one.require("kind_unnamed", float(sort is not None), ">=", 1, "names")
+        lead = min(others, default=np.inf) - float(gaps[row])
+        if np.isfinite(lead):
+            one.require("another_as_near", lead, ">=", max(3.0, 0.1 * float(gaps[row])), "m")
+        yield words(one, sort, every) if sort else one
+
+
+def height_of(view: FlightExam) -> Iterator[Case]:
+    """AT: how high a landmark is, from its foot to its top."""
+    for second, _, place, gap in named(view):
+        mark = view.flight.places[place]
+        one = case(view, "air_at_height", second, (mark.label,), place, thing=mark.label)
+        one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        yield number(one, mark.top_m - mark.base_m, "m", 0)
+
+
+def sector(view: FlightExam) -> Iterator[Case]:
+    """LC: in which eighth around the drone's nose a landmark lies."""
+    order = list(EIGHTHS)
+    for second, index, place, gap in named(view):
+        label = label_of(view, place)
+        one = case(view, "air_lc", second, (label,), place, thing=label)
+        bearing = view.bearing_deg(place, index)
+        steady(view, one, index)
+        one.fact("bearing", label, bearing, "deg")
+        one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        one.require("too_near_for_a_side", gap, ">=", 5.0, "m")
+        # Its ends must lie on one side, not its middle alone.
+        away = gap + view.flight.places[place].radius_m
+        half = float(np.degrees(np.arctan2(view.flight.places[place].radius_m, away)))
+        border = 22.5 - abs((bearing + 22.5) % 45 - 22.5)
+        one.require("near_side_border", border, ">=", max(view.rules.side_margin_deg / 2, min(half, 15.0)), "deg")
+        answer = order[int((-bearing + 22.5) // 45) % 8] if np.isfinite(bearing) else order[0]
+        yield words(one, answer, EIGHTHS, EIGHTHS[answer])
+
+
+def distance(view: FlightExam) -> Iterator[Case]:
+    """DT: over ground, to the nearest point of a landmark's outline."""
+    for second, _, place, gap in named(view):
+        label = label_of(view, place)
+        one = case(view, "air_dt", second, (label,), place, thing=label)
+        one.require("too_near", gap, ">=", 5.0, "m")
+        one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        yield number(one, gap, "m", 1)
+
+
+def nearest_to(view: FlightExam) -> Iterator[Case]:
+    """TP: which of the landmarks is next to another."""
+    flight = view.flight
+    for second, _, place, _ in named(view):
+        others = [other for other in flight.pool if other != place]
+        if len(others) < 2:
+            continue
+        gaps = sorted((flight.places[place].gap_m(flight.places[other]), other) for other in others)
+        (first, nearest), (then, _) = gaps[:2]
+        label, answer = label_of(view, place), label_of(view, nearest)
+        told = ", ".join(sorted((label_of(view, other) for other in others), key=lambda name: digest(label, name)))
+        one = case(view, "air_tp", second, (label,), place, *others, thing=label, others=told)
+        one.require("another_as_near", then - first, ">=", max(3.0, 0.2 * first), "m")
+        yield words(one, answer, [label_of(view, other) for other in others], bare(answer))
+
+
+def higher(view: FlightExam) -> Iterator[Case]:
+    """R/S: which of two landmarks is taller."""
+    for second, _ in view.moments:
+        for pair in combinations(view.flight.pool, 2):
+            first, then = sorted(pair, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
+            a, b = (view.flight.places[p].top_m - view.flight.places[p].base_m for p in (first, then))
+            names = [label_of(view, p) for p in (first, then)]
+            one = case(view, "air_rs", second, names, first, then, thing=names[0], other=names[1])
+            one.require("not_measured", float(np.isfinite([a, b]).all() and min(a, b) > 0), ">=", 1, "numbers")
+            ratio = max(a / b, b / a) if min(a, b) > 0 else np.nan
+            one.fact("height", names[0], a, "m")
+            one.fact("height", names[1], b, "m")
+            one.require("sizes_alike", ratio, ">=", view.rules.size_ratio_min, "ratio")
+            answer = names[0] if a > b else names[1]
+            yield words(one, answer, names, bare(answer))
+
+
+def relative_place(view: FlightExam) -> Iterator[Case]:
+    """R/P: in which direction of the compass one landmark lies from another."""
+    flight = view.flight
+    for second, _ in view.moments:
+        for first, then in permutations(flight.pool, 2):
+            names = label_of(view, first), label_of(view, then)
+            east, north = flight.places[first].center - flight.places[then].center
+            angle = float(np.degrees(np.arctan2(east, north))) % 360
+            one = case(view, "air_rp", second, names, first, then, thing=names[0], other=names[1])
+            border = 22.5 - abs((angle + 22.5) % 45 - 22.5)
+            one.fact("bearing", f"from {names[1]} to {names[0]}", angle, "deg")
+            one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
+            one.require("too_near_for_a_side", flight.places[first].gap_m(flight.places[then]), ">=", 5.0, "m")
+            answer = list(COMPASS)[int((angle + 22.5) // 45) % 8]
+            yield words(one, answer, COMPASS, COMPASS[answer])
+
+
+def ranking(view: FlightExam) -> Iterator[Case]:
+    """R/D: three landmarks by their distance from the drone, closest first."""
+    for second, index in view.moments:
+        gaps = {place: float(view.flight.distance_m[row, index]) for row, place in enumerate(view.flight.pool)}
+        for three in combinations(view.flight.pool, 3):
+            told = sorted(three, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
+            names = [label_of(view, p) for p in told]
+            ranked = sorted(three, key=gaps.__getitem__)
+            fields = dict(zip(("first", "second", "third"), names, strict=True))
+            one = case(view, "air_rd", second, names, *told, **fields)
+            for place in told:
+                one.fact("distance", label_of(view, place), gaps[place], "m")
+            ratio = min(gaps[b] / max(gaps[a], 1.0) for a, b in pairwise(ranked))
+            one.require("distances_alike", ratio, ">=", view.rules.distance_ratio_min, "ratio")
+            answer = ", ".join(label_of(view, place) for place in ranked)
+            bare = ", ".join(label_of(view, place).removeprefix("the ") for place in ranked)
+            yield words(one, answer, [", ".join(order) for order in permutations(names)], (bare,))

@@ -1,0 +1,108 @@
+"""A flight as its exam sees it: moments at which questions stand, and how landmarks lie about the drone then."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, flag
+from pipeline.benchmarks.embodied4c.kinds import AERIAL
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Rejection
+from pipeline.geometry.rates import rate, turn_rate_dps
+from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.view import FlightView
+
+WINDOW_S: Final = 1.0  # over which rates are measured, half of it before a time
+KMH: Final = 3.6
+
+
+class FlightExam:
+    """A flight under the exam's rules. Frame: ENU metres; "here" is ahead and to the left of the drone's nose.
+
+    Attributes:
+        flight: the flight as its world sees it.
+        moments: seconds of the video with the sample nearest to each.
+        flags: what each of its questions carries.
+    """
+
+    domain = AERIAL
+
+    def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
+        self.scene, self.rules = scene, rules
+        self.flight: FlightView[ExamRules] = FlightView(scene, rules)
+        self.flags = [flag(DOMAIN, AERIAL), flag(MODALITY, "RGB" if scene.video is not None else "state")]
+        known = [
+            (second, index)
+            for second, index in self.flight.moments
+            if second >= rules.past_min_s and second <= self.flight.end_s - rules.future_min_s
+        ]
+        most = rules.exam_moments_max
+        self.moments = [known[(i + 1) * len(known) // most - 1] for i in range(most)] if len(known) > most else known
+
+    @property
+    def obstacle(self) -> Rejection | None:
+        """Why nothing can be asked at all."""
+        if not self.flight.observed:
+            return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
+        doubts = [found for found in self.scene.findings if found.severity == "doubt" and found.stretches is None]
+        if self.scene.video is not None:
+            whole = self.flight.obstacle(frozenset())
+            if whole is not None:
+                return whole
+        elif doubts:  # without a video the world asks nothing; what it knows of doubts is then not asked for
+            first = doubts[0]
+            return Rejection(reason=first.name, measured=first.measured, limit=first.limit, unit=first.unit)
+        return None if self.moments else Rejection(reason="no_moment", measured=0, limit=1, unit="times")
+
+    @cached_property
+    def velocity_mps(self) -> FloatArray:
+        """(N, 3) over ground and upwards; NaN where samples around a time are of two parts of the track."""
+        return self._velocity(WINDOW_S)
+
+    @cached_property
+    def short_mps(self) -> FloatArray:
+        """(N,) speed over ground, over half the time."""
+        velocity = self._velocity(WINDOW_S / 2)
+        return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
+
+    def _velocity(self, window_s: float) -> FloatArray:
+        flight = self.flight
+        found = rate(flight.t_s, flight.enu_m, window_s)
+        step = 1.0 / flight.motion.rate_hz
+        gaps = np.flatnonzero(np.diff(flight.t_s) > 1.5 * step)
+        for gap in gaps.tolist():
+            left, right = flight.t_s[gap], flight.t_s[gap + 1]
+            found[(flight.t_s >= left - WINDOW_S / 2) & (flight.t_s <= right + WINDOW_S / 2)] = np.nan
+        return found
+
+    @cached_property
+    def speed_mps(self) -> FloatArray:
+        """(N,) over ground."""
+        return np.asarray(np.hypot(self.velocity_mps[:, 0], self.velocity_mps[:, 1]))
+
+    @cached_property
+    def turn_dps(self) -> FloatArray:
+        """(N,) of the nose, clockwise."""
+        return turn_rate_dps(self.flight.t_s, self.flight.heading_deg, WINDOW_S)
+
+    def whole_since(self, second: float, from_s: float = 0.0) -> float:
+        """Seconds from one time to another of which the track tells nothing."""
+        t = self.flight.t_s
+        inside = t[(t >= from_s) & (t <= second)]
+        steps = np.diff(np.concatenate([[from_s], inside, [second]]))
+        return float(steps[steps > 1.5 / self.flight.motion.rate_hz].sum())
+
+    def way_m(self, second: float, from_s: float = 0.0) -> float:
+        """Length of the path in space between two times."""
+        t = self.flight.t_s
+        part = self.flight.enu_m[(t >= from_s - 1e-6) & (t <= second + 1e-6)]
+        return float(np.linalg.norm(np.diff(part, axis=0), axis=1).sum())
+
+    def bearing_deg(self, place: int, index: int) -> float:
+        """Of a place's middle from the nose, clockwise, in [-180, 180)."""
+        east, north = self.flight.places[place].center - self.flight.enu_m[index, :2]
+        return float((np.degrees(np.arctan2(east, north)) - self.flight.heading_deg[index] + 180) % 360 - 180)
