@@ -31,12 +31,13 @@ def log(tmp_path: Path) -> Path:
 def test_a_flight_is_scored_and_its_trials_can_be_given_to_score(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "trials.jsonl"
     where = ["--target", "A3.2=0,78,9.8", "--target", "A3.4=0,60,9.8", "--out", out]
-    result = run(log, "--task", "A3.2", "--task", "A3.4", "--task", "A3.5", *where)
+    result = run(log, "--task", "A3.2", "--task", "A3.4", "--task", "A3.5", *where, "--json")
     assert result.exit_code == 0
     rows = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
     assert {i: row["answer"] for i, row in rows.items()} == {"A3.2": 100.0, "A3.4": 0.0}
     assert rows["A3.4"]["measured"]["d_agt_m"] == pytest.approx(18.0, abs=0.1)
-    assert "place is not given" in result.output.replace("\n", " ")
+    told = {task["id"]: task["why_not"] for task in json.loads(result.stdout)["tasks"]}
+    assert told == {"A3.2": None, "A3.4": None, "A3.5": "its target's place is not given"}
 
 
 def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:

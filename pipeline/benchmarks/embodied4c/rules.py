@@ -61,6 +61,7 @@ class ExamRules(FlightRules):
     level_mps: float = Field(default=0.15, gt=0, description="at most, of who does not")
     swing_max_deg: float = Field(default=8.0, gt=0, description="of the nose within a second of a question of sides")
     # Questions that are not about the log
+    even_answers: bool = Field(default=True, description="of a kind and log none over twice as often as another")
     far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")
     written: Annotated[tuple[Written, ...], BeforeValidator(_from_file)] = Field(
         default=(), description="questions that people wrote, or the name of a file of them, as JSON lines"

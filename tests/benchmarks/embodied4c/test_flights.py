@@ -41,7 +41,7 @@ def marks() -> list[Any]:
 
 
 def rows(scene: FlightScene, **rules: Any) -> list[dict[str, Any]]:
-    view = exam(scene, ExamRules(far_per_log=0, exam_moments_max=80, moments_max=80, **rules))
+    view = exam(scene, ExamRules(far_per_log=0, exam_moments_max=80, moments_max=80, even_answers=False, **rules))
     return pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pipeline.benchmarks.embodied4c.even import least_of
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.samples.write import write_drives
@@ -69,11 +71,9 @@ SLACK = 1e-4
 
 
 @pytest.mark.slow
-def test_an_oracle_answers_all_questions_about_the_sample_drives_alike(
-    drives: Path, rows: dict[str, list[dict[str, Any]]]
-) -> None:
+def test_an_oracle_answers_all_questions_about_the_sample_drives_alike(drives: Path) -> None:
     asked, wrong = 0, []
-    for folder, found in rows.items():
+    for folder, found in candidates(drives, even_answers=False).items():
         n, own = wrong_answers(Log(drives / folder), found)
         asked, wrong = asked + n, wrong + own
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
@@ -84,7 +84,7 @@ def test_an_oracle_answers_all_questions_about_the_sample_drives_alike(
 @pytest.mark.real_data
 def test_an_oracle_answers_questions_about_a_real_log_alike() -> None:
     root = REAL_DATA / "driving" / "av2"
-    ((folder, found),) = candidates(root, exam_moments_max=5).items()
+    ((folder, found),) = candidates(root, exam_moments_max=5, even_answers=False).items()
     asked, wrong = wrong_answers(Log(root / folder), found)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
     assert asked >= 600
@@ -130,3 +130,33 @@ def test_numbers_name_their_reference_points(rows: dict[str, list[dict[str, Any]
     for row in (row for found in rows.values() for row in found if row["reason"] is None):
         if row["task"] in ("DT", "CT"):
             assert "nearest surface" in row["wording"], row["wording"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least"),
+    [
+        ((58, 10, 1), 10),
+        ((3, 3, 1, 1), 1),
+        ((5,), 1),
+        ((4, 4), 4),
+        ((9, 1), 1),
+        ((30, 20, 20, 2), 20),
+        ((100, 3, 2), 2),
+    ],
+)
+def test_answers_are_evened_so_that_most_stay(sizes: tuple[int, ...], least: int) -> None:
+    assert least_of(sizes) == least
+
+
+def test_no_answer_in_words_is_given_over_twice_as_often_as_another(rows: dict[str, list[dict[str, Any]]]) -> None:
+    for found in rows.values():
+        for name, task in EXAM_TASKS.items():
+            if isinstance(task.form, Number) and task.form.unit:
+                continue
+            kinds: dict[str, Counter[str]] = {}
+            for row in found:
+                if row["task"] == name and row["reason"] is None and name != "GEN":
+                    kinds.setdefault(row["operands"][0], Counter())[row["answer"]] += 1
+            for kind, counts in kinds.items():
+                assert max(counts.values()) <= 2 * min(counts.values()), (name, kind, counts)
+                assert len(counts) > 1 or counts.total() == 1, (kind, counts)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.benchmarks.embodied4c.wording import part
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.task import Form
+from pipeline.questions.task import Form, Number
 
 Ask = Callable[[Any], Iterator[Case]]
 # Kinds whose answers are the same at all times of a log.
@@ -47,8 +48,9 @@ class ExamTask(CaseTask[Exam]):
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """The same words at another time are another question, but for what does not change."""
+        every = list(cases)
         alike: dict[tuple[str, ...], list[Case]] = {}
-        for case in cases:
+        for case in every:
             if case.refusal is None and case.operands[0] in LASTING:
                 kind, _, *about = case.operands
                 alike.setdefault((kind, *about), []).append(case)
@@ -56,3 +58,6 @@ class ExamTask(CaseTask[Exam]):
             _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
             for case in others:
                 case.refuse("asked_at_another_time", len(found), 1, "candidates")
+        measured = isinstance(self.form, Number) and bool(self.form.unit)
+        if view.rules.even_answers:
+            make_even(every, f"{view.scene.id} {self.name}", measured=measured)
