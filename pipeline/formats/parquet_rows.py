@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.files import open_file
 
-ROWS_MAX: Final = 10_000_000  # of what is read at once
+ROWS_MAX: Final = 10_000_000  # of a file: LeRobot's hold some hundred thousand
+VALUES_MAX: Final = 500_000_000  # of all columns, as a file declares them: constants cost it nothing
 _SHOWN: Final = 200
 
 
@@ -25,15 +28,8 @@ class ParquetError(Exception):
 
 def columns_of(path: Path) -> tuple[str, ...]:
     """Names of a file's columns. Raises ParquetError: ``not_parquet``; FileNotFoundError."""
-    import pyarrow as pa  # 0.1 s, which no other format of its world needs
-    import pyarrow.parquet as pq
-
-    try:
-        return tuple(pq.read_schema(path).names)
-    except FileNotFoundError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise ParquetError("not_parquet", f"no Parquet file: {_line(error)}") from error
+    with _opened(path) as file:
+        return tuple(file.schema_arrow.names)
 
 
 def read_rows(path: Path, columns: Sequence[str], equal: tuple[str, int] | None = None) -> dict[str, list[Any]]:
@@ -67,22 +63,49 @@ def read_tables(path: Path, columns: Sequence[str], equal: tuple[str, int]) -> d
 
 
 def _table(path: Path, columns: Sequence[str], equal: tuple[str, int] | None) -> dict[str, Any]:
-    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with _opened(path) as file:
+        there = file.schema_arrow.names
+        missing = [name for name in columns if name not in there]
+        if missing:
+            told = f"without the columns {', '.join(missing)}; there are {', '.join(there)}"
+            raise ParquetError("wrong_columns", told)
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        values = sum(group.column(n).num_values for group in groups for n in range(group.num_columns))
+        if file.metadata.num_rows > ROWS_MAX or values > VALUES_MAX:
+            message = f"{file.metadata.num_rows:,} rows and {values:,} values, over {ROWS_MAX:,} and {VALUES_MAX:,}"
+            raise ParquetError("table_too_large", message)
+        wanted = [number for number, group in enumerate(groups) if equal is None or _may_hold(group, *equal)]
+        table = file.read_row_groups(wanted, columns=list(columns))
+        if equal is not None:
+            table = table.filter(pc.equal(table.column(equal[0]), equal[1]))
+    return {name: table.column(name) for name in columns}
+
+
+def _may_hold(group: Any, name: str, value: int) -> bool:
+    """Whether a row group may have a row in which a column has a value, by its own statistics."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == name and column.is_stats_set and column.statistics.has_min_max:
+            low, high = column.statistics.min, column.statistics.max
+            return not (isinstance(low, int) and isinstance(high, int)) or low <= value <= high
+    return True
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A file to be read from; what Arrow says of it as ParquetError."""
+    import pyarrow as pa  # 0.1 s, which no other format of its world needs
     import pyarrow.parquet as pq
 
-    there = columns_of(path)
-    missing = [name for name in columns if name not in there]
-    if missing:
-        raise ParquetError("wrong_columns", f"without the columns {', '.join(missing)}; there are {', '.join(there)}")
     try:
-        wanted = None if equal is None else [(equal[0], "=", equal[1])]
-        rows = pq.read_metadata(path).num_rows
-        if rows > ROWS_MAX:
-            raise ParquetError("table_too_large", f"{rows:,} rows, over {ROWS_MAX:,}")
-        table = pq.read_table(path, columns=list(columns), filters=wanted, partitioning=None)
+        with open_file(path) as raw:
+            yield pq.ParquetFile(raw)
+    except FileNotFoundError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise ParquetError("not_parquet", f"cannot be read: {_line(error)}") from error
-    return {name: table.column(name) for name in columns}
+        raise ParquetError("not_parquet", f"cannot be read as Parquet: {_line(error)}") from error
 
 
 def _line(error: Exception) -> str:

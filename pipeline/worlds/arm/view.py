@@ -47,7 +47,8 @@ class ArmView:
         slide: (I, T) how far each was moved along its own joint, in its unit; NaN without one.
         slide_share: (I, T) the same between its limits: 0 closed, 1 open.
         base_m: (3,) the foot of the arm.
-        doubts: by subject (a joint's name, a thing's id, `GRIPPER`, "log"): the first finding that casts doubt on it.
+        doubts: by subject (a joint's name, a thing's id, `GRIPPER`, "log"): the first finding that casts doubt on all
+            of it. Where a doubt is about stretches of time, its rows are NaN.
     """
 
     def __init__(self, scene: EpisodeScene) -> None:
@@ -55,7 +56,7 @@ class ArmView:
         self.facts: Episode = scene.facts
         self.times_s = times_s = self.facts.times_s
         serious = [f for f in scene.findings if f.severity == "doubt"]
-        self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious)}
+        self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious) if f.stretches is None}
         count, arm, gripper = len(times_s), self.facts.arm, self.facts.gripper
         joints = arm.joints if arm else ()
         self.joints: StrArray = np.array([joint.name for joint in joints], dtype=object)
@@ -70,6 +71,10 @@ class ArmView:
         )
         self.gripper_m = _table(gripper.place_m if gripper else None, count, 3)
         self.gripper_turn = _table(gripper.turn_wxyz if gripper else None, count, 4)
+        for finding in serious:
+            for start_s, end_s in finding.stretches or ():
+                if finding.subject == GRIPPER:
+                    self.gripper_m[(times_s >= start_s) & (times_s <= end_s)] = np.nan
         self.opening = _table(gripper.opening if gripper else None, count, 1)[:, 0]
         self.width_m = _table(gripper.width_m if gripper else None, count, 1)[:, 0]
         self.base_m: FloatArray = np.array(arm.base_m if arm and arm.base_m else [np.nan] * 3, dtype=np.float64)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
+from pipeline.worlds.arm.doubts import examine
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -37,6 +38,7 @@ ARM: Final = World(
     observe=observe_arm,
     samples=Samples(_write_samples, (LeRobot.name,)),
     sight=sight,
+    examine=examine,
     quick=(RLBench.name, LeRobot.name),
     bulky=BULKY,
     sketch=sketch,

@@ -90,8 +90,8 @@ def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(r
     assert finding.measured == pytest.approx(off_m(0), abs=1e-6)
     assert finding.measured is not None
     assert finding.measured > 0.01
-    assert "3.80 degrees" in finding.message
-    assert off_m(3.8) < 0.001, "with that zero it is within 1 cm, and better"
+    assert "3.81 degrees" in finding.message
+    assert off_m(3.81) < 0.001, "with that zero it is within 1 cm, and better"
     joints = {joint.name: joint for joint in facts.arm.joints}
     assert joints["joint 4"].low is None
     assert joints["joint 1"].low == -2.8973

@@ -1,0 +1,45 @@
+"""Where an arm's hand is, by hand and by matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.core.arrays import FloatArray
+from pipeline.geometry.chains import PANDA, fit, fit_zero
+
+
+def motion(count: int = 30) -> FloatArray:
+    """Angles (N, 7) in which every joint turns, within the limits."""
+    t = np.linspace(0, 1, count)[:, None]
+    return np.array([0.1, 0.3, -0.2, -1.8, 0.2, 2.0, 0.6]) + t * np.array([0.5, 0.4, -0.3, 0.7, 0.4, -0.6, 0.5])
+
+
+def test_a_panda_at_zero_stretches_up_and_hangs_its_hand() -> None:
+    """All zero: up to the wrist at 0.333 + 0.316 + 0.384, the hand 0.088 before it and pointing down."""
+    (tip,) = PANDA.tip_m(np.zeros((1, 7)))
+    assert tip == pytest.approx([0.088, 0.0, 1.033 - 0.2104])
+
+
+def test_turning_the_first_joint_turns_the_hand_about_the_base() -> None:
+    angles = np.array([[0.0, 0.4, 0.0, -2.0, 0.0, 2.2, 0.0], [np.pi / 2, 0.4, 0.0, -2.0, 0.0, 2.2, 0.0]])
+    before, after = PANDA.tip_m(angles)
+    assert after == pytest.approx([-before[1], before[0], before[2]])
+
+
+def test_the_base_is_found_where_the_arm_stands() -> None:
+    tips = PANDA.tip_m(motion()) + np.array([0.5, -0.2, 0.75])
+    found = fit(PANDA, motion(), tips)
+    assert found.base_m == pytest.approx([0.5, -0.2, 0.75])
+    assert found.off_m < 1e-12
+
+
+@pytest.mark.parametrize(("joint", "shift"), [(1, 0.06), (3, -0.1), (4, 0.15)])
+def test_a_joint_of_another_zero_is_named(joint: int, shift: float) -> None:
+    recorded = motion()
+    recorded[:, joint] -= shift
+    found = fit_zero(PANDA, recorded, PANDA.tip_m(motion()))
+    assert found.joint == joint
+    assert found.shift == pytest.approx(shift, abs=1e-4)
+    assert found.off_m < 2e-4
+    assert fit(PANDA, recorded, PANDA.tip_m(motion())).off_m > 10 * found.off_m
