@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,8 @@ import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import SceneRef
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.samples.plans import plan
 from pipeline.worlds.arm.view import ArmView
@@ -61,6 +65,66 @@ def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy
     assert scene.facts.arm is not None
     assert {joint.unit for joint in scene.facts.arm.joints} == {None}
     assert {"undeclared_columns", "no_gripper"} <= found(scene).keys()
+
+
+@pytest.mark.slow
+def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
+    """Two episodes share a video of 4 s; its pictures grow brighter by 2 each."""
+    key = "observation.images.front"
+    path = copy / "table" / "videos" / key / "chunk-000" / "file-000.mp4"
+    path.parent.mkdir(parents=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=20)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(80):
+            picture = np.full((48, 64, 3), 20 + 2 * number, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
+    table = pq.read_table(copy / "table" / EPISODES).to_pydict()
+    count = len(table["episode_index"])
+    own = {"chunk_index": [0] * count, "file_index": [0] * count}
+    own |= {"from_timestamp": [0.0, 1.5, *[0.0] * (count - 2)], "to_timestamp": [1.5, 4.0, *[0.0] * (count - 2)]}
+    pq.write_table(
+        pa.table(table | {f"videos/{key}/{name}": rows for name, rows in own.items()}), copy / "table" / EPISODES
+    )
+    path = copy / "table" / "meta" / "info.json"
+    said = json.loads(path.read_text())
+    said["features"][key] = {"dtype": "video", "shape": [48, 64, 3], "names": ["height", "width", "channels"]}
+    path.write_text(json.dumps(said))
+    (ref,) = (ref for ref in LeRobot().scenes(copy).scenes if ref.id.endswith(SECOND))
+    files = SceneFiles(copy, ref)
+    scene = LeRobot().read(files)
+    assert scene.video is not None
+    assert (scene.video.frames, scene.video.fps, scene.video.width) == (50, 20, 64)
+    assert [(camera.name, camera.pictures) for camera in scene.facts.cameras] == [("front", True)]
+    footage = LeRobot().footage(files, scene)
+    assert footage is not None
+    bright = [float(picture.mean()) for picture in footage.frames()]
+    assert np.abs(np.array(bright) - (20 + 2 * np.arange(30, 80))).max() < 4
+    (copy / "table" / "videos" / key / "chunk-000" / "file-000.mp4").unlink()
+    assert found(read(copy, LeRobot(), SECOND))["missing_video"].severity == "note"
+
+
+@pytest.mark.parametrize("name", [DATA, EPISODES, "meta/tasks.parquet"])
+def test_a_pipe_in_the_place_of_a_table_is_told_at_once(copy: Path, name: str) -> None:
+    (copy / "table" / name).unlink()
+    os.mkfifo(copy / "table" / name)
+    try:
+        listing = LeRobot().scenes(copy)
+        assert name == EPISODES or not listing.broken
+        told = [error.finding for error in listing.broken]
+        told += [found for ref in listing.scenes[1:2] for found in _finding(copy, ref)]
+    except ConfigError:
+        told = ["no scenes"]
+    assert told == (["not_parquet"] if name != "meta/tasks.parquet" else [])
+
+
+def _finding(root: Path, ref: SceneRef) -> list[str]:
+    try:
+        LeRobot().read(SceneFiles(root, ref))
+    except RawDataError as error:
+        return [error.finding]
+    return []
 
 
 def test_doctor_names_missing_parts_and_what_they_cost(copy: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.registry import read_scene
@@ -98,7 +100,46 @@ def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(r
     assert facts.arm.reach_m == 0.855
 
 
+@pytest.mark.real_data
+def test_the_front_camera_of_a_real_episode_sees_the_red_target_where_it_is(root: Path, real: EpisodeScene) -> None:
+    """So pose and focal length are understood, and the pictures are those of the times."""
+    camera = next(camera for camera in real.facts.cameras if camera.name == "front")
+    (target,) = real.facts.items
+    assert camera.place_m is not None
+    assert camera.world_from_camera is not None
+    assert camera.focal_px is not None
+    assert camera.centre_px is not None
+    assert target.place_m is not None
+    x, y, z = np.array(camera.world_from_camera).T @ (target.place_m.array[0] - camera.place_m)
+    column, row = camera.focal_px[0] * x / z + camera.centre_px[0], camera.focal_px[1] * y / z + camera.centre_px[1]
+    footage = RLBench().footage(SceneFiles(root, RLBench().scenes(root).scenes[0]), real)
+    assert footage is not None
+    pictures = list(footage.frames())
+    assert (len(pictures), footage.fps) == (70, pytest.approx(20))
+    red, green, blue = pictures[0].astype(int).transpose(2, 0, 1)
+    reddish = np.argwhere((red > 150) & (green < 80) & (blue < 80))
+    assert 0 < len(reddish) < 50, "all but its top is hidden by another ball"
+    assert np.abs(reddish - [row, column]).max(1).min() <= 3
+    moves = {camera.name: camera.moves for camera in real.facts.cameras}
+    assert moves == {name: name == "wrist" for name in moves}
+    assert len(moves) == 5
+
+
 # Made ones
+
+
+def test_pictures_that_are_not_all_there_make_no_video(tmp_path: Path) -> None:
+    folder = write_demo(tmp_path, rows(3))
+    (folder / "front_rgb").mkdir()
+    for number in range(2):
+        Image.fromarray(np.zeros((4, 6, 3), np.uint8)).save(folder / "front_rgb" / f"{number}.png")
+    scene = read(tmp_path, RLBench())
+    assert scene.video is None
+    assert found(scene)["pictures_missing"].measured == 2
+    Image.fromarray(np.zeros((4, 6, 3), np.uint8)).save(folder / "front_rgb" / "2.png")
+    whole = read(tmp_path, RLBench()).video
+    assert whole is not None
+    assert (whole.frames, whole.width, whole.height) == (3, 6, 4)
 
 
 def changed(at: slice = slice(None), **values: Any) -> list[dict[str, Any]]:
