@@ -8,6 +8,7 @@ come to is told beside it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, Literal
@@ -18,7 +19,7 @@ from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
 from pipeline.benchmarks.ergeobench.dimensions import DIMENSIONS, GEO, SETTINGS
 from pipeline.benchmarks.ergeobench.gls import FARTHEST_KM, WITHIN_KM, error_score, gls, great_circle_km
 from pipeline.benchmarks.ergeobench.hypothesis import Hypothesis, find_hypothesis
-from pipeline.benchmarks.ergeobench.names import is_same
+from pipeline.benchmarks.ergeobench.names import PARTS, is_same
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
@@ -42,6 +43,7 @@ GLS, MEAN_ERROR, MEDIAN_ERROR, ERROR_SCORE = "gls", "mean_error_km", "median_err
 LEVELS: Final = ("street", "city", "country")
 VALID: Final = "_valid"  # ending of a metric of the valid replies alone
 SETTING: Final = "setting"
+CENTRES: Final = 500  # places that are tried for the reply that is the same to all
 _HITS: Final = {f"within_{km}_km": km for km in WITHIN_KM}
 _MARKED: Final = (*LEVELS, *_HITS, MEAN_ERROR, MEDIAN_ERROR)  # metrics with marks of their own, in per cent or km
 _TOLD_OF_GLS: Final = (*LEVELS, *_HITS, MEDIAN_ERROR)  # in the order of `gls`
@@ -94,7 +96,37 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
             letter, unread[n] = _letter(answer)
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
     _measure(answers, places, values)
-    return Marks(values, unread)
+    return Marks(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
+
+
+def _of_one_reply(questions: Sequence[Published]) -> list[str]:
+    """What the best reply earns that is the same to all questions of a setting: commonest names, a central place."""
+    notes = []
+    for task, setting in SETTINGS.items():
+        truths = [truth_of(question) for question in questions if question.question_type == task]
+        if len(truths) < 2:
+            continue
+        names = {level: _commonest([truth[level] for truth in truths if truth.get(level)]) for level in LEVELS}
+        some = truths[:: -(-len(truths) // CENTRES)]
+        away = [_away_km([Hypothesis(lat_deg=t["lat"], lon_deg=t["lon"])] * len(truths), truths) for t in some]
+        best = min(range(len(some)), key=lambda n: (float(np.median(away[n])), n))
+        said = [
+            100 * np.mean([is_same(level, names[level], t[level]) for t in truths if t.get(level)])
+            if names[level]
+            else np.nan
+            for level in LEVELS
+        ]
+        hits = [100 * np.mean(away[best] <= km) for km in WITHIN_KM]
+        earned = float(gls(np.array([*said, *hits, np.median(away[best])])))
+        where = ", ".join(filter(None, (names["city"], names["country"]))) or "one place"
+        notes.append(f"To reply {where} to all questions of the setting {setting} earns a GLS of {earned:.2f}.")
+    return notes
+
+
+def _commonest(names: Sequence[str]) -> str:
+    """The first name of the most frequent truth; "" where there is none."""
+    counts = Counter(name.split(PARTS)[0] for name in names)
+    return min(counts, key=lambda name: (-counts[name], name), default="")
 
 
 def _letter(answer: Answer) -> tuple[str | None, str | None]:

@@ -224,6 +224,16 @@ def test_nothing_known_is_no_truth_and_out_of_distribution_is_apart(tmp_path: Pa
     assert values(found, "single") == {}
 
 
+def test_what_one_reply_to_all_earns(tmp_path: Path) -> None:
+    """Two of three in Monaco, and the middle of three places on a meridian: 111.195 km to the others."""
+    rows = [geo(1), geo(2, lat=44.7347), geo(3, lat=42.7347, country="Italy", city="Pisa", street=None)]
+    found = score(tmp_path, rows, {1: reply()})
+    s_err = 100 * (1 - math.log(112.195) / math.log(20_038.5))
+    earned = ((100 + 200 / 3 + 200 / 3) / 3 + (100 / 3 * 2 + 300) / 5 + s_err) / 3
+    note = f"To reply Monaco, Monaco to all questions of the setting embodied earns a GLS of {earned:.2f}."
+    assert found.marks.notes == [note]
+
+
 def test_gls_in_the_wilderness_is_that_of_the_levels_that_are_known(tmp_path: Path) -> None:
     found = score(tmp_path, [geo(1, SINGLE, apart=True, street=None, city=None)], {1: reply(lat=44.7347)})
     own = values(found, "single, out of distribution")
