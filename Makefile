@@ -32,7 +32,7 @@ build-cityeqa: $(READY) ## the same for cities [ARGS="--root city=DIR"]
 build-ergeo: $(READY) ## the same for panoramas [ARGS="--root panoramas=DIR"]
 	$(BIN)/scan2qa build ergeobench $(ARGS)
 
-build-embodied: $(READY) ## the same for drives and flights [ARGS="--root argoverse2=DIR --root flights=DIR"]
+build-embodied: $(READY) ## the same for drives, flights and arms [ARGS="--root argoverse2=DIR"]
 	$(BIN)/scan2qa build embodied4c $(ARGS)
 
 stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]

@@ -13,13 +13,14 @@ from pipeline.benchmarks.embodied4c.score import SCORE
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
 from pipeline.benchmarks.embodied4c.view import Exam, exam
 from pipeline.core.video_form import VideoForm
+from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT
 
 EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     name="embodied4c",
     title="Embodied4C",
-    worlds=(DRIVE, FLIGHT),
+    worlds=(DRIVE, FLIGHT, ARM),
     tasks=tuple(EXAM_TASKS.values()),
     profiles=PROFILES,
     view=exam,

@@ -15,11 +15,14 @@ CITATION: Final = """\
 
 CARD: Final = Card(
     module=__name__,
-    about="Questions over logs of driving and flying, proven by what the logs record, after Embodied4C, "
+    about="Questions over logs of driving, flying and manipulating, proven by what the logs record, after Embodied4C, "
     "built with scan2qa. Questions are free-form: numbers with their unit and reference points, or a few words.",
     media="`log` names them; a question stands at second `until_s` and may use what came before, `video` where the log "
     "has pictures",
     citation=CITATION,
-    terms={"sample_drives": "procedural drives, made by scan2qa: none"},
-    parts={"pictures": "`pictures/<question_id>.png`: what was measured, from above, with the answer."},
+    terms={
+        "argoverse2": "Argoverse 2: CC BY-NC-SA 4.0 (<https://www.argoverse.org/about.html>); sample drives: none",
+        "sample_city": "procedural flights, made by scan2qa: none",
+    },
+    parts={"pictures": "`pictures/<question_id>.png`: of a question about a drive what was measured, with the answer."},
 )

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, SUB, of_flags
-from pipeline.benchmarks.embodied4c.kinds import CAPABILITY
+from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DRIVING
 from pipeline.core.video_form import video_file
 from pipeline.questions.published import Columns
 
@@ -55,11 +55,12 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
     sub = next(iter(of_flags(row["flags"], SUB)), sub_of(row["task"]))
     unit = next((fact["unit"] for fact in row["evidence"] or () if fact["name"] == VALUE), None)
     numeric = unit is not None
+    domain = next(iter(of_flags(row["flags"], DOMAIN)), None)
     modality = next(iter(of_flags(row["flags"], MODALITY)), None)
     return {
         "question_id": row["id"],
         "log": row["scene"],
-        "domain": next(iter(of_flags(row["flags"], DOMAIN)), None),
+        "domain": domain,
         "capability": CAPABILITY[sub],
         "sub_capability": sub,
         "question": row["text"],
@@ -73,7 +74,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "sensors": of_flags(row["flags"], SENSORS),
         "modality": modality,
         "video": video_file(row["scene"], row["until_s"], row["from_s"]) if modality == "RGB" else None,
-        "picture": picture_of(row["id"]),
+        "picture": picture_of(row["id"]) if domain == DRIVING and row["until_s"] is not None else None,
     }
 
 
@@ -109,6 +110,6 @@ SAID: Final = {
     "sensors": "cameras whose pictures the log has; none where it has none",
     "modality": "RGB, or state where the log has no pictures",
     "video": "path of its video below the build's folder of videos; null where the log has no pictures",
-    "picture": "a map of what was measured, with the answer: not for who is asked",
+    "picture": "of a question about a drive, a map of what was measured, with the answer: not for who is asked",
 }
 COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

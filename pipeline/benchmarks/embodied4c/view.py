@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
@@ -26,4 +28,5 @@ class Exam(Protocol):
 
 def exam(scene: AnyScene, rules: ExamRules) -> Exam:
     """The view of a scene, by its world."""
-    return FlightExam(scene, rules) if scene.facts.world == "flight" else DriveExam(scene, rules)
+    views: dict[str, Callable[[AnyScene, ExamRules], Exam]] = {"drive": DriveExam, "flight": FlightExam, "arm": ArmExam}
+    return views[scene.facts.world](scene, rules)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from pipeline.benchmarks.embodied4c.arm import asks as arm
 from pipeline.benchmarks.embodied4c.drive.asks import physical, relative, semantic, spatial, temporal
 from pipeline.benchmarks.embodied4c.flight import flying, landmarks
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, GEN
+from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, GEN, MANIPULATION
 from pipeline.benchmarks.embodied4c.tasks.base import Ask, ExamTask
 from pipeline.benchmarks.embodied4c.tasks.others import DomainFar, OnesOwn
 from pipeline.benchmarks.embodied4c.view import Exam
@@ -23,29 +24,39 @@ class Row(NamedTuple):
     drives: tuple[Ask, ...]
     flights: tuple[Ask, ...]
     kinds: str
+    arms: tuple[Ask, ...] = ()
 
 
 WORDS: Final = FreeText()
 # Shares by the paper's counts of capabilities over all embodiments (section 6.1), alike over their sub-capabilities.
 _ALL: Final = (
     Row("CL", WORDS, 66, (semantic.kind_on_side, semantic.kind_most_common, semantic.kind_of_lane),
-        (landmarks.kind_nearest,), "cl_side cl_most cl_lane air_cl"),
+        (landmarks.kind_nearest,), "cl_side cl_most cl_lane air_cl arm_cl",
+        (arm.kind_nearest,)),
     Row("AT", Number(1, "m"), 50, (semantic.size,), (), "at_size"),
     Row("AT whole", Number(0, "m"), 50, (), (landmarks.height_of,), "air_at_height"),
-    Row("AT words", WORDS, 16, (semantic.marking_of_lane,), (), "at_marking"),
+    Row("AT words", WORDS, 16, (semantic.marking_of_lane,), (), "at_marking arm_at arm_at_near",
+        (arm.colour,)),
     Row("ST", WORDS, 66, (semantic.parked_or_moving, semantic.lamps), (flying.vertical_state, flying.camera_state),
-        "st_motion st_lamps air_st_height air_st_camera"),
-    Row("LC", WORDS, 54, (spatial.sector, spatial.lane_of), (landmarks.sector,), "lc_sector lc_lane air_lc"),
+        "st_motion st_lamps air_st_height air_st_camera arm_st arm_st_slide",
+        (arm.gripper_state,)),
+    Row("LC", WORDS, 54, (spatial.sector, spatial.lane_of), (landmarks.sector,), "lc_sector lc_lane air_lc arm_lc",
+        (arm.side,)),
     Row("DT", Number(1, "m"), 54, (spatial.distance, spatial.distance_between),
         (landmarks.distance, flying.distance_home), "dt_near dt_between air_dt air_dt_home air_dt_height"),
     Row("OR", Number(0, "°"), 27, (spatial.heading,), (flying.heading,), "or_heading air_or"),
     Row("OR words", WORDS, 27, (spatial.facing,), (flying.compass,), "or_facing air_or_compass"),
     Row("TP", WORDS, 54, (spatial.ground_under, spatial.neighbour), (landmarks.nearest_to,),
-        "tp_ground tp_next air_tp"),
-    Row("CT", Number(0, ""), 54, (spatial.count_near,), (), "ct_near ct_ahead"),
-    Row("R/S", WORDS, 54, (relative.size,), (landmarks.higher,), "rs_size air_rs"),
-    Row("R/P", WORDS, 54, (relative.place,), (landmarks.relative_place,), "rp_place air_rp"),
-    Row("R/D", WORDS, 54, (relative.ranking,), (landmarks.ranking,), "rd_rank air_rd"),
+        "tp_ground tp_next air_tp arm_tp",
+        (arm.lies_on,)),
+    Row("CT", Number(0, ""), 54, (spatial.count_near,), (), "ct_near ct_ahead arm_ct arm_ct_colour arm_ct_all",
+        (arm.count,)),
+    Row("R/S", WORDS, 54, (relative.size,), (landmarks.higher,), "rs_size air_rs arm_rs",
+        (arm.larger,)),
+    Row("R/P", WORDS, 54, (relative.place,), (landmarks.relative_place,), "rp_place air_rp arm_rp",
+        (arm.relative,)),
+    Row("R/D", WORDS, 54, (relative.ranking,), (landmarks.ranking,), "rd_rank air_rd arm_rd",
+        (arm.ranking,)),
     Row("M/T", Number(1, "km/h"), 45, (temporal.own_speed, temporal.speed, temporal.mean_speed), (flying.speed,),
         "mt_own_speed mt_speed mt_mean_speed air_mt"),
     Row("M/T seconds", Number(0, "s"), 15, (temporal.time_standing,), (), "mt_standing"),
@@ -55,7 +66,8 @@ _ALL: Final = (
     Row("L/M", Number(1, "m"), 20, (temporal.driven_in_all,), (), "lm_driven"),
     Row("L/M whole", Number(0, "m"), 20, (), (flying.flown_in_all,), "air_lm"),
     Row("L/M count", Number(0, ""), 40, (temporal.passed, temporal.seen_so_far), (), "lm_passed lm_seen"),
-    Row("L/M words", WORDS, 40, (), (flying.sequence,), "air_lm_steps"),
+    Row("L/M words", WORDS, 40, (), (flying.sequence,), "air_lm_steps arm_lm_moved",
+        (arm.moved_most,)),
     Row("MD", WORDS, 48, (physical.state,), (flying.state,), "md_state air_md"),
     Row("MD acceleration", Number(1, "m/s²"), 36, (physical.acceleration, physical.sideways), (),
         "md_acceleration md_sideways"),
@@ -64,13 +76,23 @@ _ALL: Final = (
     Row("CS seconds", Number(1, "s"), 30, (physical.time_to,), (flying.seconds_home,),
         "cs_time_to air_cs_home air_cs_down"),
     Row("CS stop", Number(2, "s"), 24, (physical.braking_time,), (), "cs_time"),
+    Row("DT cm", Number(1, "cm"), 54, (), (), "arm_dt", (arm.distance,)),
+    Row("M/T cm", Number(1, "cm/s"), 60, (), (), "arm_mt", (arm.speed,)),
+    Row("L/M cm", Number(0, "cm"), 60, (), (), "arm_lm", (arm.way,)),
+    Row("MD degrees", Number(0, "°"), 98, (), (), "arm_md", (arm.joints,)),
+    Row("MD count", Number(0, ""), 10, (), (), "arm_md_joints", (arm.freedom,)),
+    Row("CS degrees", Number(0, "°"), 108, (), (), "arm_cs", (arm.limits,)),
 )  # fmt: skip
 EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
     **{
         row.name: ExamTask(
             row.name,
             row.form,
-            {domain: asks for domain, asks in ((DRIVING, row.drives), (AERIAL, row.flights)) if asks},
+            {
+                domain: asks
+                for domain, asks in ((DRIVING, row.drives), (AERIAL, row.flights), (MANIPULATION, row.arms))
+                if asks
+            },
             row.kinds.split(),
         )
         for row in _ALL

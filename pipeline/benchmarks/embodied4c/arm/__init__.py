@@ -1,0 +1,1 @@
+"""An episode of an arm as its questions see it."""
