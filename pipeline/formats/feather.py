@@ -37,6 +37,7 @@ def read_feather(raw: bytes, wanted: Mapping[str, type[np.generic] | None]) -> C
 
     try:
         table = pyarrow.feather.read_table(pa.BufferReader(raw), memory_map=False)
+        table.validate(full=True)  # Arrow believes the offsets of damaged texts, and ends the process
     except (pa.ArrowException, OSError) as error:
         raise FeatherError("not_feather", f"no Feather table: {str(error).splitlines()[0]}") from error
     missing = [name for name in wanted if name not in table.column_names]

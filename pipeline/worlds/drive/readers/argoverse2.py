@@ -29,12 +29,23 @@ from pipeline.worlds.drive.readers.argoverse2_cameras import CAMERAS, pictures_a
 from pipeline.worlds.drive.readers.argoverse2_map import city_of, read_map
 from pipeline.worlds.drive.readers.argoverse2_tables import UNIT_TOLERANCE, read_rows, table_of
 from pipeline.worlds.drive.readers.pictures import footage_of, video_of
-from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
+from pipeline.worlds.drive.readers.tracking import (
+    PLACE_MAX_M,
+    check_span,
+    repeated,
+    steady_box,
+    steady_words,
+    stretches,
+    tell_repeated,
+    within,
+)
 
 ANNOTATIONS: Final = ("annotations_with_ego.feather", "annotations.feather")
 POSES: Final = "city_SE3_egovehicle.feather"
 MAP: Final = "map/log_map_archive_*.json"
 EGO_CATEGORY: Final = "EGO_VEHICLE"
+POINTS_MAX: Final = 1e8  # of a sweep
+PLACE: Final = ("tx_m", "ty_m", "tz_m")
 POINT: Final = "the middle of the rear axle"
 REACH_MAX_M: Final = 1000.0  # no lidar sees as far: a box beyond has other units, or none
 
@@ -97,8 +108,10 @@ class Argoverse2:
             message = f"{left_out} of {len(times_ns)} sweeps have no pose of our car, and were left out"
             findings.add(doubt("no_ego_pose", "log", message, "fetch the poses again", left_out, 0, "sweeps"))
         times_ns, at = times_ns[posed], at[posed]
+        tracks = len(set(boxes["track_uuid"].tolist()))
+        check_span(files, files.folder / POSES, times_ns / 1e9, tracks)
         rotation = matrices(table_of(poses, "qw", "qx", "qy", "qz")[at])
-        origin_m = table_of(poses, "tx_m", "ty_m", "tz_m")[at]
+        origin_m = table_of(poses, *PLACE)[at]
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
         time = np.minimum(time, len(times_ns) - 1)
         boxes = {name: column[times_ns[time] == boxes["timestamp_ns"]] for name, column in boxes.items()}
@@ -147,10 +160,10 @@ def _poses(files: SceneFiles, findings: Findings) -> Columns:
     """Poses of our car in order of time, one at each."""
     path = files.folder / POSES
     poses = read_rows(files, path, _POSE)
-    sound = _sound(poses, ())
+    sound = _sound(poses, ()) & (np.abs(np.nan_to_num(table_of(poses, *PLACE), nan=np.inf)) <= PLACE_MAX_M).all(1)
     if not sound.all():
         bad = int((~sound).sum())
-        message = f"{bad} of {len(sound)} poses are not finite, or their quaternion is not of length 1"
+        message = f"{bad} of {len(sound)} poses are not finite, too far away, or not turned by a unit quaternion"
         findings.add(doubt("unusable_pose", "log", message, "fetch the poses again", bad, 0, "poses"))
     poses = {name: column[sound] for name, column in poses.items()}
     _, first = np.unique(poses["timestamp_ns"], return_index=True)
@@ -172,7 +185,7 @@ def _boxes(files: SceneFiles, findings: Findings) -> Columns:
     path = next((p for name in ANNOTATIONS if (p := files.folder / name).is_file()), files.folder / ANNOTATIONS[-1])
     boxes = read_rows(files, path, _BOX)
     sound = _sound(boxes, ("length_m", "width_m", "height_m"))
-    near = (np.abs(np.nan_to_num(table_of(boxes, "tx_m", "ty_m", "tz_m"), nan=np.inf)) < REACH_MAX_M).all(1)
+    near = (np.abs(np.nan_to_num(table_of(boxes, *PLACE), nan=np.inf)) < REACH_MAX_M).all(1)
     bad = ~sound | ~near
     if bad.any():
         who = sorted(set(boxes["track_uuid"][bad].tolist()))
@@ -196,7 +209,7 @@ def _actors(
     tell_repeated(ids[thing[twice]], findings)
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
-    place_m = rotated(rotation[time], table_of(boxes, "tx_m", "ty_m", "tz_m")) + origin_m[time]
+    place_m = rotated(rotation[time], table_of(boxes, *PLACE)) + origin_m[time]
     forward = rotated(rotation[time], matrices(table_of(boxes, "qw", "qx", "qy", "qz"))[..., :, 0])
     tables = {
         "place_m": place_m,
@@ -215,7 +228,7 @@ def _actors(
                 source_category=words[name],
                 box=steady_box(stretch.tables["size_m"], name, findings),
                 track=stretch.track(),
-                points=pack(stretch.tables["points"], 1.0),
+                points=pack(within(stretch.tables["points"], POINTS_MAX), 1.0),
             )
         )
     return tuple(sorted(actors, key=lambda actor: actor.id))
@@ -236,14 +249,14 @@ def _ego_box(rows: Columns, findings: Findings) -> Box | None:
         findings.add(doubt("two_egos", "ego", message, "keep one", len(tracks), 1, "tracks"))
         return None
     box = steady_box(table_of(rows, "length_m", "width_m", "height_m"), "ego", findings)
-    x, y, z = np.median(table_of(rows, "tx_m", "ty_m", "tz_m"), axis=0).tolist()
+    x, y, z = np.median(table_of(rows, *PLACE), axis=0).tolist()
     return None if box is None else Box(size_m=box.size_m, middle_m=(x, y, z))
 
 
 def _sound(rows: Columns, sizes: tuple[str, ...]) -> BoolArray:
     """Which rows are finite and turned by a quaternion of length 1."""
     quat = table_of(rows, "qw", "qx", "qy", "qz")
-    numbers = np.concatenate([quat, table_of(rows, "tx_m", "ty_m", "tz_m", *sizes)], axis=1)
+    numbers = np.concatenate([quat, table_of(rows, *PLACE, *sizes)], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.sqrt((quat**2).sum(1))
     return np.asarray(np.isfinite(numbers).all(1) & (np.abs(length - 1) <= UNIT_TOLERANCE))

@@ -26,6 +26,7 @@ from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
 from pipeline.worlds.drive.readers.carla_recording import Recording
+from pipeline.worlds.drive.readers.tracking import check_span
 
 WANTS: Final = (Want("recording", ("*.log",), "the drive is left out", True, recorded=(".log",)),)
 
@@ -85,6 +86,7 @@ class Carla:
             raise files.fault(path, error.finding, error.message, remedy) from error
         _tell_damage(log, findings)
         read = Recording(log, _frames_in_order(log, findings), findings)
+        check_span(files, path, read.times_s, len(read.tracks))
         ego = read.hero(self.ego, files, path)
         drive = Drive(
             map_name=log.map_name.rpartition("/")[2] or None,

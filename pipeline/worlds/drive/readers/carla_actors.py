@@ -15,6 +15,7 @@ from pipeline.formats.carla_log import Added, Records
 from pipeline.geometry.turns import wrapped_deg
 from pipeline.worlds.drive.categories import CARLA_PROPS, CARLA_TYPES, CARLA_VEHICLES
 from pipeline.worlds.drive.facts import Box, Camera, Colour, Lamp, Lamps, LightColour
+from pipeline.worlds.drive.readers.tracking import within
 
 Whole = npt.NDArray[np.integer[Any]]
 
@@ -38,22 +39,30 @@ CAMERA: Final = "sensor.camera.rgb"
 NOT_SEEN: Final = ("spectator", "controller.")
 MOUNT_MAX_M: Final = 20.0  # a camera further from its car is recorded in another frame
 _CM: Final = 100
+_TURN_MAX_DEG: Final = 1e6
+_THINNEST_M: Final = 1e-4  # of a side that is above 0
 _KEPT: Final = {"color": "colour", "mesh_path": "mesh", "generation": "generation"}
+
+
+def doubles(numbers: npt.NDArray[Any]) -> FloatArray:
+    """Numbers of a recording as float64; damaged ones may be NaNs of which the processor complains."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(numbers, dtype=np.float64)
 
 
 def right_handed(vector: FloatArray) -> FloatArray:
     """Vectors (..., 3) with y to the left."""
-    return np.asarray(vector, dtype=np.float64) * (1.0, -1.0, 1.0)
+    return doubles(vector) * (1.0, -1.0, 1.0)
 
 
 def metres(centimetres: FloatArray) -> FloatArray:
     """Places (..., 3) of a recording in metres, y to the left."""
-    return right_handed(np.asarray(centimetres, dtype=np.float64) / _CM)
+    return right_handed(doubles(centimetres) / _CM)
 
 
 def yaws_deg(rotation: FloatArray) -> FloatArray:
     """Yaws (...,), counter-clockwise, of rotations (..., 3): roll, pitch, yaw."""
-    return wrapped_deg(-np.asarray(rotation[..., 2], dtype=np.float64))
+    return wrapped_deg(-within(doubles(rotation[..., 2]), _TURN_MAX_DEG))
 
 
 def category_of(actor: Added) -> str:
@@ -83,11 +92,11 @@ def box_of(records: Records) -> Box | None:
     """The median of the boxes (R,) of an actor; None where it has none, or one without an extent."""
     if not len(records):
         return None
-    extent = np.median(records["extent"].astype(np.float64), axis=0)
-    origin = metres(np.median(records["origin"].astype(np.float64), axis=0))
+    extent = np.median(doubles(records["extent"]), axis=0)
+    origin = metres(np.median(doubles(records["origin"]), axis=0))
     if not (np.isfinite(extent).all() and np.isfinite(origin).all() and (extent > 0).all()):
         return None
-    length, width, height = (2 * extent / _CM).round(4).tolist()
+    length, width, height = np.maximum((2 * extent / _CM).round(4), _THINNEST_M).tolist()
     x, y, z = (origin.round(4) + 0.0).tolist()
     return Box(size_m=(length, width, height), middle_m=(x, y, z))
 

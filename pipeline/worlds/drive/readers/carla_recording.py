@@ -26,16 +26,17 @@ from pipeline.worlds.drive.readers.carla_actors import (
     camera_of,
     category_of,
     colours_of,
+    doubles,
     lamps_of,
     metres,
     right_handed,
     yaws_deg,
 )
-from pipeline.worlds.drive.readers.tracking import Stretch, repeated, stretches, tell_repeated
+from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, Stretch, repeated, stretches, tell_repeated, within
 
 HEROES: Final = ("hero", "ego_vehicle")  # roles of our car: of CARLA's agents and ScenarioRunner, of its ROS bridge
 HIDDEN_M: Final = -100.0  # ScenarioRunner keeps actors 500 m under the ground until they are wanted
-AWAY_MAX_M: Final = 100_000.0  # no town is as large
+CONTROL_MAX: Final = 100.0  # pedals run from 0 to 1, gears to 8
 POINT: Final = "the car's origin in CARLA, on the ground below its middle"
 
 
@@ -71,7 +72,7 @@ class Recording:
         tell_repeated(ids[twice], self.findings)
         ids, time, rows = ids[~twice], placed.frame[~twice], rows[~twice]
         place_m = metres(rows["place"])
-        usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < AWAY_MAX_M).all(1)
+        usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < PLACE_MAX_M).all(1)
         self._left_out(
             ids, np.logical_not(usable), "place_not_finite", "of its places are no numbers, or 100 km and more away"
         )
@@ -84,8 +85,8 @@ class Recording:
         tables["velocity_mps"] = _joined(ids, time, moving, right_handed(moving.records["velocity"]))
         driven = self.tables[carla_log.VEHICLE]
         names = ("throttle", "brake", "steering", "gear")
-        said = np.stack([driven.records[name].astype(np.float64) for name in names], axis=-1)
-        tables["controls"] = _joined(ids, time, driven, np.where(np.isfinite(said), said, np.nan))
+        said = np.stack([doubles(driven.records[name]) for name in names], axis=-1)
+        tables["controls"] = _joined(ids, time, driven, within(said, CONTROL_MAX))
         return stretches(ids, time, tables)
 
     def _left_out(self, ids: IntArray, rows: BoolArray, name: str, why: str, severe: bool = True) -> None:

@@ -16,12 +16,14 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.geometry.turns import rotated
 from pipeline.reading.files import SceneFiles
+from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, within
 
 EARTH_M: Final = 6_378_137.0
 OXTS_FIELDS: Final = (
     11  # of 30: latitude, longitude, altitude, roll, pitch, yaw, velocities north, east, ahead, left, up
 )
 ORTHONORMAL_TOLERANCE: Final = 1e-3
+_HIGHEST: Final = np.array([89.0, 180.0, 9000.0])  # latitude, longitude, metres above the sea; no road is as high
 # OpenCV's axes (x right, y down, z ahead) into ours (x ahead, y left, z up), one row for each of ours.
 BODY_FROM_CAMERA: Final = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 _KEYS: Final = {
@@ -69,8 +71,8 @@ def read_calibration(files: SceneFiles, path: Path, findings: Findings) -> Calib
         values = _numbers(rest)
         if not key:
             continue
-        if values is None or values.size not in {9, 12}:
-            message = f"line {number} of {path.name} ({key}) holds {len(rest)} fields, not 9 or 12 numbers"
+        if values is None or values.size not in {9, 12} or not (np.abs(values) <= PLACE_MAX_M).all():
+            message = f"line {number} of {path.name} ({key}) holds {len(rest)} fields, not 9 or 12 plausible numbers"
             remedy = "fetch the calibration again"
             findings.add(doubt("bad_calibration", "calibration", message, remedy, len(rest), 12, "fields"))
         else:
@@ -93,7 +95,7 @@ def read_oxts(files: SceneFiles, path: Path, calibration: Calibration, findings:
         values = _numbers(line.split()[:OXTS_FIELDS])
         if values is not None and len(values) == OXTS_FIELDS:
             rows[number] = values
-    sound = np.isfinite(rows).all(1) & (np.abs(rows[:, 0]) < 89) & (np.abs(rows[:, 1]) <= 180)
+    sound = np.isfinite(rows).all(1) & (np.abs(rows[:, :3]) <= _HIGHEST).all(1)
     if not sound.all():
         bad = int((~sound).sum())
         message = f"{bad} of {len(sound)} lines of {path.name} have no {OXTS_FIELDS} plausible numbers"
@@ -109,7 +111,8 @@ def read_oxts(files: SceneFiles, path: Path, calibration: Calibration, findings:
     place = rotated(imu, np.broadcast_to(mounted[:, 3], (len(rows), 3))) + np.stack([east, north, up], axis=-1)
     ahead_left_up = mounted[:, :3] @ BODY_FROM_CAMERA.T
     axes = np.stack([rotated(imu, np.broadcast_to(axis, (len(rows), 3))) for axis in ahead_left_up.T], axis=-1)
-    return CameraPoses(place - place[sound][0], axes, np.stack([east_mps, north_mps, up_mps], axis=-1))
+    velocity = np.stack([east_mps, north_mps, up_mps], axis=-1)
+    return CameraPoses(within(place - place[sound][0], PLACE_MAX_M), axes, velocity)
 
 
 def _imu_from_camera(found: dict[str, FloatArray]) -> FloatArray | None:

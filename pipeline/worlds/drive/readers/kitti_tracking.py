@@ -34,13 +34,23 @@ from pipeline.worlds.drive.readers.kitti_poses import (
     read_oxts,
 )
 from pipeline.worlds.drive.readers.pictures import Pictures, footage_of, numbered, pictures_of, video_of
-from pipeline.worlds.drive.readers.tracking import repeated, steady_box, steady_words, stretches, tell_repeated
+from pipeline.worlds.drive.readers.tracking import (
+    LASTS_MAX_S,
+    check_span,
+    repeated,
+    steady_box,
+    steady_words,
+    stretches,
+    tell_repeated,
+    within,
+)
 
 RATE_HZ: Final = 10
 FIELDS: Final = 17  # of a label; an 18th is the score of a detector
 PASSED: Final = "DontCare"  # stretches of the picture in which nobody labelled
 REACH_MAX_M: Final = 1000.0  # labels without a place in space have -1000
 POINT: Final = "the left grey camera"
+LEVEL_MAX: Final = 3.0  # of occlusion and truncation
 _SHOWN: Final = 5
 _LABELS, _CALIBRATION, _POSES, _PICTURES = "label_02", "calib", "oxts", "image_02"
 WANTS: Final = (
@@ -101,6 +111,7 @@ class KittiTracking:
         oxts_path = files.folder / _POSES / f"{files.name}.txt"
         poses = read_oxts(files, oxts_path, calibration, findings) if oxts_path.is_file() else None
         count = max(int(labels.frame.max(initial=0)) + 1, 0 if poses is None else len(poses.place_m))
+        check_span(files, labels.path, np.arange(count) / RATE_HZ, len(set(labels.names.tolist())))
         if poses is not None and len(poses.place_m) < count:
             less = count - len(poses.place_m)
             message = f"{less} of {count} frames have no pose of our car"
@@ -135,6 +146,7 @@ class _Labels:
     """The usable lines of a label file, DontCare apart.
 
     Attributes:
+        path: of the file.
         frame: (R,).
         names: (R,) of the tracks.
         words: (R,) the source's categories.
@@ -142,6 +154,7 @@ class _Labels:
     """
 
     def __init__(self, files: SceneFiles, path: Path, findings: Findings) -> None:
+        self.path = path
         rows: list[tuple[int, str, str, list[float]]] = []
         bad: list[int] = []
         backwards = latest = 0
@@ -211,8 +224,8 @@ class _Labels:
                     source_category=words[name],
                     box=box,
                     track=stretch.track(),
-                    occluded=pack(stretch.tables["occluded"], 1.0),
-                    truncated=pack(stretch.tables["truncated"], 0.01),
+                    occluded=pack(within(stretch.tables["occluded"], LEVEL_MAX), 1.0),
+                    truncated=pack(within(stretch.tables["truncated"], LEVEL_MAX), 0.01),
                 )
             )
         return tuple(sorted(actors, key=lambda actor: actor.id))
@@ -238,7 +251,7 @@ def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
         numbers = [float(field) for field in fields[3:FIELDS]]
     except ValueError:
         return None
-    usable = frame >= 0 and track >= 0 and bool(np.isfinite(numbers).all())
+    usable = 0 <= frame < LASTS_MAX_S * RATE_HZ and track >= 0 and bool(np.isfinite(numbers).all())
     return (frame, str(track), fields[2], numbers) if usable else None
 
 
@@ -264,12 +277,14 @@ def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
     """The left colour camera, where its projection is known and it has a picture."""
     projection = calibration.projections.get("P2")
     pictures = _pictures(files)
-    if projection is None or pictures is None or not (np.diag(projection)[:2] > 0).all():
+    if projection is None or pictures is None or not (np.diag(projection) > 0).all():
         return ()
     size = size_of(pictures.files[0])
     if size is None:
         return ()
     (fx, fy), (cx, cy) = np.diag(projection)[:2].tolist(), projection[:2, 2].tolist()
+    if not abs(np.linalg.det(projection[:, :3])) > 1.0:  # of pixels²: the focal lengths' product
+        return ()
     # Its centre in the grey camera's frame: where the projection is 0.
     centre = -np.linalg.solve(projection[:, :3], projection[:, 3]) @ BODY_FROM_CAMERA.T
     x, y, z = (centre.round(6) + 0.0).tolist()

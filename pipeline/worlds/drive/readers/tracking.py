@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,8 +13,13 @@ import numpy.typing as npt
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.core.packed import pack
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, Box, Track
 
+LASTS_MAX_S: Final = 20_000.0  # five and a half hours
+CELLS_MAX: Final = 20_000_000  # half a gigabyte of places; an hour of 250 things at 20 Hz has as many
+PLACE_MAX_M: Final = 100_000.0  # from the zero of a log's frame; no city is as large
+SPEED_MAX_MPS: Final = 1000.0  # of what is recorded; what is odd below it is doubted later
 SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the released ones never change
 
 
@@ -31,13 +37,34 @@ class Stretch:
 
     def track(self) -> Track:
         """From the tables ``place_m`` (N, 3), ``yaw_deg`` (N, 1) and, if there, ``velocity_mps`` (N, 3)."""
-        velocity = self.tables.get("velocity_mps")
+        recorded = self.tables.get("velocity_mps")
+        velocity = None if recorded is None else within(recorded, SPEED_MAX_MPS)
         return Track(
             first=self.first,
             place_m=pack(self.tables["place_m"], PLACE_STEP_M),
             yaw_deg=pack(self.tables["yaw_deg"], YAW_STEP_DEG),
             velocity_mps=None if velocity is None or np.isnan(velocity).all() else pack(velocity, SPEED_STEP_MPS),
         )
+
+
+def within(values: FloatArray, most: float) -> FloatArray:
+    """The values, NaN for what is not finite or larger than anything can be."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.where(np.isfinite(values) & (np.abs(values) <= most), values, np.nan)
+
+
+def check_span(files: SceneFiles, path: Path, times_s: FloatArray, things: int) -> None:
+    """Raises RawDataError for a log that is longer than anybody drives, or whose tables (things, times) are too large.
+
+    ``times_s``: (T,); ``things``: how many have a track. Findings: ``implausible_times``, ``too_large``.
+    """
+    seconds = float(times_s[-1] - times_s[0])
+    if seconds > LASTS_MAX_S:
+        message = f"the log lasts {seconds:.0f} s, over {LASTS_MAX_S:.0f}"
+        raise files.fault(path, "implausible_times", message, "are its times those of one drive?")
+    if len(times_s) * things > CELLS_MAX:
+        message = f"{things} tracks at {len(times_s)} times are over {CELLS_MAX:,} places"
+        raise files.fault(path, "too_large", message, "cut the log into parts")
 
 
 def stretches(thing: IntArray, time: IntArray, tables: Mapping[str, FloatArray]) -> dict[int, Stretch]:

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import RawDataError
+from pipeline.formats.feather import FeatherError, read_feather
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.categories import ARGOVERSE2, CATEGORIES, KITTI
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
-from tests.worlds.drive.drives import START_NS, box, lane, pose, read, write_feather, write_log
+from tests.worlds.drive.drives import START_NS, box, found, lane, pose, read, write_feather, write_log
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +169,29 @@ def test_other_tables_and_other_bytes_are_named(tmp_path: Path) -> None:
     (tmp_path / "l1" / "annotations.feather").write_bytes(b"no table at all")
     with pytest.raises(RawDataError, match="not_feather"):
         read(tmp_path, Argoverse2())
+
+
+def test_damaged_offsets_of_texts_do_not_end_the_process(tmp_path: Path) -> None:
+    """Arrow reads such a file, and then whatever lies in memory where the offsets point."""
+    table = pa.table({"track_uuid": pa.array(["a", "b"], pa.string())})
+    pyarrow.feather.write_feather(table, tmp_path / "x", compression="uncompressed")
+    raw = (tmp_path / "x").read_bytes()
+    offsets = np.array([0, 1, 2], dtype="<i4").tobytes()  # of two names of a letter each
+    assert offsets in raw
+    hostile = raw.replace(offsets, np.array([0, 2**30, 2**31 - 1], dtype="<i4").tobytes())
+    with pytest.raises(FeatherError, match="not_feather"):
+        read_feather(hostile, {"track_uuid": None})
+
+
+def test_numbers_beyond_measure_are_not_known_or_refused(tmp_path: Path) -> None:
+    scene = read(write_log(tmp_path, [box(0, num_interior_pts=2**40), box(1)], [pose(0), pose(1)]), Argoverse2())
+    points = scene.facts.actors[0].points
+    assert points is not None
+    assert np.isnan(points.array[:, 0]).tolist() == [True, False]
+    far = read(write_log(tmp_path / "far", [box(0), box(1)], [pose(0), pose(1, tx_m=1e9)]), Argoverse2())
+    assert found(far)["unusable_pose"].measured == 1
+    with pytest.raises(RawDataError, match="implausible_times: the log lasts 30000 s"):
+        read(write_log(tmp_path / "long", [box(0), box(300_000)], [pose(0), pose(300_000, ty_m=0.0)]), Argoverse2())
 
 
 def test_every_category_has_a_common_word() -> None:

@@ -214,6 +214,7 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
         (recording()[:40], "no_frames"),
         (recording(None, actor(1, "hero"), actor(2, "ego_vehicle")), "two_egos"),
         (recording()[:20], "not_carla"),
+        (recording(np.array([0.0, 30_000.0])), "implausible_times"),
     ],
 )
 def test_recordings_that_cannot_be_used_are_refused_by_name(tmp_path: Path, raw: bytes, finding: str) -> None:

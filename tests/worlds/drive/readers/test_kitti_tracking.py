@@ -111,6 +111,7 @@ def test_what_is_to_the_right_of_the_camera_is_to_the_right(tmp_path: Path) -> N
         ([label(0).rpartition(" ")[0]], "bad_line", 1),
         ([label(0, x="left"), label(0, z="nan"), label(-1)], "bad_line", 3),
         ([label(0, track=-1)], "bad_line", 1),
+        ([label(200_000, 2)], "bad_line", 1),
         ([label(1, 2), label(0, 2)], "frames_out_of_order", 1),
         ([label(0, 2), label(0, 2, x=3.0), label(1, 2)], "two_places_at_once", 2),
         ([label(0, 2, x=-1000.0, z=-1000.0)], "unusable_box", 1),
@@ -140,6 +141,11 @@ def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(RawDataError, match=f"no_labels: {told}"):
             read(write(tmp_path, *lines), KittiTracking())
+
+
+def test_tables_too_large_for_memory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RawDataError, match="too_large: 101 tracks at 199999 times"):
+        read(write(tmp_path, *(label(0, track) for track in range(100)), label(199_998, 100)), KittiTracking())
 
 
 def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Path, tmp_path: Path) -> None:
