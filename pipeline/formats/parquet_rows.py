@@ -57,7 +57,9 @@ def read_tables(path: Path, columns: Sequence[str], equal: tuple[str, int]) -> d
             whole = whole.flatten()
         if not (pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type) or pa.types.is_boolean(whole.type)):
             raise ParquetError("wrong_column_type", f"the column {name} is of type {kind}, not numbers")
-        numbers = whole.cast(pa.float64()) if not pa.types.is_boolean(whole.type) else whole.cast(pa.uint8())
+        numbers = (
+            whole.cast(pa.float64(), safe=False) if not pa.types.is_boolean(whole.type) else whole.cast(pa.uint8())
+        )
         found[name] = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, width)
     return found
 

@@ -21,7 +21,8 @@ RATE_STEP: Final = 1e-6
 EFFORT_STEP: Final = 1e-4
 TURN_STEP: Final = 1e-7  # of a quaternion's parts
 SHARE_STEP: Final = 1e-4
-TIME_STEP_S: Final = 1e-6
+TIME_STEP_S: Final = 1e-5
+EPISODE_MAX_S: Final = 20_000.0  # what that step can hold
 
 Metres = Annotated[FiniteFloat, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]

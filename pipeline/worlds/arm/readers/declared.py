@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import numpy as np
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, model_validator
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
@@ -43,6 +43,12 @@ class OpeningColumn(Model):
     closed: FiniteFloat = Field(description="its value where the gripper is closed")
     open: FiniteFloat = Field(description="and where it is open")
 
+    @model_validator(mode="after")
+    def _apart(self) -> OpeningColumn:
+        if self.open == self.closed:
+            raise ValueError("open and closed are one value")
+        return self
+
 
 class GripperColumns(Model):
     """The gripper."""
@@ -50,7 +56,7 @@ class GripperColumns(Model):
     point: Name = POINT
     place_m: tuple[Name, Name, Name] | None = Field(default=None, description="three columns: x, y, z in metres")
     turn_xyzw: tuple[Name, Name, Name, Name] | None = Field(default=None, description="four columns")
-    opening: OpeningColumn | None = None
+    opening: OpeningColumn | None = Field(default=None, description="a column, and its values closed and open")
     width_m: Name | None = None
     width_max_m: Metres | None = None
 
@@ -62,7 +68,7 @@ class Declared(Model):
     joints: tuple[JointColumn, ...] = Field(default=(), description="a list of joints, from the base on")
     base_m: Vec3 | None = Field(default=None, description="foot of the arm: x, y, z in metres")
     reach_m: Metres | None = None
-    gripper: GripperColumns | None = None
+    gripper: GripperColumns | None = Field(default=None, description="columns of the gripper")
 
     def columns(self) -> set[str]:
         """All that it names."""
@@ -129,7 +135,7 @@ def declared_gripper(said: Declared, columns: Mapping[str, FloatArray], findings
         place = known(np.stack([columns[name] for name in own.place_m], axis=-1), "gripper", findings)
     if own.turn_xyzw is not None:
         turn = turns_wxyz(np.stack([columns[name] for name in own.turn_xyzw], axis=-1), findings)
-    if own.opening is not None and own.opening.open != own.opening.closed:
+    if own.opening is not None:
         share = (columns[own.opening.column] - own.opening.closed) / (own.opening.open - own.opening.closed)
         with np.errstate(invalid="ignore"):
             within = (share >= -_OVER) & (share <= 1 + _OVER)

@@ -67,7 +67,9 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
         if words is not None and "task_index" in names and numbers.size:
             rows = rows_of(path, ("task_index", words), None)
             table = {n: text for n, text in zip(rows["task_index"], rows[words], strict=True) if isinstance(text, str)}
-            texts = [table[n] for n in np.unique(numbers).astype(int).tolist() if n in table] or texts
+            texts = [
+                table[n] for n in np.unique(numbers[np.isfinite(numbers)]).astype(int).tolist() if n in table
+            ] or texts
     if not texts:
         findings.add(note("no_instructions", "instructions", "no instruction is told", f"fetch {TASKS}"))
     return tuple(dict.fromkeys(" ".join(text.split())[:TEXT_MAX] for text in texts if text.strip()))
@@ -80,7 +82,7 @@ def cameras_of(
     cameras: list[Camera] = []
     video = None
     for key, feature in features.items():
-        if feature.get("dtype") not in {"video", "image"} or not SAFE_NAME.fullmatch(key):
+        if str(feature.get("dtype")) not in {"video", "image"} or not SAFE_NAME.fullmatch(key):
             continue
         chunk, file = row.get(f"videos/{key}/chunk_index"), row.get(f"videos/{key}/file_index")
         path = files.folder / VIDEO.format(key, chunk, file) if type(chunk) is int and type(file) is int else None

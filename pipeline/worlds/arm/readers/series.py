@@ -13,6 +13,7 @@ from pipeline.core.findings import Findings, doubt
 UNIT_TOLERANCE: Final = 1e-2  # of a quaternion's length; float32 is off by 1e-7
 LARGEST: Final = 1e3  # of joints, places, rates: beyond it are other units, or none
 FINGERS: Final = 2
+WIDEST: Final = 256  # numbers of one value: a picture is no row of joints
 
 
 def stacked(rows: Sequence[Mapping[str, Any]], key: str, findings: Findings) -> FloatArray | None:
@@ -47,7 +48,7 @@ def as_numbers(value: Any) -> FloatArray | None:
     """A number or an array of numbers as (k,); None for all else."""
     if isinstance(value, bool | int | float | np.ndarray):
         numbers = np.asarray(value, dtype=np.float64).ravel()
-        return numbers if numbers.size else None
+        return numbers if 0 < numbers.size <= WIDEST else None
     return None
 
 

@@ -187,6 +187,11 @@ def test_values_that_cannot_be_are_unknown_then(tmp_path: Path) -> None:
     assert found(scene)["unusable_opening"].subject == "gripper"
 
 
+def test_a_picture_in_the_place_of_joints_is_none(tmp_path: Path) -> None:
+    write_demo(tmp_path, changed(joint_positions=np.zeros((64, 64, 3))))
+    assert read(tmp_path, RLBench()).facts.arm is None
+
+
 def test_quaternions_that_are_none_are_unknown(tmp_path: Path) -> None:
     write_demo(tmp_path, changed(slice(0, 1), gripper_pose=np.array([0, 0, 0.8, 0, 0, 0, 0.5])))
     scene = read(tmp_path, RLBench())
