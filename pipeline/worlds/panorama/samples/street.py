@@ -23,10 +23,9 @@ from pipeline.worlds.panorama.samples.spots import UNIT_M, WALL_M, Spot, box, fr
 from pipeline.worlds.panorama.samples.towns import ALIKE, COLORS, KINDS, Town
 
 CAMERA_M: Final = 2.5  # above the ground
-_KERB_M: Final = 6.0
 _GAP_M: Final = 1.0
 _NEAR_M: Final = 5.0  # along the street, to the nearer of two shops that serve one need
-_FAR_M: Final = 16.0  # to the farther one, across the street
+_FAR_M: Final = 14.0  # to the farther one, across the street; its sign has one word, to be read from there
 _LEVEL_M: Final = 3.2
 _PARKED_M: Final = 4.9
 _CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
@@ -141,7 +140,8 @@ def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
     group = ALIKE[int(rng.integers(len(ALIKE)))]
     pair = [kinds.index(group[k]) for k in rng.permutation(len(group))[:2].tolist()]
     others = [k for k in rng.permutation(len(kinds)).tolist() if kinds[k] not in group]
-    near = min(units, key=lambda unit: off(unit, _NEAR_M))
+    beside = [unit for unit in units if unit[0] * spot.across > 0]
+    near = min(beside or units, key=lambda unit: off(unit, _NEAR_M))
     far = min((unit for unit in units if unit[0] != near[0]), key=lambda unit: off(unit, _FAR_M), default=None)
     chosen = {near: pair[0]} | ({far: pair[1]} if far else {})
     for unit in units:
@@ -149,12 +149,15 @@ def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
             chosen[unit] = others.pop()
     for side, first in units:
         if (side, first) in chosen:
-            _shop(scene, spot.town, chosen[side, first], first, side, rng)
+            _shop(scene, spot.town, chosen[side, first], first, side, rng, is_plain=(side, first) == far)
 
 
-def _shop(scene: Scene, town: Town, number: int, first: float, side: int, rng: np.random.Generator) -> None:
+def _shop(
+    scene: Scene, town: Town, number: int, first: float, side: int, rng: np.random.Generator, is_plain: bool
+) -> None:
     kind, _, label = KINDS[number]
-    words = f"{town.words[number]} {town.names[int(rng.integers(len(town.names)))]}"
+    name = town.names[int(rng.integers(len(town.names)))]
+    words = town.words[number] if is_plain else f"{town.words[number]} {name}"
     paint = str(rng.choice(["red", "blue", "green", "black", "yellow", "white", "orange"]))
     ink = "black" if paint in {"yellow", "white", "orange"} else "white"
     middle, last = first + UNIT_M / 2, first + UNIT_M
