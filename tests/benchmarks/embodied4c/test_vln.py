@@ -2,15 +2,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.benchmarks.embodied4c.vln.check import checked
+from pipeline.benchmarks.embodied4c.vln.logs import read_trials
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
 from pipeline.benchmarks.embodied4c.vln.trial import Trial
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.worlds.arm.world import ARM
+from pipeline.worlds.drive.samples.argoverse2 import write_log
+from pipeline.worlds.drive.samples.plans import PLANS
 
 
 def task(name: str, **target: Any) -> Specification:
@@ -191,3 +197,25 @@ def test_controls_of_a_car() -> None:
     assert points(task("DistanceStop", distance_m=15), stop) == 0
     assert points(task("DistanceStop", distance_m=20), slowing(np.full(41, np.nan))) is None
     assert len(t) == n
+
+
+def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
+    """The sample drive that brakes drives 12 m/s at first; the first sample episode says whether it succeeded."""
+    write_log(tmp_path / "drives", PLANS["braking"])
+    ((name, drive),) = read_trials(tmp_path / "drives", "driving").items()
+    assert name == "braking"
+    speed = drive.known("speed_mps")
+    assert drive.driven_m()[-1] == pytest.approx(np.trapezoid(speed, drive.t_s), rel=0.01)
+    assert drive.steering is None
+    assert points(task("Accelerate", speed_kmh=20), drive) == 100
+    assert points(task("FollowLane"), drive) is None
+    ARM.samples.write(tmp_path / "arms")
+    episodes = read_trials(tmp_path / "arms" / "lerobot", "manipulation")
+    assert len(episodes) == 9
+    verdicts = {points(task("PushButtons"), trial) for trial in episodes.values()}
+    assert verdicts == {0.0, 100.0}
+    first = next(iter(episodes.values()))
+    assert first.gripper_open is not None
+    assert first.joints_deg is None, "its third joint is a lift"
+    with pytest.raises((RawDataError, ConfigError)):
+        read_trials(tmp_path / "arms", "driving")
