@@ -79,12 +79,13 @@ def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What the reader's world runs."""
+    """What the reader's world runs: nothing where nobody looks."""
     if reader is None:
         raise ValueError("this stage reads raw data")
     world = world_of(reader.name)
-    own = [world.looker.module] if world.looker else []
-    return (world.observe.__module__, world.facts.__module__, world.config.__module__, *own)
+    if world.looker is None:
+        return (world.facts.__module__,)
+    return (world.observe.__module__, world.facts.__module__, world.config.__module__, world.looker.module)
 
 
 LOOK: Final = Stage(
