@@ -20,7 +20,7 @@ POSES = (  # seam, both poles, and what lies between, wide and narrow
     View(yaw_deg=0), View(yaw_deg=-180), View(yaw_deg=179.9, fov_deg=60), View(yaw_deg=90, pitch_deg=30),
     View(yaw_deg=-90, pitch_deg=-30), View(yaw_deg=45, pitch_deg=60), View(yaw_deg=-135, pitch_deg=-60),
     View(yaw_deg=10, pitch_deg=90), View(yaw_deg=-77, pitch_deg=-90), View(yaw_deg=13.7, pitch_deg=-7.3, fov_deg=45),
-    View(yaw_deg=-178.2, pitch_deg=81, fov_deg=70), View(yaw_deg=161.3, pitch_deg=11, fov_deg=80),
+    View(yaw_deg=-178.2, pitch_deg=81, fov_deg=70), View(yaw_deg=161.3, pitch_deg=11, fov_deg=110),
 )  # fmt: skip
 
 
