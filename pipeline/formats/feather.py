@@ -38,12 +38,16 @@ def read_feather(raw: bytes, wanted: Mapping[str, type[np.generic] | None]) -> C
     try:
         table = pyarrow.feather.read_table(pa.BufferReader(raw), memory_map=False)
         table.validate(full=True)  # Arrow believes the offsets of damaged texts, and ends the process
-    except (pa.ArrowException, OSError) as error:
+        names = table.column_names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FeatherError("not_feather", f"no Feather table: {str(error).splitlines()[0]}") from error
-    missing = [name for name in wanted if name not in table.column_names]
+    missing = [name for name in wanted if name not in names]
     if missing:
-        there = ", ".join(table.column_names[:_SHOWN]) or "none"
+        there = ", ".join(names[:_SHOWN]) or "none"
         raise FeatherError("wrong_columns", f"without the columns {', '.join(missing)}; there are {there}")
+    doubled = [name for name in wanted if names.count(name) > 1]
+    if doubled:
+        raise FeatherError("wrong_columns", f"with several columns of the names {', '.join(doubled)}")
     columns: Columns = {}
     for name, kind in wanted.items():
         column = table.column(name)

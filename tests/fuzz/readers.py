@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -11,13 +12,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import feather
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
+from pipeline.formats.carla_log import CarlaLogError, read_carla_log
 from pipeline.formats.colmap import ColmapError, parse_views
 from pipeline.formats.depth_stream import PIXELS, open_depth
+from pipeline.formats.feather import FeatherError, read_feather
 from pipeline.formats.logs.registry import LOGS
+from pipeline.formats.pickled import PickleError
+from pipeline.formats.pickles import read_pickle
 from pipeline.formats.picture_header import header_of
 from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.formats.ply import PlyError, parse_ply
@@ -26,6 +33,7 @@ from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
 from pipeline.worlds.panorama.readers.embedded import WrongGPano, from_exif, from_gpano
 from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog
+from tests.worlds.drive.readers.test_carla import recording
 from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
@@ -171,6 +179,35 @@ def _zips() -> list[bytes]:
     return files
 
 
+def _carla(path: Path) -> None:
+    log = read_carla_log(path.read_bytes())
+    assert len(log.elapsed_s) > 0
+
+
+def _feather(path: Path) -> None:
+    columns = read_feather(path.read_bytes(), {"track": None, "x": np.float64, "points": np.int64})
+    assert len({len(column) for column in columns.values()}) == 1
+
+
+def _pickle(path: Path) -> None:
+    read_pickle(path.read_bytes(), ("Demo", "Observation"))
+
+
+def _feathers() -> list[bytes]:
+    table = pa.table({"track": ["a", "b", "c"], "x": [0.5, 1.5, 2.5], "points": [1, 2, 3]})
+    files = []
+    for compression in ("uncompressed", "lz4"):
+        buffer = io.BytesIO()
+        feather.write_feather(table, buffer, compression=compression)
+        files.append(buffer.getvalue())
+    return files
+
+
+def _pickles() -> list[bytes]:
+    value = {"joints": np.arange(6.0), "open": 1.0, "names": ["a", "b"], "depth": np.ones((2, 3), "<u2")}
+    return [pickle.dumps([value, None, (True, -7, 2.5)], protocol=protocol) for protocol in range(2, 6)]
+
+
 def _colmaps() -> list[bytes]:
     cameras = (
         "1 OPENCV_FISHEYE 1752 1168 790 790 876 584 -0.03 -0.01 0.001 -0.0007\n2 PINHOLE 640 480 500 500 320 240\n"
@@ -191,4 +228,7 @@ READERS: Final = {
     "px4_ulog": Fuzzed(_log("px4_ulog"), (RawDataError,), _ulogs),
     "dataflash": Fuzzed(_log("dataflash"), (RawDataError,), _dataflashes),
     "tlog": Fuzzed(_log("tlog"), (RawDataError,), _tlogs),
+    "carla_log": Fuzzed(_carla, (CarlaLogError,), lambda: [recording()]),
+    "feather": Fuzzed(_feather, (FeatherError,), _feathers),
+    "pickles": Fuzzed(_pickle, (PickleError,), _pickles),
 }

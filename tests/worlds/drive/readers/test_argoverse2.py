@@ -183,6 +183,13 @@ def test_damaged_offsets_of_texts_do_not_end_the_process(tmp_path: Path) -> None
         read_feather(hostile, {"track_uuid": None})
 
 
+def test_a_column_given_twice_is_refused(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
+    pyarrow.feather.write_feather(table, tmp_path / "x")
+    with pytest.raises(FeatherError, match="several columns of the names x"):
+        read_feather((tmp_path / "x").read_bytes(), {"x": np.float64})
+
+
 def test_numbers_beyond_measure_are_not_known_or_refused(tmp_path: Path) -> None:
     scene = read(write_log(tmp_path, [box(0, num_interior_pts=2**40), box(1)], [pose(0), pose(1)]), Argoverse2())
     points = scene.facts.actors[0].points
