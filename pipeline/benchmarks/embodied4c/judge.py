@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from pipeline.benchmarks.embodied4c.marking import forms_of
 from pipeline.core.arrays import FloatArray
 from pipeline.llm.base import Request, user
-from pipeline.llm.failures import ModelError
 from pipeline.llm.prompts import load_prompt
-from pipeline.llm.structured import structured
-from pipeline.questions.scored import Answer, Ask, is_too_long
+from pipeline.questions import judging
+from pipeline.questions.scored import Answer, Ask
 
 PROMPT: Final = "judge_embodied4c"
 SCHEMA: Final[dict[str, Any]] = {
@@ -28,22 +25,8 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
-    """Scores (n,) in [0, 100], the judge's words per question, and the questions that it did not judge (NaN).
-
-    Who says nothing, or more than anybody reads, has 0 without the judge.
-    """
-    asked = [n for n, a in enumerate(answers) if a.reply is not None and not is_too_long(a.reply)]
-    marks = np.zeros(len(answers))
-    words: dict[str, str] = {}
-    failed: list[str] = []
-    for n, reply in zip(asked, ask([request(answers[n]) for n in asked]), strict=True):
-        name = str(answers[n].question.id)
-        if isinstance(reply, ModelError):
-            marks[n] = np.nan
-            failed.append(f"{name} ({reply.kind})")
-        else:
-            marks[n], words[name] = float(structured(reply)["score"]), reply.text
-    return marks, words, failed
+    """Scores (n,) in [0, 100], and what else `judging.judged` gives."""
+    return judging.judged(answers, ask, request, lambda value: float(value["score"]), lowest=0.0)
 
 
 def request(answer: Answer) -> Request:

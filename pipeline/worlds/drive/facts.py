@@ -26,6 +26,7 @@ SHARE_STEP: Final = 1e-4
 Metres = Annotated[FiniteFloat, Field(gt=0)]
 Size = tuple[Metres, Metres, Metres]
 Line = tuple[Vec3, ...]
+# Both in the order of CARLA, whose numbers the reader of its recordings goes by.
 LightColour = Literal["red", "yellow", "green", "off", "unknown"]
 Lamp = Literal[
     "position",

@@ -5,7 +5,7 @@ CARLA's frames are Unreal's: centimetres, y to the right, angles clockwise. Ours
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +20,8 @@ from pipeline.worlds.drive.readers.tracking import within
 Whole = npt.NDArray[np.integer[Any]]
 
 VEHICLE, WALKER, LIGHT, SIGN, SENSOR = 1, 2, 3, 4, 5
-# carla::rpc::VehicleLightState, in the order of its bits.
-LAMPS: Final[tuple[Lamp, ...]] = (
-    "position",
-    "low beam",
-    "high beam",
-    "brake",
-    "right blinker",
-    "left blinker",
-    "reverse",
-    "fog",
-    "interior",
-    "special 1",
-    "special 2",
-)
-COLOURS: Final[tuple[LightColour, ...]] = ("red", "yellow", "green", "off", "unknown")  # carla::rpc::TrafficLightState
+LAMPS: Final[tuple[Lamp, ...]] = get_args(Lamp)  # carla::rpc::VehicleLightState, in the order of its bits
+COLOURS: Final[tuple[LightColour, ...]] = get_args(LightColour)  # carla::rpc::TrafficLightState, in its order
 CAMERA: Final = "sensor.camera.rgb"
 NOT_SEEN: Final = ("spectator", "controller.")
 MOUNT_MAX_M: Final = 20.0  # a camera further from its car is recorded in another frame
