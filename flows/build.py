@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flows import show, show_money
-from flows.cli import BUILDS, OUTPUTS
 from flows.cluster import CLUSTERS, Cluster, check_runner
 from flows.console import console, done_waiting, print_json, voice, wait
 from flows.forecast import bounds_of, efforts, outlook
 from flows.kept import Kept, keep, read_kept
+from flows.options import BUILDS, OUTPUTS
 from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown

@@ -1,27 +1,45 @@
-"""The command `scan2qa`: what may be said on the command line.
+"""The command `scan2qa`: what may be said on the command line, but for what `cli_released` and `options` hold.
 
 What the commands do is imported when they run, so that help and typing mistakes are answered at once.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
+from flows import cli_released
 from flows.console import console, done_waiting, show_error, speak, wait
+from flows.options import (
+    BUILDS,
+    CORES,
+    EXIT_USAGE,
+    OUTPUTS,
+    BuildName,
+    DryRun,
+    Explain,
+    Forget,
+    Json,
+    LimitCost,
+    Out,
+    Prefect,
+    Quiet,
+    Roots,
+    Runner,
+    RunnerAddress,
+    Settings,
+    StoreUrl,
+    Verbose,
+    Workers,
+    configuration,
+    end,
+)
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.extras import extra_of, missing
-
-BUILDS: Final = Path(__file__).resolve().parent / "builds"
-OUTPUTS: Final = Path("outputs")
-CORES: Final = os.cpu_count() or 1
-EXIT_USAGE: Final = 2
-EXIT_LEFT_OUT: Final = 3
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,81 +50,10 @@ app = typer.Typer(
 )
 
 
-def _builds() -> list[str]:
-    return sorted(path.stem for path in BUILDS.glob("*.yaml"))
-
-
 def _stages() -> list[str]:
     from pipeline.stages.registry import STAGES
 
     return list(STAGES)
-
-
-BuildName = Annotated[
-    str,
-    typer.Argument(metavar="BUILD", help="A configuration in flows/builds, or a YAML file.", autocompletion=_builds),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="List every scene and stage.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object; all else goes to stderr.")]
-Roots = Annotated[
-    list[str],
-    typer.Option(
-        "--root",
-        metavar="READER=DIR",
-        help="Raw data; may be given several times (scan2qa readers lists the readers). "
-        "With none, those of the last time; the first time, procedural sample scenes.",
-    ),
-]
-Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
-Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change one configuration key.")]
-LimitCost = Annotated[
-    float | None,
-    typer.Option(
-        "--limit-cost",
-        metavar="USD",
-        min=0,
-        help="Never spend more than this on models, over all runs of the build.",
-        show_default="no limit",
-    ),
-]
-Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.", show_default="number of cores")]
-Prefect = Annotated[
-    bool | None,
-    typer.Option(
-        "--prefect/--no-prefect",
-        help="Run as a Prefect flow, or without.",
-        show_default="where a server is kept, or 16 scenes are to be run",
-    ),
-]
-Runner = Annotated[
-    str | None,
-    typer.Option(help="Have scenes done by a cluster: dask or ray.", show_default="processes of this machine"),
-]
-RunnerAddress = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Of the cluster: Dask's scheduler (tcp://host:8786) or Ray's head (host:6379).",
-        show_default="a cluster of --workers processes on this machine",
-    ),
-]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option("--store", metavar="S3://BUCKET/PREFIX", help="Keep the build in an object store too."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run and why, with a forecast; write nothing.")]
-Explain = Annotated[
-    bool,
-    typer.Option("--explain", help="Show what would run, and which input, setting or code changed; write nothing."),
-]
-Forget = Annotated[bool, typer.Option("--forget", help="Ignore the roots and settings kept from last time.")]
-Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
-Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
-Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
-Profile = Annotated[
-    str | None, typer.Option("--profile", help="Ambiguity rules: official or strict.", show_default="official")
-]
 
 
 def _version(asked: bool) -> None:
@@ -154,7 +101,7 @@ def build(
     from flows.build import Asked, build
 
     asked = Asked(path, root, said, out, forget, workers, prefect, runner, runner_address)
-    _end(build(asked, dry_run=dry_run or explain, explain=explain))
+    end(build(asked, dry_run=dry_run or explain, explain=explain))
 
 
 @app.command()
@@ -192,59 +139,7 @@ def stage(
 
     asked = Asked(path, root, said, out, forget, workers, prefect, runner, runner_address)
     chosen = scenes.replace(",", " ").split()
-    _end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
-
-
-@app.command()
-def diff(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="BUILD | OLDER NEWER", help="A build or its folder: its last two releases; or two release folders."
-        ),
-    ],
-    since: Annotated[
-        str | None, typer.Option(metavar="RELEASE", help="An older one of the build.", show_default="the one before")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="diff in the build's folder")] = None,
-) -> None:
-    """Says which questions of a release are new, gone or changed, and what brought each about."""
-    if len(folders) > 2:
-        raise ConfigError("diff takes a build, or two release folders")
-    from flows.diff import diff
-
-    chosen = folders if len(folders) == 2 or folders[0].is_dir() else [OUTPUTS / folders[0]]
-    diff(chosen, since, out)
-
-
-@app.command()
-def report(
-    build: Annotated[str, typer.Argument(help="A build, or its folder.", autocompletion=_builds)],
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write it.", show_default="report.html in the build's folder")
-    ] = None,
-) -> None:
-    """Tells what a build released on one page, for people who did not build it: funnel, figures, questions."""
-    from flows.report import report
-
-    report(Path(build) if Path(build).is_dir() else OUTPUTS / build, out)
-
-
-@app.command()
-def trace(
-    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0)],
-    build: Annotated[
-        Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
-    ] = None,
-) -> None:
-    """Says everything that a question came from, which others came from the same, and how to correct it."""
-    from flows.trace import show_trace
-
-    if build is None:
-        folders = sorted(path.parent for path in OUTPUTS.glob("*/manifest.parquet"))
-    else:
-        folders = [build if build.is_dir() else OUTPUTS / build]
-    show_trace(question, folders)
+    end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
 
 
 fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/fixes.md).")
@@ -262,7 +157,7 @@ def fix_check(
     from flows.build import roots_of
     from flows.fixes import check
 
-    _end(check(roots_of(root), folder))
+    end(check(roots_of(root), folder))
 
 
 @app.command()
@@ -305,7 +200,7 @@ def doctor(
     wait("Looking at what is there")
     from flows.build import doctor
 
-    _end(doctor(root, workers))
+    end(doctor(root, workers))
 
 
 @app.command()
@@ -322,42 +217,6 @@ def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
     from flows.samples import samples
 
     samples(folder)
-
-
-@app.command()
-def trial(
-    folder: Annotated[Path, typer.Argument(help="Folder of a build with videos, such as outputs/vsi.")],
-    questions: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
-    answers: Annotated[
-        Path | None, typer.Option(help="A filled sheet (CSV): says how many are right.", show_default="write the sheet")
-    ] = None,
-) -> None:
-    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
-    from flows.trial import trial
-
-    trial(folder, questions, answers)
-
-
-@app.command()
-def play(
-    build: Annotated[str, typer.Argument(help="A build of cities, or its folder.", autocompletion=_builds)],
-    question: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, as in the release.")],
-    questions: Annotated[
-        Path | None, typer.Option(help="Tasks in the released columns.", show_default="those of the build")
-    ] = None,
-    root: Annotated[
-        str | None, typer.Option(metavar="READER=DIR", help="Their cities.", show_default="those of the build")
-    ] = None,
-    trajectory: Annotated[Path, typer.Option(help="Where the way and the answer go.")] = Path("trajectories.jsonl"),
-    picture: Annotated[
-        Path | None, typer.Option(help="PNG of what is seen, written anew at each step.", show_default="none")
-    ] = None,
-) -> None:
-    """Steps through a task of a city at the terminal: look, move, turn, answer."""
-    from flows.play import play
-
-    folder = Path(build) if Path(build).is_dir() else OUTPUTS / build
-    play(folder, question, questions, root, trajectory, picture)
 
 
 @app.command()
@@ -396,102 +255,7 @@ def import_review(
     from flows.review import folder_of
     from flows.review import import_review as take
 
-    _end(take(folder_of(build, out), file))
-
-
-@app.command()
-def audit(
-    name: Audited,
-    questions: Published,
-    meta: Annotated[
-        Path | None,
-        typer.Option(
-            "--meta", help="Folder with the metadata that they were made from.", show_default="examined alone"
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="One row per question: .parquet or .csv.", show_default="none")
-    ] = None,
-    profile: Profile = None,
-    split_column: Annotated[
-        str | None,
-        typer.Option("--split-column", metavar="COLUMN", help="Names a question's split: says what the split leaks."),
-    ] = None,
-) -> None:
-    """Examines a published question file, answers it again where it can, and says where it differs."""
-    from flows.audit import audit
-
-    _end(audit(name, questions, meta, out, profile, split_column))
-
-
-@app.command()
-def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile = None) -> None:
-    """Checks that the candidates, before caps, contain the published questions and contradict none."""
-    from flows.audit import coverage
-
-    coverage(name, meta, questions, profile)
-
-
-@app.command()
-def score(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
-    predictions: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Result files: id and answer (.csv, .jsonl, .parquet), trajectories, or what lmms-eval or VLMEvalKit "
-            "wrote."
-        ),
-    ],
-    release: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The release that was asked.", show_default=False)
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Or the file of questions that were asked.", show_default=False)
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The score: .json or .csv.", show_default="none")] = None,
-    rows: Annotated[
-        Path | None, typer.Option(help="One row per question: .parquet or .csv.", show_default="none")
-    ] = None,
-    settings: Settings = [],
-    limit_cost: LimitCost = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Scores what a model replied, by the benchmark's own metric, with intervals and what guessing earns."""
-    speak(quiet=quiet, as_json=as_json)
-    from flows.score import score
-
-    _end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost))
-
-
-@app.command()
-def stress_test(
-    questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN",
-            help="Keep questions with the same value in one fold.",
-            show_default="scene_name",
-        ),
-    ] = None,
-    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Let folds split the questions of a scene.")] = False,
-    budget: Annotated[
-        int | None,
-        typer.Option(min=0, help="Prune at most this many multiple-choice questions, and this many numeric ones."),
-    ] = None,
-    tau: Annotated[
-        float | None,
-        typer.Option(min=0.0, max=1.0, help="Prune until this much bias above chance is left.", show_default="0"),
-    ] = None,
-) -> None:
-    """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
-    from flows.stress import stress_test
-
-    stress_test(questions, out, group, ungrouped, budget, tau)
+    end(take(folder_of(build, out), file))
 
 
 @app.command()
@@ -507,7 +271,7 @@ def track(
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
     from flows.track import track
 
-    _end(track(files, out, log_format, plot))
+    end(track(files, out, log_format, plot))
 
 
 @app.command()
@@ -533,7 +297,7 @@ def places(
     wait("Reading maps")
     from flows.places import places
 
-    _end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude))
+    end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude))
 
 
 @app.command()
@@ -544,7 +308,7 @@ def video_offset(
     """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
     from flows.track import video_offset
 
-    _end(video_offset(video, log))
+    end(video_offset(video, log))
 
 
 vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/embodied.md).")
@@ -576,7 +340,7 @@ def check(
     speak(quiet=quiet, as_json=as_json)
     from flows.vln import check
 
-    _end(check(log, domain, task, target, seed, from_s, until_s, name, out))
+    end(check(log, domain, task, target, seed, from_s, until_s, name, out))
 
 
 @app.command()
@@ -599,12 +363,7 @@ def reference(folder: Annotated[Path, typer.Argument(help="Where to write them."
         write_atomically(folder / file, text.encode())
 
 
-def configuration(name: str) -> Path:
-    """The file of a build's configuration. Raises ConfigError where there is none."""
-    path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
-    if not path.exists():
-        raise ConfigError(f"unknown build {name!r}; there are {', '.join(_builds())}, or give the path of a YAML file")
-    return path
+app.registered_commands += cli_released.app.registered_commands
 
 
 def _capped(limit_cost: float | None) -> list[str]:
@@ -613,11 +372,6 @@ def _capped(limit_cost: float | None) -> list[str]:
 
 def _stored(url: str | None) -> list[str]:
     return [] if url is None else [f"store={url}"]
-
-
-def _end(complete: bool) -> None:
-    if not complete:
-        raise typer.Exit(EXIT_LEFT_OUT)
 
 
 def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

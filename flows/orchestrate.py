@@ -38,8 +38,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.artifacts import show_in_prefect
 from flows.build import Asked, Prepared, hands_of, prepare, prepare_stage, shared, start, through
 from flows.cancel import cancellable
-from flows.cli import CORES, configuration
 from flows.cluster import Cluster
+from flows.options import CORES, configuration
 from flows.pool import Hands, Pool
 from pipeline.core.errors import NoSpaceError
 from pipeline.core.fixes import DROPPED

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from rich.table import Table
 
-from flows.cli import OUTPUTS
 from flows.console import console
+from flows.options import OUTPUTS
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
