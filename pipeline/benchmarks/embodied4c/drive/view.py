@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from pipeline.worlds.drive.view import SPEED_WINDOW_S, DriveView
 
 KMH: Final = 3.6
 _EPS_S: Final = 1e-6
+_TIMES_AT_ONCE: Final = 1000  # of a long log, so that memory does not grow with it
 
 
 class DriveExam(DriveView):
@@ -98,8 +100,30 @@ class DriveExam(DriveView):
         """(A,) the same at any time of the log."""
         return gap_m(self.own_outline(index), self.footprints(index))
 
-    def own_outline(self, index: int) -> Rectangles:
-        """Our footprint; where our size is not known, the point that our track follows."""
+    def nearest_so_far_m(self, most_m: float) -> FloatArray:
+        """(A, M) the least of these distances from the log's start to a moment; infinite where it is over ``most_m``.
+
+        Circles around the boxes tell who may have come so near when: only there boxes are measured.
+        """
+        reach = np.hypot(*(self.size_m[:, :2] / 2).T)
+        box = self.facts.ego.box if self.facts.ego is not None else None
+        own = 0.0 if box is None else float(np.hypot(*box.middle_m[:2]) + np.hypot(*box.size_m[:2]) / 2)
+        found = np.full((len(self.ids), len(self.moments)), np.inf)
+        stops = {*range(0, int(self.moments[-1]) + 1, _TIMES_AT_ONCE), 0, *(self.moments + 1).tolist()}
+        for first, last in pairwise(sorted(stops)):
+            actors, times = np.nonzero(self.distance_m[:, first:last] <= (reach + own + most_m)[:, None])
+            times += first
+            theirs = Rectangles(
+                self.place_m[actors, times, :2], self.size_m[actors, :2] / 2, self.yaw_deg[actors, times]
+            )
+            gap = gap_m(self.own_outline(times), theirs)
+            near = gap <= most_m
+            moment = int(np.searchsorted(self.moments, first))
+            np.minimum.at(found[:, moment], actors[near], gap[near])
+        return np.minimum.accumulate(found, axis=1)
+
+    def own_outline(self, index: int | IntArray) -> Rectangles:
+        """Our footprint at a time, or at several; where our size is not known, the point that our track follows."""
         box = self.facts.ego.box if self.facts.ego is not None else None
         yaw = self.ego_yaw_deg[index]
         middle, half = self.ego_m[index, :2], np.zeros(2)

@@ -77,11 +77,12 @@ def distance(view: DriveExam) -> Iterator[Case]:
 
 def distance_between(view: DriveExam) -> Iterator[Case]:
     """DT: between the nearest surfaces of two things."""
+    apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, first, second in _pairs(view):
         index = int(view.moments[moment])
         fields = {"thing": first.words, "other": second.words}
         one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
-        gap = float(gap_m(*(_outline(view, ref.actor, index) for ref in (first, second))))
+        gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
         for name, ref in (("asked", first), ("other", second)):
             mark(view, one, name, view.place_m[ref.actor, index])
@@ -96,9 +97,12 @@ def _pairs(view: DriveExam) -> Iterator[tuple[int, Ref, Ref]]:
             yield from ((moment, first, second) for second in found[n + 1 :])
 
 
-def _outline(view: DriveExam, actor: int, index: int) -> Rectangles:
-    every = view.footprints(index)
-    return Rectangles(every.middle[actor], every.half[actor], every.yaw_deg[actor])
+def _gaps(view: DriveExam, moment: int) -> dict[int, FloatArray]:
+    """Of each thing that can be spoken of at a moment, the distances (A,) of all to it, over ground."""
+    every = view.footprints(int(view.moments[moment]))
+    actors = np.unique(np.array([ref.actor for ref in refs(view, moment)], dtype=np.intp))
+    own = Rectangles(*(of_all[actors, None] for of_all in every))
+    return dict(zip(actors.tolist(), gap_m(own, every), strict=True))
 
 
 def heading(view: DriveExam) -> Iterator[Case]:
@@ -165,10 +169,10 @@ def _polygon(line: tuple[tuple[float, float, float], ...]) -> shapely.Polygon:
 def neighbour(view: DriveExam) -> Iterator[Case]:
     """TP: what kind of thing is next to a thing."""
     every = sorted(set(view.categories.tolist()))
+    apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, ref in named(view):
         index = int(view.moments[moment])
-        own = _outline(view, ref.actor, index)
-        gap = np.where(view.there[:, moment], gap_m(own, view.footprints(index)), np.inf)
+        gap = np.where(view.there[:, moment], apart[moment][ref.actor], np.inf)
         gap[ref.actor] = np.inf
         if not np.isfinite(gap).any():
             continue

@@ -18,6 +18,7 @@ PASS_WITHIN_M: Final = 12.0  # to a side of us, of what we pass
 PASS_BEYOND_M: Final = 2.0  # ahead before and behind afterwards: then it was passed for sure
 SPEED_CHANGE_MIN: Final = 1.5  # m/s over the window, of who accelerated or braked
 SPEED_CHANGE_MAX: Final = 0.5  # m/s, of who kept its speed
+SEEN_WITHIN_M: Final = (10, 20, 30)
 
 
 def own_speed(view: DriveExam) -> Iterator[Case]:
@@ -181,14 +182,12 @@ def seen_so_far(view: DriveExam) -> Iterator[Case]:
     """L/M: how many different ones of a kind came within a radius of us since the log began."""
     if not view.ego_moves:
         return
-    gaps = np.stack([view.away_m(index) for index in range(len(view.times_s))], axis=1)
-    gaps[~np.isfinite(gaps)] = np.inf
-    nearest = np.minimum.accumulate(gaps, axis=1)
-    for moment, index in enumerate(view.moments.tolist()):
+    nearest = view.nearest_so_far_m(max(SEEN_WITHIN_M) + view.rules.radius_margin_m)
+    for moment in range(len(view.moments)):
         for kind in kinds_of(view):
             members = of_kind(view, kind)
-            for radius in (10, 20, 30):
-                gap = nearest[:, index]
+            for radius in SEEN_WITHIN_M:
+                gap = nearest[:, moment]
                 count = int((members & (gap <= radius)).sum())
                 if not count:
                     continue
