@@ -108,6 +108,8 @@ lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --extra scans --extra flights --extra models --extra review --extra dask --extra s3 --quiet \
 		--custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-deps --quiet \
+		--custom-compile-command "make lock" $(ARGS) requirements-harnesses.in -o requirements-harnesses.lock
 
 clean: ## remove what builds wrote to outputs/, and caches
 	rm -rf outputs/* dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -116,7 +118,7 @@ clean: ## remove what builds wrote to outputs/, and caches
 distclean: clean ## clean, and remove .venv
 	rm -rf $(VENV)
 
-$(READY): requirements.lock requirements-models.lock pyproject.toml
+$(READY): requirements.lock requirements-models.lock requirements-harnesses.lock pyproject.toml
 	@.ci/setup "$(VENV)" "$(PYTHON)"
 	@touch $@
 

@@ -1,20 +1,14 @@
-"""Files that let public harnesses ask a release as it lies there: lmms-eval's tasks, VLMEvalKit's tables.
+"""Files that let lmms-eval ask a release as it lies there.
 
-lmms-eval: ``--include_path RELEASE/eval/lmms_eval --tasks NAME``, with the videos' folder in the environment variable
-`VIDEOS`. VLMEvalKit: a table per split, with the question's id as index and a column for each candidate.
+``--include_path RELEASE/eval/lmms_eval --tasks NAME``, with the videos' folder in the environment variable `VIDEOS`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
-
-from pipeline.questions.choices import LETTERS
+from typing import Final
 
 FOLDER: Final = "eval"
-ABOUT: Final = "`eval/`: tasks for lmms-eval, and tables for VLMEvalKit, that ask these questions as they are."
+ABOUT: Final = "`eval/`: tasks for lmms-eval, tables and datasets for VLMEvalKit, that ask these questions as they are."
 VIDEOS: Final = "SCAN2QA_VIDEOS"
 UTILS: Final = "scan2qa_utils"  # module beside the tasks
 VISUAL: Final = f'''"""What lmms-eval needs of this release: where its videos lie."""
@@ -58,16 +52,3 @@ def lmms_eval(name: str, split: str, file: str, rest: str, utils: str) -> dict[s
         f"{folder}/{name}.yaml": f"{task}{rest}".encode(),
         f"{folder}/{UTILS}.py": f"{VISUAL}\n\n{utils}".encode(),
     }
-
-
-def vlmevalkit(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """A table of questions: ``index``, ``video``, ``question``, ``options``, ``answer``, ``category`` of each row."""
-    most = max((len(row["options"]) for row in rows), default=0)
-    sink = io.StringIO()
-    write = csv.writer(sink, delimiter="\t", lineterminator="\n")
-    write.writerow(["index", "video", "question", *LETTERS[:most], "answer", "category"])
-    for row in rows:
-        candidates = [option.partition(". ")[2] for option in row["options"]]
-        candidates += [""] * (most - len(candidates))
-        write.writerow([row["index"], row["video"], row["question"], *candidates, row["answer"], row["category"]])
-    return {f"{FOLDER}/vlmevalkit/{name}.tsv": sink.getvalue().encode()}

@@ -1,25 +1,22 @@
-"""The files in a release with which lmms-eval and VLMEvalKit ask it.
-
-lmms-eval brings torch, so it is no package of the tests: its task files are loaded as its `load_yaml_config` does
-(0.7.3), and VSI-Bench is marked by its own functions (`tests.oracles.lmms_vsibench`).
-"""
+"""The files in a release with which lmms-eval and VLMEvalKit ask it, tried with both of them."""
 
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
+import json
+import os
 import random
+import subprocess
 import sys
-import types
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import datasets
+import av
+import numpy as np
 import pyarrow as pa
 import pytest
-import yaml
 from PIL import Image as Picture
 
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -29,10 +26,11 @@ from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 from pipeline.scoring.score import scored
 from tests.benchmarks.urbanvideo.test_score import question
-from tests.oracles import lmms_vsibench
-from tests.scoring.made import all_tasks, said
+from tests.scoring.made import all_tasks
 
 FILE = "data/test-00000-of-00001.parquet"
+RED = (255, 0, 0)
+LETTERS = "Answer with the option's letter from the given choices directly."
 
 
 def release(folder: Path, name: str, table: pa.Table) -> Path:
@@ -42,135 +40,170 @@ def release(folder: Path, name: str, table: pa.Table) -> Path:
     return folder
 
 
-def load_task(path: Path) -> dict[str, Any]:
-    """As lmms-eval does: functions of a module beside the task, else of one that can be imported."""
-
-    def function(loader: yaml.Loader, node: yaml.ScalarNode) -> Callable[..., Any]:
-        module_name, _, name = loader.construct_scalar(node).rpartition(".")
-        beside = path.parent / f"{module_name}.py"
-        if beside.exists():
-            spec = importlib.util.spec_from_file_location(module_name, beside)
-            assert spec
-            assert spec.loader
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(module_name)
-        found: Callable[..., Any] = getattr(module, name)
-        return found
-
-    class Loader(yaml.FullLoader):
-        pass
-
-    Loader.add_constructor("!function", function)
-    task: dict[str, Any] = yaml.load(path.read_text(), Loader)  # noqa: S506
-    files = task["dataset_kwargs"]["data_files"]
-    task["dataset_kwargs"]["data_files"] = {split: str(path.parent / file) for split, file in files.items()}
-    return task
+def film(path: Path) -> None:
+    """Twenty frames, each brighter than the one before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width = stream.height = 64
+        stream.pix_fmt = "yuv420p"
+        for shade in range(0, 200, 10):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((64, 64, 3), shade, np.uint8))))
+        container.mux(stream.encode())
 
 
-def docs_of(task: dict[str, Any], cache: Path) -> list[dict[str, Any]]:
-    loaded = datasets.load_dataset(task["dataset_path"], cache_dir=str(cache), **task["dataset_kwargs"])
-    return [dict(doc) for doc in loaded[task["test_split"]]]
+def mixed(truths: Sequence[str]) -> list[str]:
+    return random.Random(2).sample(list(truths), len(truths))  # noqa: S311
 
 
-@pytest.fixture
-def lmms_eval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its VSI-Bench functions under their own name."""
-    for name in ("lmms_eval", "lmms_eval.tasks", "lmms_eval.tasks.vsibench"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, "lmms_eval.tasks.vsibench.utils", lmms_vsibench)
+class Asked:
+    """A release with its videos, and what is made of it."""
 
+    def __init__(self, folder: Path, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> None:
+        self.folder, self.name = folder, name
+        self.truths = [str(row.get("ground_truth", row.get("answer"))) for row in rows]
+        self.release = release(folder / "release", name, pa.Table.from_pylist(list(rows), schema))
+        for video in {row.get("video_id") or f"{row['dataset']}/{row['scene_name']}.mp4" for row in rows}:
+            film(folder / "videos" / video)
 
-def vsi_release(folder: Path) -> tuple[Path, dict[str, Any], list[dict[str, Any]]]:
-    made = release(folder / "release", "vsi", pa.Table.from_pylist(all_tasks(), VSI))
-    task = load_task(made / "eval" / "lmms_eval" / "scan2qa_vsi_test.yaml")
-    return made, task, docs_of(task, folder / "cache")
+    def _run(self, script: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        cache = self.folder / "cache"
+        cache.mkdir(exist_ok=True)
+        env = os.environ | {
+            "SCAN2QA_VIDEOS": str(self.folder / "videos"),
+            "LMUData": str(cache),
+            "HF_HOME": str(cache),
+            "HF_HUB_OFFLINE": "1",
+        }
+        command = [sys.executable, "-m", f"tests.harness.{script}", *map(str, arguments)]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
+    def by_lmms_eval(self, *runs: Sequence[str]) -> tuple[list[dict[str, Any]], list[Any]]:
+        """What it marks of each run, and what its model was shown."""
+        replies, shown = self.folder / "replies.json", self.folder / "shown.jsonl"
+        replies.write_text(json.dumps(runs))
+        at = self.release / "eval" / "lmms_eval"
+        done = self._run("ask_lmms_eval", at, f"scan2qa_{self.name}_test", replies, shown, self.folder / "lmms")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout.splitlines()[-1])
+        return told, [json.loads(line) for line in shown.read_text().splitlines()]
 
-@pytest.mark.usefixtures("lmms_eval")
-def test_lmms_eval_marks_gold_with_1_and_shuffled_as_scan2qa_does(tmp_path: Path) -> None:
-    made, task, docs = vsi_release(tmp_path)
-    truths = [doc["ground_truth"] for doc in docs]
-    mixed = random.Random(2).sample(truths, len(truths))  # noqa: S311
-    for replies in (truths, mixed):
-        told = [task["process_results"](dict(doc), [reply]) for doc, reply in zip(docs, replies, strict=True)]
-        theirs = {m["metric"]: m["aggregation"]([t[m["metric"]] for t in told]) for m in task["metric_list"]}
-        answers = said(tmp_path / "p.jsonl", {doc["id"]: reply for doc, reply in zip(docs, replies, strict=True)})
-        score = BENCHMARKS["vsi"].score
+    def by_vlmevalkit(self, **models: Sequence[str]) -> list[Any]:
+        """What its models were shown; what it marks lies below ``vlm/MODEL/``."""
+        replies, shown = self.folder / "models.json", self.folder / "messages.jsonl"
+        replies.write_text(json.dumps(models))
+        done = self._run(
+            "ask_vlmevalkit",
+            self.release / "eval" / "vlmevalkit" / "scan2qa_run.py",
+            replies,
+            shown,
+            *("--data", f"scan2qa_{self.name}_test_16frame", "--model", *models),
+            *("--judge", "exact_matching", "--work-dir", self.folder / "vlm"),
+        )
+        assert done.returncode == 0, done.stderr
+        assert shown.exists(), done.stdout
+        return [json.loads(line) for line in shown.read_text().splitlines()]
+
+    def ours(self, results: Path) -> dict[str, float | None]:
+        """What `scan2qa score` makes of a file that a harness wrote."""
+        score = BENCHMARKS[self.name].score
         assert score
-        found = {r.figure.name: r.value for r in scored(score, made / FILE, [answers], score.settings()).rows}
+        found = scored(score, self.release / FILE, [results], score.settings())
+        assert not found.left_out
+        return {r.figure.name: r.value for r in found.rows}
+
+
+@pytest.fixture(scope="module")
+def vsi(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return Asked(tmp_path_factory.mktemp("vsi"), "vsi", all_tasks(), VSI)
+
+
+@pytest.fixture(scope="module")
+def urban(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    rows = [question(n, ("Causal", "Proximity")[n % 2], "ABCDE"[n % 5], f"flights/v{n}.mp4") for n in range(1, 11)]
+    asked = Asked(tmp_path_factory.mktemp("urban"), "urbanvideo", rows, URBANVIDEO)
+    raw = io.BytesIO()
+    Picture.new("RGB", (3, 2), RED).save(raw, "PNG")
+    write_atomically(asked.release / "legends" / "1.png", raw.getvalue())
+    return asked
+
+
+def test_lmms_eval_marks_gold_with_1_and_shuffled_as_scan2qa_does(vsi: Asked) -> None:
+    told, shown = vsi.by_lmms_eval(vsi.truths, mixed(vsi.truths))
+    for run, marks in enumerate(told):
+        theirs = {k.removesuffix(",none"): v for k, v in marks.items() if k.endswith(",none") and "_stderr" not in k}
+        (samples,) = (vsi.folder / "lmms" / str(run)).rglob("*_samples_scan2qa_vsi_test.jsonl")
+        found = vsi.ours(samples)
         # lmms-eval rounds to six digits
         assert found["mean of 8"] == pytest.approx(theirs.pop("vsibench_overall"), abs=5.1e-7)
+        assert len(theirs) == 8
         for metric, value in theirs.items():
             assert found[metric.removesuffix("_accuracy").removesuffix("_mra")] == pytest.approx(value, abs=5.1e-7)
-        assert replies is mixed or set(theirs.values()) == {1.0}
+        assert (set(theirs.values()) == {1.0}) == (run == 0)
+    text, seen = shown[4]
+    assert text.endswith(f"Options:\nA. left\nB. right\nC. back\n{LETTERS}")
+    assert seen == [str(vsi.folder / "videos" / "made" / "room0.mp4")]
 
 
-@pytest.mark.usefixtures("lmms_eval")
-def test_lmms_eval_asks_with_the_options_and_finds_the_video(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, task, docs = vsi_release(tmp_path)
-    text = task["doc_to_text"](docs[4], task["lmms_eval_specific_kwargs"]["default"])
-    assert text.endswith(
-        "Options:\nA. left\nB. right\nC. back\nAnswer with the option's letter from the given choices directly."
-    )
-    monkeypatch.delenv("SCAN2QA_VIDEOS", raising=False)
-    with pytest.raises(RuntimeError, match="set SCAN2QA_VIDEOS"):
-        task["doc_to_visual"](docs[0])
-    monkeypatch.setenv("SCAN2QA_VIDEOS", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"made/room0.mp4 is missing"):
-        task["doc_to_visual"](docs[0])
-    write_atomically(tmp_path / "made" / "room0.mp4", b"")
-    assert task["doc_to_visual"](docs[0]) == [str(tmp_path / "made" / "room0.mp4")]
+def test_vlmevalkit_marks_gold_with_100_and_shuffled_as_scan2qa_does(vsi: Asked) -> None:
+    shown = vsi.by_vlmevalkit(gold=vsi.truths, mixed=mixed(vsi.truths))
+    for model in ("gold", "mixed"):
+        written = vsi.folder / "vlm" / model
+        (results,) = written.glob(f"{model}_scan2qa_vsi_test_16frame.xlsx")
+        with next(written.glob("*_acc.csv")).open(newline="") as file:
+            (row,) = csv.DictReader(file, delimiter="\t")
+        theirs, found = {name: float(value) for name, value in row.items()}, vsi.ours(results)
+        assert found["mean of 8"] == pytest.approx(theirs.pop("overall") / 100, abs=1e-9)
+        assert len(theirs) == 8
+        for metric, value in theirs.items():
+            assert found[metric.removesuffix("_accuracy").removesuffix("_MRA:.5:.95:.05")] == pytest.approx(
+                value / 100, abs=1e-9
+            )
+        assert (set(theirs.values()) == {100.0}) == (model == "gold")
+    assert len(shown) == 2 * len(vsi.truths)
+    *frames, text = shown[4]
+    assert len(frames) == 16
+    shades = [np.asarray(Picture.open(frame["value"]).convert("L")).mean() for frame in frames]
+    assert shades == sorted(shades)
+    assert text["value"].endswith(f"A. left\nB. right\nC. back\n{LETTERS}")
 
 
-def urban_release(folder: Path) -> Path:
-    rows = [question(n, "Causal", "ABCDE"[n % 5], f"flights/v{n}.mp4") for n in range(1, 11)]
-    return release(folder / "release", "urbanvideo", pa.Table.from_pylist(rows, URBANVIDEO))
+def test_both_ask_and_mark_flights_alike(urban: Asked) -> None:
+    told, asked = urban.by_lmms_eval(urban.truths, mixed(urban.truths))
+    shown = urban.by_vlmevalkit(gold=urban.truths, mixed=mixed(urban.truths))
+    for run, model in enumerate(("gold", "mixed")):
+        (samples,) = (urban.folder / "lmms" / str(run)).rglob("*.jsonl")
+        (results,) = (urban.folder / "vlm" / model).glob(f"{model}_scan2qa_urbanvideo_test_16frame.xlsx")
+        (marks,) = (urban.folder / "vlm" / model).glob("*_marks.tsv")
+        with marks.open(newline="") as file:
+            hits = [float(row["hit"]) for row in csv.DictReader(file, delimiter="\t")]
+        ours = urban.ours(samples)
+        assert ours == urban.ours(results)
+        assert told[run]["accuracy,none"] == pytest.approx(sum(hits) / 10) == pytest.approx(ours["all"])
+        assert (hits == [1.0] * 10) == (model == "gold")
+    for (text, (video, *legend)), message in zip(asked, shown[:10], strict=True):
+        assert message[-1]["value"] == text
+        pictures = [part["value"] for part in message[16:-1]]
+        assert bool(legend) == bool(pictures) == (video == str(urban.folder / "videos" / "flights" / "v1.mp4"))
+        assert [tuple(pixel) for pixel in legend] == [Picture.open(p).getpixel((0, 0)) for p in pictures]
 
 
-def test_lmms_eval_marks_urbanvideo(tmp_path: Path) -> None:
-    made = urban_release(tmp_path)
-    task = load_task(made / "eval" / "lmms_eval" / "scan2qa_urbanvideo_test.yaml")
-    docs = docs_of(task, tmp_path / "cache")
-    assert [task["process_results"](doc, [doc["answer"]]) for doc in docs] == [{"accuracy": 1.0}] * 10
-    for reply, mark in {"(B)": 1, "B. x": 1, "b": 0, "": 0, "BAD": 0}.items():
-        assert task["process_results"](docs[0], [reply]) == {"accuracy": mark}
-    assert task["doc_to_text"](docs[0]).startswith(docs[0]["question"])
-    assert task["metric_list"] == [{"metric": "accuracy", "aggregation": "mean", "higher_is_better": True}]
+@pytest.mark.parametrize(
+    ("reply", "right"), [("(B)", 1.0), ("B. x", 1.0), ("b", 0.0), ("", 0.0), ("BAD", 0.0), ("It is B", 1.0)]
+)
+def test_letters_in_replies(reply: str, right: float, urban: Asked) -> None:
+    names: dict[str, Any] = {"__file__": "x"}
+    exec((urban.release / "eval" / "lmms_eval" / "scan2qa_utils.py").read_text(), names)  # noqa: S102
+    assert names["process_results"]({"answer": "B"}, [reply]) == {"accuracy": right}
 
 
-def test_tables_for_vlmevalkit(tmp_path: Path) -> None:
-    made, urban = release(tmp_path / "vsi", "vsi", pa.Table.from_pylist(all_tasks(1), VSI)), urban_release(tmp_path)
-    with (made / "eval" / "vlmevalkit" / "scan2qa_vsi_test.tsv").open(newline="") as file:
-        first, *_, last = csv.DictReader(file, delimiter="\t")
-    assert first == {
-        "index": "1",
-        "video": "made/room0.mp4",
-        "question": "How many chair(s) are in this room?",
-        "A": "",
-        "B": "",
-        "C": "",
-        "answer": "1",
-        "category": "object_counting",
-    }
-    assert [last[letter] for letter in "ABC"] == ["left", "right", "back"]
-    with (urban / "eval" / "vlmevalkit" / "scan2qa_urbanvideo_test.tsv").open(newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    assert (rows[0]["index"], rows[0]["E"], rows[0]["answer"]) == ("1", "option e", "B")
-    assert rows[0]["question"] == "Question: Which?"
-
-
-def test_lmms_eval_shows_the_legend_of_a_question_that_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = urban_release(tmp_path)
-    docs_folder, raw = tmp_path / "videos", io.BytesIO()
-    Picture.new("RGB", (3, 2), (255, 0, 0)).save(raw, "PNG")
-    write_atomically(made / "legends" / "1.png", raw.getvalue())
-    monkeypatch.setenv("SCAN2QA_VIDEOS", str(docs_folder))
-    task = load_task(made / "eval" / "lmms_eval" / "scan2qa_urbanvideo_test.yaml")
-    for number in (1, 2):
-        write_atomically(docs_folder / "flights" / f"v{number}.mp4", b"")
-    named, plain = docs_of(task, tmp_path / "cache")[:2]
-    video, legend = task["doc_to_visual"](named)
-    assert (video, legend.size, legend.getpixel((0, 0))) == (str(docs_folder / named["video_id"]), (3, 2), (255, 0, 0))
-    assert task["doc_to_visual"](plain) == [str(docs_folder / plain["video_id"])]
+@pytest.mark.parametrize("harness", ["ask_lmms_eval", "ask_vlmevalkit"])
+def test_videos_that_are_not_there_are_named(harness: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path, "vsi", all_tasks(1), VSI)
+    (tmp_path / "videos" / "made" / "room0.mp4").unlink()
+    if harness == "ask_lmms_eval":
+        with pytest.raises(AssertionError, match=r"made/room0\.mp4 is missing: is SCAN2QA_VIDEOS the folder"):
+            asked.by_lmms_eval(asked.truths)
+    else:
+        with pytest.raises(AssertionError, match=r"made/room0\.mp4 is missing \(1 in all\)"):
+            asked.by_vlmevalkit(gold=asked.truths)

@@ -1,4 +1,4 @@
-"""A release as lmms-eval and VLMEvalKit ask it; lmms-eval marks it with its own functions of VSI-Bench."""
+"""A release as lmms-eval and VLMEvalKit ask it; both mark it with their own functions of VSI-Bench."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.questions.harness import lmms_eval, vlmevalkit
+from pipeline.questions.harness import lmms_eval
+from pipeline.questions.vlmevalkit import vlmevalkit
 
 _OWN: Final = "lmms_eval.tasks.vsibench.utils.vsibench"
 _METRICS: Final = (
@@ -45,10 +46,10 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
         {
             "index": row["id"],
             "video": f"{row['dataset']}/{row['scene_name']}.mp4",
+            "question_type": row["question_type"],
             "question": row["question"],
-            "options": row["options"] or (),
+            "candidates": row["options"] or (),
             "answer": row["ground_truth"],
-            "category": row["question_type"],
         }
         for row in table.to_pylist()
     ]

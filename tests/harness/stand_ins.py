@@ -1,0 +1,69 @@
+"""The harnesses as released, from the folder `PACKAGES`; of what they import, torch and the like are empty modules.
+
+They import all their tasks and models at once, and so gigabytes of packages that no file of a release touches.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PACKAGES = Path(sys.prefix) / "harnesses"
+ABSENT = frozenset(
+    "Levenshtein accelerate aiohttp cv2 evaluate imageio jieba json_repair math_verify nltk pylatexenc qwen_vl_utils rouge sacrebleu "
+    "sympy termcolor timeout_decorator torch torchvision transformers".split()
+)
+
+
+class _Meta(type):
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+
+class _Empty(metaclass=_Meta):
+    """A class with any attributes; as a decorator it leaves what it decorates."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        return given[0] if len(given) == 1 and callable(given[0]) and not named else super().__new__(cls)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return given[0] if len(given) == 1 and callable(given[0]) else self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Empty
+
+
+class _Module(ModuleType):
+    __path__: list[str] = []
+    __version__ = "99"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (_Empty,), {})
+
+
+class _Finder(MetaPathFinder, Loader):
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in ABSENT else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def install() -> None:
+    """Makes `lmms_eval` and `vlmeval` importable in this process."""
+    sys.path.insert(0, str(PACKAGES))
+    sys.meta_path.insert(0, _Finder())
