@@ -1,4 +1,4 @@
-"""Files that let VLMEvalKit ask a release as it lies there: a table of each split, and a file that makes them known to it.
+"""Files that let VLMEvalKit ask a release as it lies there: a table of each split, and what makes it known to it.
 
 `python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …` is VLMEvalKit's own command line, with the
 tables beside the file among its datasets and the videos' folder in the environment variable `VIDEOS`.

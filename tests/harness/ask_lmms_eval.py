@@ -1,6 +1,6 @@
-"""lmms-eval's evaluation of a task in a folder, with a model that gives prepared replies: FOLDER TASK REPLIES SHOWN OUT.
+"""lmms-eval on a task in a folder, with a model that gives prepared replies: FOLDER TASK REPLIES SHOWN OUT.
 
-``REPLIES``: JSON, a list of replies, in the order of the questions, for each run. ``SHOWN``: what the model was shown, JSON lines.
+``REPLIES``: JSON, for each run the replies in the order of the questions. ``SHOWN``: what the model was shown.
 ``OUT``: the folder of the results that lmms-eval writes, one for each run. What it marks is printed as JSON.
 """
 

@@ -1,6 +1,6 @@
-"""VLMEvalKit as a release runs it, with a model that gives prepared replies: RUN REPLIES SHOWN [ARGUMENTS of its run.py].
+"""VLMEvalKit as a release runs it, with models that give prepared replies: RUN REPLIES SHOWN [ARGUMENTS of run.py].
 
-``REPLIES``: JSON, by name of the model a list of replies in the table's order. ``SHOWN``: what models were shown, JSON lines.
+``REPLIES``: JSON, by name of the model its replies in the table's order. ``SHOWN``: what models were shown, JSON lines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Prepared:
     def __init__(self, said: list[str]) -> None:
         self._left = iter(said)
 
-    def generate(self, message: list[dict[str, str]], dataset: str) -> str:  # noqa: ARG002
+    def generate(self, message: list[dict[str, str]], dataset: str) -> str:
         with shown.open("a") as file:
             file.write(json.dumps(message) + "\n")
         return next(self._left)

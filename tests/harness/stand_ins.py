@@ -11,13 +11,14 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 PACKAGES = Path(sys.prefix) / "harnesses"
-ABSENT = frozenset(
-    "Levenshtein accelerate aiohttp cv2 evaluate imageio jieba json_repair math_verify nltk pylatexenc qwen_vl_utils rouge sacrebleu "
-    "sympy termcolor timeout_decorator torch torchvision transformers".split()
-)
+_ABSENT = """
+    Levenshtein accelerate aiohttp cv2 evaluate imageio jieba json_repair math_verify nltk pylatexenc qwen_vl_utils
+    rouge sacrebleu sympy termcolor timeout_decorator torch torchvision transformers
+"""
+ABSENT = frozenset(_ABSENT.split())
 
 
 class _Meta(type):
@@ -43,7 +44,7 @@ class _Empty(metaclass=_Meta):
 
 
 class _Module(ModuleType):
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
     __version__ = "99"
 
     def __getattr__(self, name: str) -> Any:
