@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [B
 
 diff: need-BUILD $(READY) ## what changed since the release before, and why: BUILD=vsi [SINCE=an older release]
 	$(BIN)/scan2qa diff "$(BUILD)" $(if $(SINCE),--since "$(SINCE)")
+
+gallery: need-BUILD $(READY) ## all questions of a build with their pictures, to filter and open from disk: BUILD=vsi
+	$(BIN)/scan2qa gallery "$(BUILD)" $(ARGS)
 
 report: need-BUILD $(READY) ## a page that tells what a build released, funnel, figures and questions: BUILD=vsi
 	$(BIN)/scan2qa report "$(BUILD)" $(ARGS)

@@ -18,6 +18,7 @@ from flows.options import (
     Published,
     Quiet,
     Settings,
+    all_builds,
     builds,
     end,
     folder_of,
@@ -63,6 +64,46 @@ def report(
 
 
 @app.command()
+def show(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="Of a question or a dropped candidate, or the name of a scene.")
+    ],
+    build: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BUILD]",
+            help="A build, its folder, or the folder of a release.",
+            show_default="all in outputs",
+            autocompletion=builds,
+        ),
+    ] = None,
+    page: Annotated[
+        bool | None, typer.Option("--page/--no-page", help="Write a page and open it.", show_default="with a display")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The page.", show_default="shown/ID.html in the build")] = None,
+) -> None:
+    """Shows a question with all that proves it, a dropped candidate with its reason, or a scene."""
+    from flows.show_one import show
+
+    show(wanted, all_builds() if build is None else [folder_of(build)], page, out)
+
+
+@app.command()
+def gallery(
+    build: Annotated[
+        str, typer.Argument(help="A build, its folder, or the folder of a release.", autocompletion=builds)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for it.", show_default="gallery in the build's folder")
+    ] = None,
+) -> None:
+    """Writes a gallery of all questions with their pictures, to filter and open in a browser, from disk."""
+    from flows.gallery import make_gallery
+
+    make_gallery(folder_of(build), out)
+
+
+@app.command()
 def trace(
     question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0)],
     build: Annotated[
@@ -72,11 +113,7 @@ def trace(
     """Says everything that a question came from, which others came from the same, and how to correct it."""
     from flows.trace import show_trace
 
-    if build is None:
-        folders = sorted(path.parent for path in OUTPUTS.glob("*/manifest.parquet"))
-    else:
-        folders = [build if build.is_dir() else OUTPUTS / build]
-    show_trace(question, folders)
+    show_trace(question, all_builds() if build is None else [folder_of(str(build))])
 
 
 @app.command()

@@ -102,6 +102,11 @@ def folder_of(build: str) -> Path:
     return Path(build) if Path(build).is_dir() else OUTPUTS / build
 
 
+def all_builds() -> list[Path]:
+    """The folders of all builds in outputs."""
+    return sorted(path.parent for path in OUTPUTS.glob("*/manifest.parquet"))
+
+
 def end(complete: bool) -> None:
     """Ends the command with the exit code that says so where something was left out."""
     if not complete:

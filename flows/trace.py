@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
         raise ConfigError(f"no question {number} in {looked}; give its build with --build")
     found, kept = trace(number, folder), read_kept(folder)
     _question(found, number, folder)
-    _evidence(found)
+    print_evidence(found.row["evidence"] or ())
     _source(found, kept)
     _findings(found)
     _siblings(found)
@@ -60,8 +60,8 @@ def _question(found: Trace, number: int, folder: Path) -> None:
     print_table(table)
 
 
-def _evidence(found: Trace) -> None:
-    rows = found.row["evidence"] or ()
+def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The numbers behind an answer (rows of `tables.EVIDENCE`), each rule with its limit and by how much it holds."""
     if not rows:
         return
     table = Table("what was measured", "of", title="Evidence, and by how much the rules hold", title_justify="left")

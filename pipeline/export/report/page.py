@@ -26,6 +26,7 @@ LIMIT_BYTES: Final = 8_000_000
 SPARE: Final = 10_000  # bytes, for what follows from the questions: the list of their tasks
 CARD_AROUND: Final = 40  # bytes about a question
 SHOWN_QUARANTINE: Final = 100  # scenes that were left out, by name; the counts are of all
+JPEG: Final = b"\xff\xd8"
 _LONGEST: Final = 90  # characters of an answer in a table
 
 
@@ -63,18 +64,14 @@ class Told:
 
 def page(told: Told, examples: Iterable[Example]) -> bytes:
     """The page, with as many of the examples as it may hold (`LIMIT_BYTES`), in their order."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PAGES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.filters |= {"count": _count, "percent": _percent, "words": _words, "cut": _cut, "png": _png}
-    environment.filters |= {"figure": figure, "bar": _bar}
+    environment = environment_of_pages()
     style, script = (environment.get_template(f"report.{kind}").render() for kind in ("css", "js"))
     template = environment.get_template("report.html.jinja")
     context = _context(told) | {
         "style": Markup(style),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704
-        "style_hash": _hash(style),
-        "script_hash": _hash(script),
+        "style_hash": policy_hash(style),
+        "script_hash": policy_hash(script),
     }
 
     def with_cards(cards: Sequence[Markup], tasks: Sequence[str]) -> str:
@@ -119,7 +116,17 @@ def _context(told: Told) -> dict[str, Any]:
     }
 
 
-def _hash(text: str) -> str:
+def environment_of_pages() -> jinja2.Environment:
+    """Where pages are made: whatever stands in a question is text there, and no markup."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PAGES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.filters |= {"count": _count, "percent": _percent, "words": words, "cut": _cut, "embedded": embedded}
+    environment.filters |= {"figure": figure, "bar": _bar}
+    return environment
+
+
+def policy_hash(text: str) -> str:
     """What the page's policy names its own style and script by, so that nothing else of either kind runs."""
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -134,7 +141,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%" if 0 < share < 0.0995 else f"{100 * share:.0f}%"
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """A name of the code as words."""
     return name.replace("_", " ")
 
 
@@ -142,8 +150,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _png(raw: bytes) -> str:
-    return "data:image/png;base64," + b64encode(raw).decode()
+def embedded(raw: bytes) -> str:
+    """A picture, PNG or JPEG, as an address that holds it."""
+    kind = "jpeg" if raw.startswith(JPEG) else "png"
+    return f"data:image/{kind};base64," + b64encode(raw).decode()
 
 
 def _bar(share: float, tick: float | None = None, kind: str = "") -> Markup:

@@ -53,6 +53,25 @@ def nearest_refused(release: Path) -> Nearest:
     return Nearest(_first(table, order, ("scene", "task")), _first(table, order, ("task", "reason")))
 
 
+def some_of_each(release: Path, each: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Of each task and reason the rejections nearest to their limits, those without one after them, by id; all counts.
+
+    Rows come by reason, task and nearness; the counts are of all rejections, by reason.
+    """
+    path = next(iter(sorted((release / "rejected").glob("*.parquet"))))
+    table = pq.read_table(
+        path, columns=["id", "task", "reason", "measured", "limit"], read_dictionary=["task", "reason"]
+    )
+    frame = table.to_pandas()
+    size = frame["limit"].abs()
+    frame["away"] = (frame["measured"] - frame["limit"]).abs() / size.where(size > 0, 1.0)
+    frame = frame.sort_values(["reason", "task", "away", "id"], na_position="last", kind="stable")
+    place = frame.groupby(["reason", "task"], observed=True, sort=False).cumcount()
+    chosen = pq.read_table(path).take(pa.array(frame.index[place < each]))
+    rows: list[dict[str, Any]] = chosen.to_pylist()
+    return rows, {str(reason): int(n) for reason, n in frame["reason"].value_counts(sort=False).items()}
+
+
 def _first(table: pa.Table, order: pa.Table, keys: tuple[str, str]) -> dict[Key, Near]:
     rows = order.group_by(list(keys), use_threads=False).aggregate([("row", "first")])["row_first"]
     return {(row[keys[0]], row[keys[1]]): _near(row) for row in table.take(rows).to_pylist()}

@@ -1,0 +1,247 @@
+"""The command `scan2qa show`: one question, dropped candidate or scene, on the terminal or on a page."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.compute as pc
+from rich.table import Table
+
+from flows.console import console
+from flows.opened import Opened, open_build, sketch_of
+from flows.tables import print_table
+from flows.trace import print_evidence
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.schema import AnyScene, Finding
+from pipeline.core.sketch import Sketch
+from pipeline.engine.manifest import MANIFEST_FILE
+from pipeline.export.gallery.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
+from pipeline.export.gallery.pages import Picture, one_page
+from pipeline.export.glossary import glossary
+from pipeline.export.report.examples import examples
+from pipeline.export.report.page import embedded
+from pipeline.export.report.refused import nearest_refused
+
+SHOWN: Final = "shown"  # folder of a build
+FOUND_IN: Final = ("provenance", "rejected")
+Pictured = tuple[Detail, list[Picture]]
+
+
+def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None) -> None:
+    """Shows a question or a dropped candidate by its id, or a scene by its name, from the first build that has it.
+
+    Args:
+        wanted: an id, or "dataset/name".
+        folders: of builds, or of releases.
+        page: write a page and open it; None: where there is a display.
+        out: the page's file.
+
+    Raises ConfigError where none of them has it, or what is there cannot be read.
+    """
+    folder = _folder_of(wanted, folders)
+    opened = open_build(folder)
+    found = _Found(opened, wanted)
+    found.print()
+    if page or out or (page is None and _has_display()):
+        path = out or folder / SHOWN / f"{wanted.replace('/', '_')}.html"
+        write_atomically(path, found.page())
+        console.print(f"Page: {path}", soft_wrap=True)
+        if _has_display():
+            webbrowser.open(path.resolve().as_uri())
+
+
+def details_of(opened: Opened, rows: Sequence[Mapping[str, Any]], maps: bool) -> list[Detail]:
+    """All that is known of some questions, rows of the provenance; ``maps``: with those of their scenes."""
+    scenes = {scene.id: scene for scene in opened.scenes(row["scene"] for row in rows)}
+    ids = {row["id"] for row in rows}
+    replies = by_id(opened.of("blind", ids))
+    stands = {row["id"]: row for row in opened.of("review", ids)}
+    drawn = {s: sketch_of(scene) for s, scene in scenes.items()} if maps else {}
+    shown = examples(rows, opened.read.questions, drawn, {}, nearest_refused(opened.release).of_scenes)
+    return [
+        detail(one, row, scenes.get(row["scene"]), replies.get(row["id"], ()), stands.get(row["id"]))
+        for one, row in zip(shown, rows, strict=True)
+    ]
+
+
+def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+    """Rows by the question that they are about."""
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["id"], []).append(row)
+    return found
+
+
+class _Found:
+    """What was asked for, read from a release."""
+
+    def __init__(self, opened: Opened, wanted: str) -> None:
+        self._opened, self._wanted = opened, wanted
+        where = pc.field("id") == int(wanted) if wanted.isdecimal() else pc.field("scene") == wanted
+        self.provenance, refused = (opened.rows(table, where=where) for table in FOUND_IN)
+        units = {row["scene"] for row in (*self.provenance, *refused)}
+        self.scene: AnyScene | None = next(opened.scenes(units), None)
+        sketch: Sketch | None = sketch_of(self.scene) if self.scene else None
+        self.questions: list[Detail] = []
+        self.refused: list[Dropped] = []
+        self.seen: list[Seen] = []
+        if wanted.isdecimal():
+            self.questions = details_of(opened, self.provenance, maps=True)
+            words, replies = glossary(opened.benchmark.name), opened.of("blind", {row["id"] for row in refused})
+            self.refused = [dropped(row, words, sketch, replies) for row in refused]
+        else:
+            self.seen = [seen(wanted, self.provenance, refused, self.scene, sketch)]
+
+    def print(self) -> None:
+        """To the terminal."""
+        for one in self.questions:
+            row = next(row for row in self.provenance if row["id"] == one.shown.id)
+            _print_question(one, row)
+        for lost in self.refused:
+            _print_dropped(lost)
+        for scene in self.seen:
+            _print_scene(scene)
+        console.print(f"From {self._opened.release}; scan2qa trace has its source and its siblings.", soft_wrap=True)
+
+    def page(self) -> bytes:
+        """One self-contained page."""
+        heading = f"Scene {self._wanted}" if self.seen else f"Question {self._wanted}"
+        return one_page(
+            heading if self.questions or self.seen else f"Dropped candidate {self._wanted}",
+            self._opened.title,
+            self._opened.read.name,
+            questions=[(one, self._pictures(one.shown.id)) for one in self.questions],
+            dropped=self.refused,
+            scenes=self.seen,
+        )
+
+    def _pictures(self, number: int) -> list[Picture]:
+        files = self._opened.pictures.get(number, ())
+        return [(embedded((self._opened.release / file).read_bytes()), file) for file in files]
+
+
+def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
+    """The first folder whose release has it. Raises ConfigError."""
+    column, value = ("id", int(wanted)) if wanted.isdecimal() else ("scene", wanted)
+    for folder in folders:
+        release = folder / "release" if (folder / MANIFEST_FILE).exists() else folder
+        for table in FOUND_IN:
+            for path in sorted((release / table).glob("*.parquet")):
+                if _has(path, column, value):
+                    return folder
+    looked = ", ".join(str(folder) for folder in folders) or "no build: there is none in outputs"
+    what = "question or dropped candidate" if wanted.isdecimal() else "scene (dataset/name)"
+    raise ConfigError(f"no {what} {wanted} in {looked}; name its build, or the folder of a release, behind it")
+
+
+def _has(path: Path, column: str, value: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path, columns=[column], filters=pc.field(column) == value).num_rows > 0
+    except (OSError, pa.ArrowException) as error:
+        raise ConfigError(f"{path}: cannot be read ({error}); copy the release again, or build again") from error
+
+
+def _has_display() -> bool:
+    """Whether a browser can be opened, and somebody sits at the terminal to see it."""
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
+    shown = one.shown
+    options = "\n".join(
+        f"{option.letter + '. ' if option.letter else ''}{option.text}{'   <- right' if option.right else ''}"
+        for option in shown.options
+    )
+    near = shown.near.near if shown.near else None
+    _pairs(
+        f"Question {shown.id}: {shown.task}, {shown.scene}",
+        [
+            ("question", shown.text),
+            ("options", options),
+            ("answer", shown.answer),
+            ("about", ", ".join(shown.operands)),
+            ("in its own words", shown.proof or ""),
+            ("remarks", ", ".join(one.remarks)),
+            ("near miss", f"{near.measured} {near.unit}, limit {near.limit} ({near.reason})" if near else "none"),
+            ("review", one.review),
+            ("pruning", one.bias),
+        ],
+    )
+    print_evidence(row["evidence"] or ())
+    _print_guesses(one.guessed)
+    _print_findings("Found about what it names", one.doubts[: one.touched])
+    _pairs("What it was made from", one.made)
+
+
+def _print_dropped(lost: Dropped) -> None:
+    _pairs(
+        f"Dropped candidate {lost.id}: {lost.task}, {lost.scene}",
+        [
+            ("not asked", lost.reason),
+            ("which means", lost.means),
+            ("measured", lost.told or "nothing is measured for this reason"),
+            ("about", ", ".join(lost.about)),
+            ("as", lost.role),
+        ],
+    )
+    _print_guesses(lost.guessed)
+
+
+def _print_scene(scene: Seen) -> None:
+    table = Table("task", title=f"Scene {scene.id}", title_justify="left")
+    for name in ("asked", "dropped"):
+        table.add_column(name, justify="right")
+    table.add_column("most frequent reasons", overflow="fold")
+    for task in sorted({*scene.questions, *scene.dropped}):
+        reasons = scene.dropped.get(task, {})
+        told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
+        table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
+    print_table(table)
+    _print_findings("Findings in its raw data", scene.findings)
+    _pairs("What it was read from", scene.made)
+
+
+def _print_guesses(rows: Sequence[Guessed]) -> None:
+    if not rows:
+        return
+    table = Table("model", "asked for", title="Without the video", title_justify="left")
+    table.add_column("right", justify="right")
+    table.add_column("it said", overflow="fold")
+    for one in rows:
+        failed = f" ({one.failed} failed)" if one.failed else ""
+        table.add_row(
+            one.model, one.form, f"{one.right} of {one.asked}", (", ".join(one.answers) or "nothing") + failed
+        )
+    print_table(table)
+
+
+def _print_findings(title: str, rows: Sequence[Finding]) -> None:
+    if not rows:
+        return
+    table = Table("finding", "", "about", title=title, title_justify="left")
+    table.add_column("what was found, and what helps", overflow="fold")
+    for one in rows:
+        table.add_row(one.name, one.severity, one.subject, f"{one.message}; {one.remedy}")
+    print_table(table)
+
+
+def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            table.add_row(name, value)
+    if table.row_count:
+        print_table(table)

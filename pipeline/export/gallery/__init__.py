@@ -1,0 +1,1 @@
+"""A release to look at, question by question: one page, or a gallery of all."""
