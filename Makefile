@@ -102,6 +102,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.reviewers
 	$(BIN)/python -m tests.bench.cities
 	$(BIN)/python -m tests.bench.views
+	$(BIN)/python -m tests.bench.export
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in
+from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in, rejected_in
 from pipeline.export.card import dataset_card
 from pipeline.export.columns import said_of
 from pipeline.export.croissant import CROISSANT_FILE, croissant
@@ -42,7 +42,7 @@ from pipeline.review.reviewed import Reviewed
 
 ZSTD_LEVEL: Final = 9
 TINY_PER_TASK: Final = 50
-COUNTED_ROWS: Final = 100_000  # rejections that are counted at once
+BATCH_ROWS: Final = 20_000  # taken apart at once
 _COUNTED: Final = ["task", "reason"]
 
 
@@ -150,23 +150,31 @@ class _SortedOut(NamedTuple):
 def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
     """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
-    uncounted = [REJECTIONS.empty_table().select(_COUNTED)]
-    for table in selected:
-        asked, dropped = split_by_verdict(table, removed)
-        offered.append(asked_in(table))
-        kept.append(asked)
+    for table in _batches(selected):
+        asked = asked_in(table)
+        stays, dropped = split_by_verdict(asked, rejected_in(table), removed)
+        offered.append(asked)
+        kept.append(stays)
         rejected.append(dropped)
-        uncounted.append(dropped.select(_COUNTED))
-        if sum(part.num_rows for part in uncounted) >= COUNTED_ROWS:  # to count each scene's own takes longer
-            reasons.update(_reasons(pa.concat_tables(uncounted)))
-            uncounted = uncounted[:1]
-    reasons.update(_reasons(pa.concat_tables(uncounted)))
+        reasons.update(_reasons(dropped))
     rejected.finish()
     everything = pa.concat_tables(offered)
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
     if repeated:
         raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/core/identity.py")
     return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons)
+
+
+def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of some ten thousand: what Arrow does for a table costs as much as for many rows."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:

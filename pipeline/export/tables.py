@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import REJECTIONS, asked_in, rejected_in
+from pipeline.core.tables import REJECTIONS
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
 FIXES: Final = "fixes"  # configuration of a release in which people corrected something
@@ -37,9 +37,8 @@ _STRESS: Final = pa.schema(
 )
 
 
-def split_by_verdict(selected: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
-    """Questions and rejections of one scene, each by id; ``removed`` is that of `removed_blind`."""
-    asked, rejected = asked_in(selected), rejected_in(selected)
+def split_by_verdict(asked: pa.Table, rejected: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
+    """The questions that stay, and the rejections by scene and id; ``removed`` is that of `removed_blind`."""
     if removed is not None:
         place = pc.index_in(asked["id"], removed["id"].combine_chunks())
         dropped = asked.filter(pc.is_valid(place)).select(["id", "scene", "task", "operands"])
@@ -49,7 +48,7 @@ def split_by_verdict(selected: pa.Table, removed: pa.Table | None) -> tuple[pa.T
         dropped = dropped.append_column("role", pa.nulls(dropped.num_rows, pa.string()))
         rejected = pa.concat_tables([rejected, dropped.select(REJECTIONS.names)])
         asked = asked.filter(pc.is_null(place))
-    return _sorted(asked), _sorted(rejected)
+    return asked, rejected.sort_by([("scene", "ascending"), ("id", "ascending")])
 
 
 def removed_blind(filtered: pa.Table | None) -> pa.Table | None:
@@ -98,7 +97,3 @@ def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:
         for scene, operands in zip(asked["scene"].to_pylist(), asked["operands"].to_pylist(), strict=True)
     ]
     return pa.array(found, pa.list_(pa.string()))
-
-
-def _sorted(table: pa.Table) -> pa.Table:
-    return table.sort_by([("id", "ascending"), ("scene", "ascending")]).combine_chunks()

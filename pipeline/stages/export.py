@@ -65,7 +65,11 @@ def _without_bulk(raw: bytes) -> AnyScene:
     """A scene without its world's bulky facts: second by second, a thousand flights would be gigabytes."""
     fields = json.loads(raw)
     for name in WORLDS[fields["facts"]["world"]].bulky:
-        fields["facts"].pop(name, None)
+        part, _, within = name.partition(".")
+        if within:
+            (fields["facts"].get(part) or {}).pop(within, None)
+        else:
+            fields["facts"].pop(part, None)
     return SCENE.validate_python(fields)
 
 

@@ -104,7 +104,7 @@ class World(Generic[F]):
         drafts: corrections as they might be made, of a scene as it was read and of what a question about it names:
             each says what stands there now, and changes nothing yet.
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
-        bulky: facts that are long and that only questions are made from, none of them needed.
+        bulky: facts that are long and that only questions are made from, none of them needed; "a.b" is b within a.
         sketch: a scene from above, for the map that reviewers see.
         pictures: JPEG of views of a scene's sphere, or of all of it, in order, from its raw data.
         looker: asks a model what things look like in the video.

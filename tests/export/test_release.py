@@ -307,7 +307,7 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     files = release_of(made.out)
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
-    harness = {"lmms_eval/scan2qa_utils.py"}
+    harness = {"lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
     for split in ("test", "tiny"):
         harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"vlmevalkit/scan2qa_vsi_{split}.tsv"}
     tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected")}

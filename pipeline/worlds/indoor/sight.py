@@ -8,6 +8,8 @@ from typing import Final
 from pipeline.worlds.indoor.facts import IndoorScene
 
 UNITS: Final = "scans"
+# Long facts, which only questions are made from.
+BULKY: Final = ("objects", "routes", "room.floor", "observation.camera_path")
 
 
 def sight(scenes: Sequence[IndoorScene]) -> list[str]:

@@ -14,7 +14,7 @@ from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
-from pipeline.worlds.indoor.sight import UNITS, sight
+from pipeline.worlds.indoor.sight import BULKY, UNITS, sight
 from pipeline.worlds.indoor.sizes import implausible
 from pipeline.worlds.indoor.sketch import sketch
 from pipeline.worlds.world import Samples, World
@@ -48,6 +48,7 @@ INDOOR: Final = World(
     fixes=FIXES,
     fix=fix_scan,
     quick=(VsiMeta.name,),
+    bulky=BULKY,
     drafts=drafts,
     sketch=sketch,
 )
