@@ -79,8 +79,13 @@ class Author(Protocol[V_contra]):
         """
         ...
 
-    def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
-        """How many calls `write` makes at most for a scene with these candidates."""
+    def calls(
+        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
+    ) -> tuple[int, ...]:
+        """How many calls of each model `write` makes at most for a scene with these candidates.
+
+        ``sees`` says of each of them whether it is shown videos or pictures.
+        """
         ...
 
     def is_whole(self, reasons: Collection[str]) -> bool:

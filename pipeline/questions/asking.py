@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Final
 
 import jsonschema
 
 from pipeline.core.errors import StoreError
 from pipeline.core.schema import Rejection
 from pipeline.llm.base import JsonSchema, Reply, Request, user
-from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.shown import Shown
 from pipeline.llm.structured import json_text
 
 Ask = Callable[[Request], Reply]
-MALFORMED = "malformed"
+MALFORMED: Final = "malformed"
+MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that a model wrote
+_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class RefusedError(Exception):
@@ -56,6 +59,21 @@ def reply_to(step: str, ask: Ask, request: Request) -> str:
 
 def _refused(step: str, failure: ModelError) -> RefusedError:
     return RefusedError(Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls"))
+
+
+def was_answered(reasons: Collection[str], steps: Iterable[str]) -> bool:
+    """Whether no call of these steps was left without an answer, by the reasons of refusals."""
+    return not any(f"{step}_{kind}" in reasons for step in steps for kind in UNANSWERED)
+
+
+def quoted(text: str) -> str:
+    """A text as data within a prompt: a JSON string, which ends neither its line nor its quotation."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def line(text: str) -> str:
+    """A text on one line, without control characters."""
+    return _SPACE.sub(" ", text).strip()
 
 
 def value_of(text: str, schema: JsonSchema) -> Any:

@@ -51,6 +51,7 @@ class Case:
         self.evidence: list[dict[str, Any]] = []
         self.flags: list[str] = []
         self.refusal: Rejection | None = None
+        self.proof: str | None = None  # a model's own words of why its answer is right
 
     def fact(self, name: str, subject: str, value: float, unit: str) -> None:
         """A number behind the answer; one that is not finite (nothing else there) is left out."""
@@ -136,7 +137,7 @@ class CaseTask(Generic[V]):
         """Every candidate (`CANDIDATES`); where nothing can be asked, one row with role "scene" says why."""
         obstacle = self.obstacle(view)
         if obstacle is None:
-            rows = self._rows(view)
+            rows = self.rows(view, self.cases(view))
             if rows:
                 return pa.Table.from_pylist(rows, schema=CANDIDATES)
             obstacle = Rejection(reason="nothing_to_ask_about", measured=0, limit=1, unit="candidates")
@@ -144,8 +145,9 @@ class CaseTask(Generic[V]):
         row = {"id": number, "scene": view.scene.id, "task": self.name, "role": "scene", "operands": [view.scene.name]}
         return pa.Table.from_pylist([row | obstacle.model_dump()], schema=CANDIDATES)
 
-    def _rows(self, view: V) -> list[dict[str, Any]]:
-        cases, flags = _each_once(self.cases(view)), self.flags(view)
+    def rows(self, view: V, found: Iterable[Case], *, keep: bool = False) -> list[dict[str, Any]]:
+        """Rows of `CANDIDATES` of some cases; with ``keep`` refused ones too hold the question and its answer."""
+        cases, flags = _each_once(found), self.flags(view)
         self.ask_once(view, cases)
         rows = []
         for case, number in zip(cases, self._ids(view, [case.operands for case in cases]), strict=True):
@@ -157,9 +159,11 @@ class CaseTask(Generic[V]):
                 "wrong": case.wrong,
                 "wording": case.wording,
                 "group": case.group,
+                "proof": case.proof,
             }
             answered |= {"evidence": case.evidence, "flags": [*(flags or ()), *case.flags] or flags}
-            rows.append(row | (refusal.model_dump() if refusal else answered))
+            kept = answered if refusal is None or (keep and case.answer is not None) else {}
+            rows.append(row | kept | (refusal.model_dump() if refusal else {}))
         return rows
 
     def ask_once(self, view: V, cases: Iterable[Case]) -> None:

@@ -16,12 +16,11 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.engine.store import Store
 from pipeline.llm.shown import is_shown
 from pipeline.llm.till import Money
-from pipeline.stages.author import AUTHOR, sees_video
+from pipeline.stages.author import AUTHOR, asks
 from pipeline.stages.look import LOOK
 from pipeline.worlds.registry import WORLDS, read_scene
 
 CALLS_OF_LOOK: Final = 2  # of each thing, in a scene that is not observed yet
-CALLS_OF_SECOND: Final = 3  # of each question: without the video, with it, and for all that may be called right
 
 
 def look_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
@@ -46,20 +45,17 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
     last = last_outputs(read_manifest(folder))
     store, money = Store(folder / STORE), Money(limit_cost=config.limit_cost)
     found = []
-    model, author = config.author.model, config.of_benchmark().author
-    if AUTHOR.is_wanted(config) and model is not None and author is not None and model.is_hosted:
+    author, writers = config.of_benchmark().author, asks(config)
+    if author is not None and any(model.is_hosted for model in writers):
         facts = last.get("generate", {})
         if not facts:
             return None
         tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
-        calls = sum(author.calls(table, config.generate.tasks, sees_video(config)) for table in tables)
-        found.append(mean_forecast(AUTHOR.name, model, calls, folder / REPLIES_FILE, money))
-        second = config.author.second
-        if second is not None and second.is_hosted:  # if all that is written passes the rules and it answers right
-            unwritten = calls - len(tables) * (1 + sees_video(config))
-            each = CALLS_OF_SECOND if config.video and is_shown(second.inputs) else 1
-            answers = each * config.author.questions_per_task * max(0, unwritten)
-            found.append(mean_forecast(AUTHOR.name, second, answers, folder / REPLIES_FILE, money))
+        sees, count = [config.video and is_shown(model.inputs) for model in writers], config.author.questions_per_task
+        calls = [author.calls(table, config.generate.tasks, sees, count) for table in tables]
+        for model, made in zip(writers, zip(*calls, strict=True) if calls else [()] * len(writers), strict=True):
+            if model.is_hosted:  # at most: if all that is written passes the rules
+                found.append(mean_forecast(AUTHOR.name, model, sum(made), folder / REPLIES_FILE, money))
     if any(voter.is_hosted for voter in config.blind.models):
         selected = last.get("select", {})
         if not selected:

@@ -62,11 +62,6 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     }
 
 
-def sees_video(config: BuildConfig) -> bool:
-    """Whether the model that writes is shown the videos, or pictures of them."""
-    return config.video and config.author.model is not None and is_shown(config.author.model.inputs)
-
-
 def is_blindfolded(config: BuildConfig) -> bool:
     """Whether the model would be shown videos, but the build makes none: it would only guess, and is not asked."""
     return not config.video and config.author.model is not None and is_shown(config.author.model.inputs)

@@ -22,17 +22,15 @@ from pipeline.core.identity import question_ids
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.geometry.views import View
-from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import Ask, RefusedError, listed, record, take
+from pipeline.questions.asking import MODEL_ASSISTED, Ask, RefusedError, listed, record, take, was_answered
 from pipeline.questions.cases import Case
-from pipeline.questions.second import Second, answered
+from pipeline.questions.second import Second, answered, calls_of_second
 
 VIEWS: Final = 6  # that the model is shown: declared ones first
 STEP: Final = "declared"
 CHECK: Final = ("checked", "checked_all")
-MODEL_ASSISTED: Final = "model_assisted"
 UNCHECKED: Final = "unchecked"
 WRONG: Final = 3  # options of multiple choice
 STATEMENT: Final = frozenset(("True", "False"))
@@ -91,13 +89,16 @@ class Author:
                 rows.append(_row(view, slot, number, case))
         return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
-    def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
+    def calls(
+        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
+    ) -> tuple[int, ...]:
         """One for each slot."""
-        return len(self._left(candidates, tasks)) if sees_video else 0
+        left = len(self._left(candidates, tasks)) if sees[0] else 0
+        return left, *(calls_of_second(questions_per_task * left) if own else 0 for own in sees[1:])
 
     def is_whole(self, reasons: Collection[str]) -> bool:
         """Whether no call was left without an answer."""
-        return not any(r == f"{step}_{kind}" for r in reasons for step in (STEP, *CHECK) for kind in UNANSWERED)
+        return was_answered(reasons, (STEP, *CHECK))
 
     def _left(self, candidates: pa.Table, tasks: Sequence[str]) -> list[str]:
         asked = pc.unique(candidates.filter(pc.is_null(candidates["reason"]))["task"]).to_pylist()

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.ergeobench.author import MODEL_ASSISTED, UNCHECKED, VIEWS, Author, declared
+from pipeline.benchmarks.ergeobench.author import UNCHECKED, VIEWS, Author, declared
 from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
@@ -16,6 +16,7 @@ from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.shown import Shown
+from pipeline.questions.asking import MODEL_ASSISTED
 from pipeline.questions.selection import select
 from pipeline.worlds.panorama.facts import DeclaredView
 from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
@@ -131,8 +132,8 @@ def test_without_a_checker_it_says_so_and_without_pictures_nothing_is_written() 
 def test_where_facts_answer_no_model_is_asked() -> None:
     facts = ERGEO_TASKS["Terrain"].candidates(view()).to_pylist()[0] | {"reason": None, "answer": "x", "wrong": ["y"]}
     table = pa.Table.from_pylist([facts], schema=CANDIDATES)
-    assert Author().calls(table, ["Terrain", "Signage"], sees_video=True) == 1
-    assert Author().calls(table, ["Terrain"], sees_video=False) == 0
+    assert Author().calls(table, ["Terrain", "Signage"], [True, True], 2) == (1, 6)
+    assert Author().calls(table, ["Terrain"], [False], 2) == (0,)
 
 
 def test_a_model_that_fails_is_told_and_asked_again() -> None:

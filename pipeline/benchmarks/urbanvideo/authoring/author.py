@@ -23,12 +23,11 @@ from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import Ask, RefusedError
+from pipeline.questions.asking import MODEL_ASSISTED, Ask, RefusedError
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.second import Second, answered
 from pipeline.worlds.flight.facts import FlightScene
 
-MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that this stage makes
 # The benchmark is about videos: without one nothing is asked, and so nothing is written.
 _NO_VIDEO: Final = Rejection(reason="missing_video", measured=None, limit=None, unit=None)
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone

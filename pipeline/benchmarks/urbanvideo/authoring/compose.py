@@ -9,12 +9,12 @@ from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.narrate import Passage, as_lines
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_template
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import Ask, listed, record, take
+from pipeline.questions.asking import Ask, line, listed, quoted, record, take
 
 OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
 # Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,
@@ -27,7 +27,6 @@ ROLES: Final = (
     "an inspector of buildings, and your colleagues have watched the video of this flight",
 )
 _TEXT: Final = {"type": "string"}
-_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _QUESTION: Final = record(
     proof=_TEXT,  # first, so that the model has thought before it commits itself
     question=_TEXT,
@@ -87,17 +86,12 @@ def compose(
     )
     return [
         WrittenItem(
-            _line(q["question"]),
-            _line(q["answer"]),
-            tuple(map(_line, q["wrong"])),
+            line(q["question"]),
+            line(q["answer"]),
+            tuple(map(line, q["wrong"])),
             tuple(q["objects"]),
             q["time_s"],
-            _line(q["proof"]),
+            line(q["proof"]),
         )
         for q in written["questions"]
     ]
-
-
-def _line(text: str) -> str:
-    """A text on one line, without control characters."""
-    return _SPACE.sub(" ", text).strip()

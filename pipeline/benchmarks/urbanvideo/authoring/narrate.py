@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed, quoted
+from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.core.schema import Rejection
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import Ask, RefusedError, listed, record, take
+from pipeline.questions.asking import Ask, RefusedError, listed, quoted, record, take
 
 MAX_PASSAGES: Final = 60
 _SPARE: Final = 2  # passages beyond the movements: before the first and after the last

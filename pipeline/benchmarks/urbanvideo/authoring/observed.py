@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -14,6 +13,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry import bearings
 from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
+from pipeline.questions.asking import quoted
 from pipeline.worlds.flight.facts import Flight, Landmark, Segment
 from pipeline.worlds.flight.observe.task import BY_COMPASS, UNSEEN
 
@@ -177,8 +177,3 @@ class Observed:
         """Bearing of a landmark from the nose (T,), clockwise; NaN without a heading."""
         center = np.array(self.flight.landmarks[n].center)
         return relative_bearing_deg(self.view.enu_m, self.view.heading_deg, center)
-
-
-def quoted(text: str) -> str:
-    """A text as data within a prompt: a JSON string, which ends neither its line nor its quotation."""
-    return json.dumps(text, ensure_ascii=False)

@@ -11,11 +11,10 @@ from pipeline.benchmarks.urbanvideo.authoring.author import author, unanswered
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.llm.failures import UNANSWERED
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import Ask
-from pipeline.questions.second import SECOND, SECOND_ALL, Second
+from pipeline.questions.asking import Ask, was_answered
+from pipeline.questions.second import SECOND, SECOND_ALL, Second, calls_of_second
 
 PROMPTS: Final = {step: f"author_{step}" for step in ("narrate", "extract", "compose", SECOND, SECOND_ALL)}
 
@@ -43,14 +42,17 @@ class Writer:
         second = Second(others[0], shown[1]) if others else None
         return author(view, candidates, first, _assisted(tasks), shown[0], questions_per_task, second)
 
-    def calls(self, candidates: pa.Table, tasks: Sequence[str], sees_video: bool) -> int:
+    def calls(
+        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
+    ) -> tuple[int, ...]:
         """One to narrate, one to extract what was seen, and one for each task that is to be written."""
-        left = unanswered(candidates, _assisted(tasks))
-        return 1 + sees_video + len(left) if left else 0
+        left = len(unanswered(candidates, _assisted(tasks)))
+        first = 1 + sees[0] + left if left else 0
+        return first, *(calls_of_second(questions_per_task * left, sees=own) for own in sees[1:])
 
     def is_whole(self, reasons: Collection[str]) -> bool:
         """Whether no call was left without an answer: those are made again in the next build."""
-        return not any(reason == f"{step}_{kind}" for reason in reasons for step in PROMPTS for kind in UNANSWERED)
+        return was_answered(reasons, PROMPTS)
 
 
 def _assisted(tasks: Sequence[str]) -> list[UrbanTask]:

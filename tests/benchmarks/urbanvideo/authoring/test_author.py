@@ -194,10 +194,13 @@ def test_calls_are_known_before_they_are_made(tmp_path: Path) -> None:
             model = Scripted(compose=OK)
             seen = shown(video, ("video",), 1) if video else None
             author(view(), table, model, [MadeTask("Causal"), MadeTask("Counterfactual")], seen)
-            assert Writer().calls(table, ["Causal", "Duration", "Counterfactual"], video is not None) == len(
-                model.requests
-            ), names
-    assert Writer().calls(facts, ["Causal", "Duration"], sees_video=True) == 0
+            calls, seconds = Writer().calls(
+                table, ["Causal", "Duration", "Counterfactual"], [video is not None, True], 2
+            )
+            assert calls == len(model.requests), names
+            assert seconds == 3 * 2 * len(names)
+    assert Writer().calls(facts, ["Causal", "Duration"], [True, False], 2) == (0, 0)
+    assert Writer().calls(NONE, ["Causal"], [True, False], 2) == (3, 2), "a second that sees nothing guesses alone"
 
 
 def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:
