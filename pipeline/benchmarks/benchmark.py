@@ -139,19 +139,19 @@ class ScenePictures:
 
 @dataclass(frozen=True)
 class SceneViews:
-    """Pictures of a sphere that go with the questions of a scene.
+    """Pictures that go with the questions of a scene, or that a model which writes them is shown.
 
     Attributes:
         module: where it stands.
         of: of a question (a row of `tables.QUESTIONS`): the pictures that it shows, each with its file in the release,
-            a JPEG. Equal files are equal pictures, and no two scenes share one.
-        declared: of a view of a scene: the pictures that a model which writes questions is shown, each of which it may
-            ask about; None: it is shown none.
+            a JPEG. Equal files are equal pictures, and no two scenes share one. None: questions show none.
+        declared: of a view of a scene: the pictures (`World.pictures`) that a model which writes questions is shown,
+            each of which it may ask about; None: it is shown none.
     """
 
     module: str
-    of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]]
-    declared: Callable[[Any], Sequence[View]] | None = None
+    of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]] | None
+    declared: Callable[[Any], Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True)

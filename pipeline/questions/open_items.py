@@ -27,13 +27,16 @@ SAME_ANSWERS: Final = 2  # questions of a scene that have one answer
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}  # how many is a rule: one bad question does not cost the others
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_PLURAL: Final = re.compile(r"\w{3}[^su]s$")
 _MARKUP: Final = re.compile(r"[<>\[\]{}|\\`*#_=^~]|https?:|www\.|&\w+;")
 _OPEN: Final = re.compile(
-    r"^(?:(?:at|in|on|of|for|from|with|by|to|under|during) )?(?:what|which|who|whom|whose|where|when|why|how)\b"
+    r"^(?:(?:at|in|on|of|for|from|with|by|to|under|during|before|after|until|since|into|near|beside|behind|along) )?"
+    r"(?:what|which|who|whom|whose|where|when|why|how)\b"
 )
 _NUMBERS: Final = re.compile(
-    r"\bhow (?:many|much|far|long|high|tall|wide|deep|fast|old|often|large|big|heavy|near|close)\b|"
-    r"\b(?:number|amount|percentage|speed|distance|height|length|width|temperature) of\b|\bwhat (?:time|year|date)\b"
+    r"\bhow (?:many|much|far|high|tall|wide|deep|fast|old|often|large|big|heavy|near|close)\b|"
+    r"\bhow long (?:is|are|was|were)\b|\bwhat (?:time|year|date)\b(?! of (?:the )?(?:day|year)\b)|"
+    r"\b(?:number|amount|percentage|speed|distance|height|length|width|temperature) of\b"
 )
 _CHOICE: Final = re.compile(r"\bor\b")
 _EXAM: Final = re.compile(
@@ -44,20 +47,21 @@ _EXAM: Final = re.compile(
 _ORDERS: Final = re.compile(r"\b(?:ignore|instructions?|prompts?|answers?|options?|json|system)\b")
 _SAYS_NOTHING: Final = re.compile(
     r"\b(?:unknown|unclear|unsure|uncertain|undetermined|not (?:known|clear|sure|visible|shown|given|specified|told)|"
-    r"cannot|can not|can't|depends?|various|varies|anything|something|nothing|everything|none|no one|nobody|someone|"
-    r"somebody|anyone|anybody|everyone|everybody|n/a|maybe|possibly|probably|perhaps|likely|"
+    r"cannot|can not|can't|depends?|various|varies|anything|something|nothing|everything|none|anyone|anybody|everyone|"
+    r"everybody|n/a|maybe|possibly|probably|perhaps|likely|"
     r"all of (?:the|these|them)|of the above|et cetera|etc|and so on|other things|many things|different things)\b|"
     r"^(?:a|an|the|some|all|many|most|other|different|normal|general|ordinary|certain)? ?(?:people|persons?|things?|"
-    r"humans?|places?|objects?|purposes?|reasons?|public|visitors?|customers?|users?|buildings?|shops?|goods|items|"
-    r"products|services?|stuff|materials?|conditions?|effects?|weather|surfaces?)$"
+    r"humans?|no one|nobody|someone|somebody|places?|objects?|purposes?|reasons?|public|visitors?|customers?|users?|"
+    r"buildings?|shops?|goods|items|products|services?|stuff|materials?|conditions?|effects?|weather|surfaces?)$"
 )
 _SURE: Final = frozenset({"yes", "no", "true", "false"})
-_STOP: Final = frozenset(
-    """a an the of to in on at by for from with and or is are was were be been it its this that there their they he she
+_SMALL: Final = """
+    a an the of to in on at by for from with and or is are was were be been it its this that there their they he she
     you your would could can may might will do does did done has have had not no as if than then into onto off up down
     over under out about what which who whom whose where when why how one ones most more very only also some any other
-    such so them these those go goes come comes get gets use used using make made makes let lets""".split()
-)
+    such so them these those go goes come comes get gets use used using make made makes let lets
+"""
+_STOP: Final = frozenset(_SMALL.split())
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,8 @@ def item_of(raw: Mapping[str, Any]) -> OpenItem:
 def stems(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, each by its first letters."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
-    return frozenset(word[:STEM] for word in _WORD.findall(bare.replace("'s", "")) if word not in _STOP)
+    words = (word for word in _WORD.findall(bare.replace("'s", "")) if word not in _STOP)
+    return frozenset((word[:-1] if _PLURAL.search(word) else word)[:STEM] for word in words)
 
 
 def form(item: OpenItem) -> Iterator[Measure]:

@@ -1,4 +1,4 @@
-"""Stage `declare`: the views of a sphere that a model which writes questions is shown, beside the store."""
+"""Stage `declare`: pictures of a scene that a model which writes questions is shown, beside the store."""
 
 from __future__ import annotations
 

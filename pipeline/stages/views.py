@@ -35,7 +35,7 @@ def run(given: Given) -> bytes:
     wanted: dict[str, View | Whole] = {}
     shown: dict[str, list[int]] = {}
     for row in asked_in(read_table(given.needed("select"))).to_pylist():
-        for file, picture in views.of(row) if views and draw else ():
+        for file, picture in views.of(row) if views and views.of and draw else ():
             wanted[file] = picture
             shown.setdefault(file, []).append(row["id"])
     made: list[dict[str, Any]] = []
@@ -62,7 +62,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def are_views_wanted(config: BuildConfig) -> bool:
     """Whether its questions show pictures of a sphere, and pictures are made at all."""
-    return config.video and config.of_benchmark().views is not None
+    views = config.of_benchmark().views
+    return config.video and views is not None and views.of is not None
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

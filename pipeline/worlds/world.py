@@ -14,7 +14,6 @@ from pipeline.core.sketch import Sketch
 from pipeline.reading.reader import Reader
 
 if TYPE_CHECKING:  # this record is code of all stages that name a world
-    from pipeline.geometry.views import View, Whole
     from pipeline.llm.base import Reply, Request
     from pipeline.reading.files import SceneFiles
 
@@ -106,7 +105,8 @@ class World(Generic[F]):
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed; "a.b" is b within a.
         sketch: a scene from above, for the map that reviewers see.
-        pictures: JPEG of views of a scene's sphere, or of all of it, in order, from its raw data.
+        pictures: JPEG of some of its pictures, in order, from its raw data: views of a scene's sphere, or of all of it
+            (`geometry.views`); photographs that its facts name.
         looker: asks a model what things look like in the video.
     """
 
@@ -126,5 +126,5 @@ class World(Generic[F]):
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
     sketch: Callable[[Scene[F]], Sketch] = no_map
-    pictures: Callable[[SceneFiles, Scene[F], Sequence[View | Whole]], Iterable[bytes]] | None = None
+    pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None

@@ -3,9 +3,10 @@
 ``python -m tests.llm.fake_server '{"latency_s": 0.05, …}'`` prints its address and serves until its input is closed.
 A prompt names its question as ``Q123``; what goes wrong is drawn from the question and the number of its attempt, so
 that every run meets the same faults. The model's name chooses other behaviour (`_BEHAVIOURS`), with the error bodies of
-the real APIs (`tests.llm.bodies`). ``replies`` are texts by what a prompt holds, ``pictures`` by the SHA-256 of what it
-shows. ``quota`` allows so many requests in each window of so many seconds. ``GET /records`` tells what came in, what
-became of it and which tokens were billed: those of every body that was sent whole.
+the real APIs (`tests.llm.bodies`). ``replies`` are texts by what a prompt holds ("{letter of TEXT}" is that of an
+option), ``pictures`` by the SHA-256 of what it shows. ``quota`` allows so many requests in each window of so many
+seconds. ``GET /records`` tells what came in, what became of it and which tokens were billed: those of every body that
+was sent whole.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class FakeServer:
         key = key or record.headers.get("x-goog-api-key", "")
         told = [text for part, text in self.settings.replies.items() if part in _text(record.body)]
         told = [self.settings.pictures[one] for one in _shown(record.body) if one in self.settings.pictures] or told
-        behaviour = _says(told[0]) if told else _BEHAVIOURS.get(model, _plain)
+        behaviour = _says(_filled(told[0], _text(record.body))) if told else _BEHAVIOURS.get(model, _plain)
         said = behaviour(Asked(self.attempts[question], key, gemini, record.body))
         if said.body is not None:
             await send(writer, said.status, said.body, said.headers)
@@ -208,6 +209,12 @@ class Said:
     status: int = 200
     headers: dict[str, str] | None = None
     usage: bool = True
+
+
+def _filled(reply: str, asked: str) -> str:
+    """A reply with "{letter of TEXT}" replaced by the letter that an option of the question has."""
+    letters = {line[3:]: line[0] for line in asked.splitlines() if line[1:3] == ". "}
+    return re.sub(r"\{letter of (.*?)\}", lambda match: letters.get(match[1], "none"), reply)
 
 
 def _error(status: int, openai: Body, gemini: Body | None = None, **headers: str) -> Callable[[Asked], Said]:

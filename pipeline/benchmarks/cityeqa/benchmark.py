@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.cityeqa.audit import AUDIT
+from pipeline.benchmarks.cityeqa.authoring import author
 from pipeline.benchmarks.cityeqa.card import CARD
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import task_pictures
@@ -25,6 +26,8 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     columns=COLUMNS,
     card=CARD,
     pictures=task_pictures,
+    views=SceneViews(author.__name__, None, author.declared),
+    author=author.Author(),
     audit=AUDIT,
     score=SCORE,
 )

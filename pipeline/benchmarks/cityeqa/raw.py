@@ -13,10 +13,8 @@ from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
 from pipeline.metrics.normalised import normalised
-from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.rules import Measure
 
-GAP: Final = "TARGET"  # what a model writes for the target, which each text calls as it introduced it
 YES_NO: Final = ("yes", "no")
 FEW: Final = 4  # answers: each is given as often as any other
 OPEN_BLOCK: Final = 4  # open questions of a sort that come with a block of each other
@@ -39,13 +37,12 @@ class Raw:
         others: what else is answered to questions of the kind.
         shown: indices of the things that a pose must show whole for the answer to be seen there.
         pixels_min: of each of them.
-        told: the question as people or a model wrote it, in place of a template; a model writes `GAP` for the target.
+        told: the question as people wrote it, in place of a template.
         pose: from where people saw the answer.
         about: indices of things that the question names: none of them leads to the target.
         checks: rules, in the order in which they are reported, and the numbers that prove the answer.
         even: what one who guesses would go by; questions are as even over their answers as these allow.
         flags: remarks.
-        proof: of a question that a model wrote, in its words.
     """
 
     kind: str
@@ -66,17 +63,11 @@ class Raw:
     checks: tuple[Measure, ...] = ()
     even: str = ""
     flags: tuple[str, ...] = ()
-    proof: str | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
         """What the question is, whatever it is asked from."""
         return (self.kind, *self.operands)
-
-    @property
-    def is_peoples(self) -> bool:
-        """Whether people wrote it: then it is asked as it is."""
-        return self.kind == WRITTEN
 
     @property
     def broken(self) -> Measure | None:
@@ -85,7 +76,7 @@ class Raw:
 
     def gives_away(self, called: Phrase) -> bool:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
-        if self.is_peoples or not called.is_sayable:
+        if self.told is not None or not called.is_sayable:
             return False
         try:
             words = f" {normalised(self.question(called))} "
@@ -98,7 +89,7 @@ class Raw:
     def question(self, called: Phrase) -> str:
         """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways."""
         if self.told is not None:
-            return self.told.replace(GAP, called.definite)
+            return self.told
         return load_template(f"cityeqa/parts/{self.part}").render({"target": called.definite, **self.fields})
 
 
@@ -147,9 +138,9 @@ def evened(raws: Sequence[Raw], spare: int = 1) -> set[tuple[str, ...]]:
     """
     groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
     for raw in raws:
-        if raw.answer_type != OPEN and not raw.is_peoples:
+        if raw.answer_type != OPEN and raw.told is None:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
-    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.is_peoples}
+    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.told is not None}
     for by_answer in groups.values():
         sizes = sorted(len(own) for own in by_answer.values())
         choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.city.facts import City, CityScene
+from pipeline.worlds.city.photos import photographs
 from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.city.sight import BULKY, UNITS, sight
 from pipeline.worlds.city.sketch import sketch
@@ -40,4 +41,5 @@ CITY: Final = World(
     quick=(Cities.name,),
     bulky=BULKY,
     sketch=sketch,
+    pictures=photographs,
 )

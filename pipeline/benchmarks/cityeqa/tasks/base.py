@@ -66,12 +66,8 @@ class EqaTask(CaseTask[CityView]):
 
     def cases(self, view: CityView) -> Iterator[Case]:
         """Every raw task with its starts, or what refuses it."""
-        yield from self.posed(view, (*self.raws(view), *written(view, self.name)))
-
-    def posed(self, view: CityView, raws: Iterable[Raw]) -> Iterator[Case]:
-        """Some raw tasks, each with its starts, or what refuses it."""
         asked: list[Raw] = []
-        for raw in raws:
+        for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
             if raw.broken is not None:
                 yield _refused(raw, raw.broken)
@@ -83,13 +79,13 @@ class EqaTask(CaseTask[CityView]):
                 asked.append(replace(raw, phrases=tuple(p for p in raw.phrases if not raw.gives_away(p))))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
-        ordered = in_turns((raw for raw in asked if raw.key in even and not raw.is_peoples), view.scene.id)
+        ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         most = view.rules.tried_per_category
         observer = Observer(view)
         seen: list[Seen] = []
-        people = [raw for raw in asked if raw.is_peoples]
+        people = [raw for raw in asked if raw.told is not None]
         for place, raw in enumerate((*people, *ordered), start=1 - len(people)):
-            if place > SPARE * most or (place > 0 and sum(not one.raw.is_peoples for one in seen) >= most):
+            if place > SPARE * most or (place > 0 and sum(one.raw.told is None for one in seen) >= most):
                 yield _refused(raw, rule("more_than_are_tried", place, "<=", most, "raw tasks"))
                 continue
             observed = observer.of_raw(raw)
@@ -269,5 +265,4 @@ def _case(view: CityView, found: Found, one: Seen) -> Case:
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
         case.fact("oracle_y", f"{number}", float(stop[1]), "m")
     case.flags = [raw.answer_type, *raw.flags]
-    case.proof = raw.proof
     return case.ask(raw.answer, raw.others, least=1)

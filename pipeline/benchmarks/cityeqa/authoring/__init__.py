@@ -1,0 +1,1 @@
+"""World Knowledge that a model writes, and what is checked of it."""
