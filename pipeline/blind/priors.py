@@ -19,6 +19,7 @@ import numpy as np
 
 from pipeline.blind import guesses
 from pipeline.blind.items import Item
+from pipeline.blind.words import WORDS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -148,5 +149,6 @@ PRIORS: Final[dict[str, Prior]] = {
     "median": task_median,
     "by name": by_name,
     **guesses.GUESSES,
+    **WORDS,
 }
 CONSTANTS: Final = ("most frequent", "median")  # of them, those that give every number the same answer

@@ -90,6 +90,7 @@ def test_without_a_panel_attackers_are_told_and_nothing_is_removed() -> None:
     assert table["reason"].null_count == 60
     (found,) = without_video(questions, table, None, [])
     assert found.asked == found.released
-    of_options = {*PRIORS} - {"median", "by time", "interpolated", "by clip", "clip interpolated"}  # no time is told
+    of_numbers, of_times = {"median", "by number"}, {"by time", "interpolated", "by clip", "clip interpolated"}
+    of_options = {*PRIORS} - of_numbers - of_times  # no time is told
     assert set(found.asked.earned) == {*of_options, "forest"}
     assert found.voters == {}

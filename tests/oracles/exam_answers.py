@@ -277,7 +277,8 @@ class Log:
 
     def rs_size(self, n: int, first: str, second: str, more: str) -> str:
         axis = {"longer": 0, "taller": 2}[more]
-        return f"the nearest {max((first, second), key=lambda key: self.named(key, n).size[axis])}"
+        larger = max((first, second), key=lambda key: self.named(key, n).size[axis])
+        return f"the nearest {larger.replace('@', ' ')}"
 
     def rp_place(self, n: int, first: str, second: str) -> str:
         a, b = self.named(first, n), self.named(second, n)

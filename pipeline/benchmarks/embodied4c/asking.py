@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.columns import VALUE
 from pipeline.benchmarks.embodied4c.flags import ACCEPTED, flag
-from pipeline.questions.cases import Case
 
 
-def number(one: Case, value: float, unit: str, decimals: int) -> Case:
+def number(one: ExamCase, value: float, unit: str, decimals: int) -> ExamCase:
     """The case with a number as its answer, as exactly as it was measured in its evidence."""
     text = f"{value:.{decimals}f}" if np.isfinite(value) else ""
     one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
@@ -21,12 +21,12 @@ def number(one: Case, value: float, unit: str, decimals: int) -> Case:
     return one.ask(text, (), least=0)
 
 
-def steady_speed(one: Case, speed: float, short: float, most: float) -> None:
+def steady_speed(one: ExamCase, speed: float, short: float, most: float) -> None:
     """That a speed measured over half the time is nearly the same: else it changes too abruptly to have one."""
     one.require("speed_jumps", abs(short / speed - 1) if speed > 0 else np.nan, "<=", most, "share")
 
 
-def words(one: Case, answer: str, others: Iterable[str], accepted: Iterable[str] = ()) -> Case:
+def words(one: ExamCase, answer: str, others: Iterable[str], accepted: Iterable[str] = ()) -> ExamCase:
     """The case with a few words as its answer, what else it might have been, and other right ways to say it."""
     one.flags += [flag(ACCEPTED, form) for form in accepted]
     return one.ask(answer, others, least=1)

@@ -1,47 +1,158 @@
-"""Answers of one kind of question in one log, made even: who guesses the commonest then earns little."""
+"""Answers of one kind of question in one log, made even: who guesses by its words then earns little."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.core.identity import digest
-from pipeline.questions.cases import Case
 
-TIMES: Final = 2  # as often as another an answer is given at most
+# Answers that nearly every log has, where most have few others: asked so many times less often than these. Measured on
+# 100 random logs of each embodiment and the real ones (tests/bench/exams.py).
+USUAL: Final[dict[str, dict[str, int]]] = {
+    "air_lc": {"ahead": 2},
+    "air_md": {"flying level without turning": 3, "hovering": 2},
+    "air_st_height": {"keeping its height": 2},
+    "air_sm_height": {"it stayed the same": 2},
+    "cl_side": {"car": 3, "pedestrian": 2},
+    "cl_most": {"car": 3},
+    "tp_next": {"car": 3, "pedestrian": 2},
+    "md_state": {"standing still": 2, "driving at constant speed straight ahead": 2},
+    "or_facing": {"the same direction": 2},
+    "st_motion": {"standing still": 2},
+    "sm_speed": {"it stood still": 2},
+    "arm_sm_grip": {"it stayed open": 2, "it stayed closed": 2},
+}
+# Kinds whose answers name things of their log, so that none is known from other logs: one answer is as good as many.
+_OPEN: Final = (
+    "rd_rank air_cl air_tp air_rs air_rd air_lm_steps arm_at arm_at_near arm_tp arm_rs arm_rd arm_ct_all arm_lm_moved "
+    "arm_sm_nearest"
+)
+OPEN: Final = frozenset(_OPEN.split())
+_ALL: Final = ""  # the trait of every case
+ENOUGH: Final = 60  # measured numbers of a kind that stay, where there are so many
+# Of one or two buses nobody is wrong by much: so many different counts are to be beside a trait of these kinds.
+COUNTED: Final = frozenset({"ct_near", "ct_ahead", "lm_seen", "lm_passed"})
+LEAST_COUNTS: Final = 3
+BY_TRAIT: Final = frozenset({"at_size", "arm_md", "arm_cs"})  # measured kinds whose numbers hang on what is measured
+STEP: Final = math.log(1.25)  # numbers within a quarter of one another are guessed alike
 
 
-def make_even(cases: Iterable[Case], purpose: str, *, measured: bool) -> None:
-    """Refuses, for each kind (a case's first operand), what would make an answer over `TIMES` as frequent as another.
+def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> None:
+    """Refuses, for each kind (a case's first operand), what would make an answer more likely than another.
 
-    Of words and counts those answers stay that occur ``n`` times, each at most ``TIMES * n`` times, for the ``n`` that
-    leaves most questions with two answers or more; of a kind with one answer one question stays. A ``measured`` number
-    is hardly twice the same: none is dropped for being rare, and each stays `TIMES` times at most.
+    Words and counts: no answer is given oftener than another by more than one, of all questions of a kind and of those
+    of each trait; `USUAL` ones more seldom. Of a closed set of which one answer is left none is asked. ``measured``
+    numbers are spread over magnitudes: of those within a quarter of one another as few stay as leave `ENOUGH`.
     """
-    kinds: dict[str, dict[str, list[Case]]] = {}
+    kinds: dict[str, list[ExamCase]] = {}
     for case in cases:
         if case.refusal is None and case.answer is not None:
-            kinds.setdefault(case.operands[0], {}).setdefault(case.answer, []).append(case)
-    for by_answer in kinds.values():
-        sizes = [len(own) for own in by_answer.values()]
-        least = 1 if measured else least_of(sizes)
-        most = 1 if len(sizes) == 1 and not measured else TIMES * least
-        for own in by_answer.values():
-            own.sort(key=lambda case: digest(purpose, "even", *case.draw))
-            for place, case in enumerate(own, start=1):
-                if len(own) < least:
-                    case.refuse("answer_too_rare", len(own), least, "candidates")
-                elif place > most:
-                    case.refuse("answer_too_frequent", place, most, "candidates")
+            kinds.setdefault(case.operands[0], []).append(case)
+    for kind, own in kinds.items():
+        own.sort(key=lambda case: digest(purpose, "even", *case.draw))
+        if measured:
+            _spread_out(own)
+        else:
+            _level(kind, own, purpose)
 
 
-def least_of(sizes: Iterable[int]) -> int:
-    """How often an answer must occur to stay; 1 where no number leaves two answers."""
-    every = sorted(sizes)
-    if len(every) < 2:
-        return 1
+def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
+    """Takes case after case while no answer leads by more than one, in all or beside a trait, nor a trait a count."""
+    taken = _Taken(kind, own, purpose)
+    left, before = list(own), -1
+    while left and before != len(left):
+        before = len(left)
+        left = [case for case in left if not taken.take(case)]
+    for case in left:
+        case.refuse("answer_too_frequent", taken.lead(case) + 1, 1, "candidates")
+    if kind in OPEN:
+        return
+    for case in reversed(own):
+        few = min((len(taken.beside[trait]) for trait in case.traits), default=LEAST_COUNTS)
+        least = LEAST_COUNTS if kind in COUNTED else 2
+        if case.refusal is None and few < least:
+            case.refuse("answer_never_varies", few, least, "answers")
+            taken.count(case, -1)
+    if len(taken.beside[_ALL]) < 2:
+        for case in own:
+            case.refuse("answer_never_varies", 1, 2, "answers")
 
-    def left(n: int) -> int:
-        return sum(min(size, TIMES * n) for size in every if size >= n)
 
-    return max(sorted(set(every[:-1])), key=lambda n: (left(n), -n))
+class _Taken:
+    """What was taken of one kind.
+
+    Attributes:
+        beside: trait -> how often each answer.
+        places: of traits, at which there are several.
+        under: answer and place -> how often each trait that stands there.
+    """
+
+    def __init__(self, kind: str, own: Sequence[ExamCase], purpose: str) -> None:
+        self.kind, self.purpose = kind, purpose
+        standing = [set(traits) for traits in zip(*(case.traits for case in own), strict=False)]
+        self.places = [n for n, there in enumerate(standing) if len(there) > 1]
+        self.beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.under: defaultdict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+
+    def take(self, case: ExamCase) -> bool:
+        """Takes a case, if that makes nothing too likely."""
+        odds = USUAL.get(self.kind, {}).get(case.guessed, 1)
+        if odds > 1:
+            others = max((n for other, n in self.beside[_ALL].items() if other != case.guessed), default=0)
+            share = digest(self.purpose, self.kind, "share")[0] / 256  # so that half a question is in every second log
+            if self.beside[_ALL][case.guessed] + 1 > others / odds + share:
+                return False
+        if self.lead(case) > 0:
+            return False
+        self.count(case, 1)
+        return True
+
+    def lead(self, case: ExamCase) -> int:
+        """By how many its answer is ahead of any other beside one of its traits, or the trait under its answer."""
+        found = [_ahead(self.beside[trait], case.guessed) for trait in (_ALL, *case.traits)]
+        if case.guessed.isdecimal():  # more are within a larger radius
+            found += [_ahead(self.under[case.guessed, n], case.traits[n]) for n in self.places]
+        return max(found)
+
+    def count(self, case: ExamCase, more: int) -> None:
+        """Counts a case as taken, or no longer."""
+        for trait in (_ALL, *case.traits):
+            _add(self.beside[trait], case.guessed, more)
+        for n, trait in enumerate(case.traits):
+            _add(self.under[case.guessed, n], trait, more)
+
+
+def _ahead(counted: Counter[str], name: str) -> int:
+    return counted[name] - max((n for other, n in counted.items() if other != name), default=0)
+
+
+def _add(counted: Counter[str], name: str, more: int) -> None:
+    counted[name] += more
+    if not counted[name]:
+        del counted[name]
+
+
+def _spread_out(own: Sequence[ExamCase]) -> None:
+    traits: dict[tuple[str, ...], list[ExamCase]] = {}
+    for case in own:
+        traits.setdefault(case.traits if case.operands[0] in BY_TRAIT else (), []).append(case)
+    for alike in traits.values():
+        _fill(alike, -(-ENOUGH // len(traits)))
+
+
+def _fill(own: Sequence[ExamCase], enough: int) -> None:
+    """Keeps as few of each magnitude as leave enough, and of none more than a quarter, but for two."""
+    of = [round(math.log(float(case.guessed)) / STEP) for case in own]
+    sizes = Counter(of).values()
+    most = next(n for n in range(1, len(own) + 1) if sum(min(s, n) for s in sizes) >= min(enough, len(own)))
+    while most > 2 and most > sum(min(s, most) for s in sizes) / 4:
+        most -= 1
+    seen: Counter[int] = Counter()
+    for case, magnitude in zip(own, of, strict=True):
+        seen[magnitude] += 1
+        if seen[magnitude] > most:
+            case.refuse("answer_too_frequent", seen[magnitude], most, "candidates")

@@ -272,6 +272,11 @@ class FlightView(Generic[R]):
         first = self.first_seen_s(place)
         return not self.seen_known or (first is not None and first <= t_s)
 
+    def maybe_seen_by(self, place: int, t_s: float) -> bool:
+        """Whether any part of a place may have been in the picture up to a time."""
+        spans = self._possible.get(self.places[place].index, np.empty((0, 2)))
+        return self.seen_by(place, t_s) or bool((spans[:, 0] <= t_s).any())
+
     def times_in_view(self, place: int) -> int:
         """How often the video shows a place."""
         return len(self._intervals.get(self.places[place].index, ()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pyarrow as pa
@@ -14,10 +13,8 @@ from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.reading.maps.looks import Look
 from pipeline.worlds.flight.facts import FlightScene
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
+from tests.oracles.exam_flights import Poses
 
-COMPASS = ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"]
-EIGHTHS = ["ahead", "ahead on the right", "on the right", "behind on the right", "behind", "behind on the left"]
-EIGHTHS += ["on the left", "ahead on the left"]
 MOVES = [
     ("ascend", 8.0, 24.0),
     ("fly forward", 10.0, 80.0),
@@ -48,92 +45,6 @@ def rows(scene: FlightScene, **rules: Any) -> list[dict[str, Any]]:
 def scene(start: tuple[float, float, float] = (0.0, 0.0, 30.0), heading: float = 20.0) -> FlightScene:
     views = {n: [(0.0, 70.0)] for n in range(4)}
     return flight(motion(MOVES, start, heading, views=views), marks())
-
-
-class Poses:
-    """Where the drone was, looked up by time."""
-
-    def __init__(self, made: FlightScene) -> None:
-        moved = made.facts.motion
-        assert moved is not None
-        self.t, self.place, self.nose = moved.t_s, moved.enu_m, moved.heading_deg
-        self.places = {one.label: one for one in made.facts.landmarks}
-
-    def at(self, t_s: float) -> int:
-        return min(range(len(self.t)), key=lambda n: abs(self.t[n] - t_s))
-
-    def gap(self, name: str, n: int) -> float:
-        one = self.places[name]
-        return math.dist(one.center, self.place[n][:2]) - one.radius_m
-
-    def bearing(self, name: str, n: int) -> float:
-        east, north = (a - b for a, b in zip(self.places[name].center, self.place[n], strict=False))
-        return (math.degrees(math.atan2(east, north)) - (self.nose[n] or 0.0)) % 360
-
-    def velocity(self, t_s: float) -> list[float]:
-        a, b = self.at(t_s - 0.5 + 0.01), self.at(t_s + 0.5 - 0.01)
-        return [(v - u) / (self.t[b] - self.t[a]) for u, v in zip(self.place[a], self.place[b], strict=True)]
-
-    def way(self, first: int, last: int) -> float:
-        return sum(math.dist(self.place[n], self.place[n + 1]) for n in range(first, last))
-
-    def answer(self, kind: str, t_s: float, *more: str) -> str | float | None:
-        known = getattr(self, kind, None)
-        return None if known is None else known(t_s, self.at(t_s), *more)
-
-    def air_dt(self, t_s: float, n: int, name: str) -> float:
-        return self.gap(name, n)
-
-    def air_dt_home(self, t_s: float, n: int) -> float:
-        return math.dist(self.place[n][:2], self.place[0][:2])
-
-    def air_dt_height(self, t_s: float, n: int) -> float:
-        return self.place[n][2]
-
-    def air_cs_down(self, t_s: float, n: int, rate: str) -> float:
-        return self.place[n][2] / float(rate)
-
-    def air_or(self, t_s: float, n: int) -> float:
-        return self.nose[n] or 0.0
-
-    def air_or_compass(self, t_s: float, n: int) -> str:
-        return COMPASS[round((self.nose[n] or 0.0) / 45) % 8]
-
-    def air_lc(self, t_s: float, n: int, name: str) -> str:
-        return EIGHTHS[round(self.bearing(name, n) / 45) % 8]
-
-    def air_rd(self, t_s: float, n: int, *names: str) -> str:
-        return ", ".join(sorted(names, key=lambda name: self.gap(name, n)))
-
-    def air_rs(self, t_s: float, n: int, *names: str) -> str:
-        return max(names, key=lambda name: self.places[name].top_m or 0.0)
-
-    def air_rp(self, t_s: float, n: int, *names: str) -> str:
-        east, north = (a - b for a, b in zip(*(self.places[name].center for name in names), strict=True))
-        return COMPASS[round(math.degrees(math.atan2(east, north)) / 45) % 8]
-
-    def air_at_height(self, t_s: float, n: int, name: str) -> float:
-        return self.places[name].top_m or 0.0
-
-    def air_lm(self, t_s: float, n: int) -> float:
-        return self.way(0, n)
-
-    def air_sm(self, t_s: float, n: int, seconds: str) -> float:
-        return self.way(self.at(t_s - float(seconds)), n)
-
-    def air_sm_height(self, t_s: float, n: int, seconds: str) -> str:
-        change = self.place[n][2] - self.place[self.at(t_s - float(seconds))][2]
-        return "it stayed the same" if abs(change) < 1 else "it climbed" if change > 0 else "it descended"
-
-    def air_mt(self, t_s: float, n: int) -> float:
-        return math.hypot(*self.velocity(t_s)[:2]) * 3.6
-
-    def air_cs_home(self, t_s: float, n: int) -> float:
-        return self.air_dt_home(t_s, n) / math.hypot(*self.velocity(t_s)[:2])
-
-    def air_st_height(self, t_s: float, n: int) -> str:
-        up = self.velocity(t_s)[2]
-        return "keeping its height" if abs(up) < 0.3 else "climbing" if up > 0 else "descending"
 
 
 @pytest.mark.parametrize(("start", "heading"), [((0, 0, 30), 20.0), ((35, -20, 12), 200.0), ((-60, 90, 55), 300.0)])

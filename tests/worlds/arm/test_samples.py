@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.geometry.turns import matrices, rotated
+from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.samples.plans import plan
 from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.arm.sketch import sketch
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
+from tests.worlds.arm.episodes import read
 
 
 def test_the_gripper_is_where_two_links_put_it(views: list[ArmView]) -> None:
@@ -36,7 +39,7 @@ def test_a_reach_ends_at_its_target_unless_it_stops_short(views: list[ArmView]) 
         assert not len(view.closings)
 
 
-def test_a_pushed_cube_goes_as_far_as_the_gripper_pushes(views: list[ArmView]) -> None:
+def test_what_is_pushed_goes_as_far_as_the_gripper_pushes(views: list[ArmView]) -> None:
     for number in (1, 4):
         view = views[number]
         (target,) = view.targets
@@ -63,10 +66,42 @@ def test_a_drawer_opens_as_far_as_it_is_pulled(views: list[ArmView]) -> None:
         assert view.gripper_way_m[-1] > pulled
 
 
-def test_one_cube_lies_on_the_book_and_nothing_else_on_anything(views: list[ArmView]) -> None:
+def test_the_last_thing_lies_on_the_second_and_nothing_else_on_anything(views: list[ArmView]) -> None:
+    for number, view in enumerate(views):
+        ((above, below),) = np.argwhere(view.on_item(0))
+        things = plan(number).things
+        assert (view.ids[above], view.ids[below]) == (things[-1].id, things[1].id)
+
+
+def test_the_gripper_points_down_and_its_first_axis_along_the_second_link(views: list[ArmView]) -> None:
     for view in views:
-        pairs = [(view.categories[a], view.categories[b]) for a, b in np.argwhere(view.on_item(0))]
-        assert pairs == [("cube", "book")]
+        assert np.abs(view.approach - [0, 0, -1]).max() < 1e-6
+        both = view.angle[:, 0] + view.angle[:, 1]
+        along = rotated(matrices(view.gripper_turn), np.broadcast_to([1.0, 0.0, 0.0], view.gripper_m.shape))
+        assert np.abs(along - np.stack([np.cos(both), np.sin(both), 0 * both], axis=1)).max() < 1e-5
+
+
+def test_episodes_differ_in_what_is_there() -> None:
+    plans = [plan(number) for number in range(60)]
+    acted_on = {(one.kind, one.things[0].category) for one in plans}
+    assert {kind for kind, _ in acted_on} == {"reach", "push", "open"}
+    assert len(acted_on) >= 8
+    assert len({len(one.things) for one in plans}) >= 3
+    assert all(sum((t.colour, t.category) == (one.things[0].colour, one.things[0].category) for t in one.things) == 1
+               for one in plans)  # fmt: skip
+    longest: dict[str, set[float]] = {}
+    for thing in (thing for one in plans for thing in one.things):
+        longest.setdefault(thing.category, set()).add(max(thing.size_m))
+    assert all(max(longest[name]) > 1.4 * min(longest[name]) for name in ("cube", "can", "box", "book"))
+
+
+def test_a_drawer_that_is_shut_again_was_open_meanwhile(tmp_path: Path) -> None:
+    write_samples(tmp_path, 9)
+    view = ArmView(read(tmp_path, LeRobot(), "table.episode000008"))
+    (target,) = view.targets
+    assert view.slide_share[target, 0] == 0
+    assert view.slide_share[target].max() > 0.8
+    assert abs(view.slide_share[target, -1]) < 1e-6
 
 
 def test_things_do_not_touch(views: list[ArmView]) -> None:
@@ -91,7 +126,7 @@ def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:
         drawn = sketch(view.scene)
         assert len(drawn.things) == len(view.ids) + 1, "and the foot of the arm"
         assert drawn.path[-1][0] == pytest.approx(view.times_s[-1], abs=1e-3)
-        assert drawn.path[0][1:] == (0.3, -0.22)
+        assert drawn.path[0][1:] == pytest.approx(view.gripper_m[0, :2].tolist(), abs=1e-3)
 
 
 def test_plans_differ_and_are_within_reach() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, SENSORS, flag
 from pipeline.benchmarks.embodied4c.kinds import MANIPULATION
+from pipeline.benchmarks.embodied4c.resting import about_log
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
@@ -25,6 +26,7 @@ class ArmExam(ArmView):
         moments: indices of the times at which questions stand.
         names: row of a thing -> what it is called, where nothing else is called so.
         flags: what each of its questions carries.
+        log_doubts: about the log as a whole.
     """
 
     domain = MANIPULATION
@@ -32,6 +34,7 @@ class ArmExam(ArmView):
     def __init__(self, scene: EpisodeScene, rules: ExamRules) -> None:
         super().__init__(scene)
         self.rules = rules
+        self.log_doubts = about_log(scene.findings)
         self.flags = [flag(DOMAIN, MANIPULATION), *(flag(SENSORS, camera.name) for camera in self.facts.cameras)]
         self.flags.append(flag(MODALITY, "RGB" if scene.video is not None else "state"))
         last = float(self.times_s[-1]) if len(self.times_s) else 0.0

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.core.arrays import BoolArray
-from pipeline.questions.rules import Measure, rule
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.questions.rules import Measure, Relation, rule
 from pipeline.worlds.drive.categories import CATEGORIES, VEHICLES
 
 # Words for several of a kind; what is not here has an s.
@@ -125,13 +125,14 @@ def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArr
 def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:
     """That an actor is seen well, as far as the log tells."""
     rules, who = view.rules, str(view.ids[actor])
-    found = []
-    for table, name, relation, limit, unit in (
+    limits: tuple[tuple[FloatArray, str, Relation, float, str], ...] = (
         (view.points, "hardly_measured", ">=", float(rules.points_min), "points"),
         (view.occluded, "occluded", "<=", float(rules.occluded_max), "level"),
         (view.truncated, "truncated", "<=", rules.truncated_max, "share"),
-    ):
+    )
+    found = []
+    for table, name, relation, limit, unit in limits:
         value = float(table[actor, moment])
         if np.isfinite(value):
-            found.append(rule(name, value, relation, limit, unit, who))  # type: ignore[arg-type]
+            found.append(rule(name, value, relation, limit, unit, who))
     return found

@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, SENSORS, flag
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
+from pipeline.benchmarks.embodied4c.resting import about_log
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.packed import Packed
@@ -32,6 +33,7 @@ class DriveExam(DriveView):
     Attributes:
         moments: (M,) indices of the times at which questions stand.
         flags: what each of its questions carries.
+        log_doubts: about the log as a whole.
     """
 
     domain = DRIVING
@@ -44,6 +46,7 @@ class DriveExam(DriveView):
             *(flag(SENSORS, camera.name) for camera in self.facts.cameras),
             flag(MODALITY, "RGB" if scene.video is not None else "state"),
         ]
+        self.log_doubts = about_log(scene.findings)
         self.refs: dict[int, list[Any]] = {}  # by moment: things that can be spoken of, once they were looked for
         self.moments = self._moments()
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.wording import worded
-from pipeline.questions.cases import Case
 
 
 def case(
     view: FlightExam, kind: str, second: int, operands: Iterable[str] = (), /, *places: int, **fields: str
-) -> Case:
+) -> ExamCase:
     """A case of a kind at a second of the video, about places that the video has shown by then."""
     identity = (kind, f"{second:.2f}", *operands)
-    one = Case(*identity, until_s=float(second), wording=worded(kind, (view.scene.id, *identity), **fields))
+    one = ExamCase(*identity, until_s=float(second), wording=worded(kind, (view.scene.id, *identity), **fields))
     one.flags = list(view.flags)
     for place in places:
         label = view.flight.places[place].label
@@ -29,7 +29,7 @@ def named(view: FlightExam) -> Iterator[tuple[int, int, int, float]]:
             yield second, index, place, float(view.flight.distance_m[row, index])
 
 
-def steady(view: FlightExam, one: Case, index: int) -> None:
+def steady(view: FlightExam, one: ExamCase, index: int) -> None:
     """That the nose is known and stays for a moment."""
     swing = view.flight.heading_swing_deg(index) + view.flight.heading_error_deg
     one.require("nose_swings", swing, "<=", view.rules.swing_max_deg, "deg")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import pairwise, product
 from typing import Final
 
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.directions import COMPASS
 from pipeline.benchmarks.embodied4c.flight.asking import case, steady
 from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam
-from pipeline.questions.cases import Case
+from pipeline.core.identity import digest
 from pipeline.worlds.flight.steps import SEVEN, phrase
 
 DESCENT_MPS: Final = ("1", "2", "3")
@@ -20,7 +21,7 @@ LAST_STEPS: Final = (2, 3)
 _WAYS: Final = ("without turning", "while turning left", "while turning right")
 
 
-def vertical_state(view: FlightExam) -> Iterator[Case]:
+def vertical_state(view: FlightExam) -> Iterator[ExamCase]:
     """ST: whether the drone climbs, descends or keeps its height."""
     answers = {
         "climbing": ("ascending", "rising", "it climbs", "going up"),
@@ -39,7 +40,7 @@ def vertical_state(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, answers, answers[answer])
 
 
-def camera_state(view: FlightExam) -> Iterator[Case]:
+def camera_state(view: FlightExam) -> Iterator[ExamCase]:
     """ST: where the camera looks: level, down at an angle, or straight down."""
     answers = {
         "straight ahead": ("level", "horizontal", "ahead"),
@@ -58,7 +59,7 @@ def camera_state(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, answers, answers[answer])
 
 
-def distance_home(view: FlightExam) -> Iterator[Case]:
+def distance_home(view: FlightExam) -> Iterator[ExamCase]:
     """DT: over ground, to where the track begins; and the height above the take-off."""
     for second, index in view.moments:
         away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
@@ -71,7 +72,7 @@ def distance_home(view: FlightExam) -> Iterator[Case]:
         yield number(one, height, "m", 1)
 
 
-def heading(view: FlightExam) -> Iterator[Case]:
+def heading(view: FlightExam) -> Iterator[ExamCase]:
     """OR: the compass angle of the nose."""
     for second, index in view.moments:
         angle = float(view.flight.heading_deg[index])
@@ -81,7 +82,7 @@ def heading(view: FlightExam) -> Iterator[Case]:
         yield number(one, angle, "°", 0)
 
 
-def compass(view: FlightExam) -> Iterator[Case]:
+def compass(view: FlightExam) -> Iterator[ExamCase]:
     """OR: the point of the compass that the nose is turned to."""
     for second, index in view.moments:
         angle = float(view.flight.heading_deg[index])
@@ -94,7 +95,7 @@ def compass(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, COMPASS, COMPASS[answer])
 
 
-def speed(view: FlightExam) -> Iterator[Case]:
+def speed(view: FlightExam) -> Iterator[ExamCase]:
     """M/T: speed over ground now, and the mean so far."""
     for second, index in view.moments:
         kmh = float(view.speed_mps[index]) * KMH
@@ -104,7 +105,7 @@ def speed(view: FlightExam) -> Iterator[Case]:
         yield number(one, kmh, "km/h", 1)
 
 
-def flown_lately(view: FlightExam) -> Iterator[Case]:
+def flown_lately(view: FlightExam) -> Iterator[ExamCase]:
     """S/M: the way in the last seconds."""
     for second, _ in view.moments:
         before = second - view.rules.window_s
@@ -117,7 +118,7 @@ def flown_lately(view: FlightExam) -> Iterator[Case]:
         yield number(one, way, "m", 1)
 
 
-def climbed_lately(view: FlightExam) -> Iterator[Case]:
+def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
     """S/M: what the height did in the last seconds."""
     answers = {
         "it climbed": ("climbed", "ascended", "rose", "increased"),
@@ -141,7 +142,7 @@ def climbed_lately(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, answers, answers[answer])
 
 
-def flown_in_all(view: FlightExam) -> Iterator[Case]:
+def flown_in_all(view: FlightExam) -> Iterator[ExamCase]:
     """L/M: the way since the video began."""
     for second, _ in view.moments:
         one = case(view, "air_lm", second)
@@ -151,7 +152,7 @@ def flown_in_all(view: FlightExam) -> Iterator[Case]:
         yield number(one, way, "m", 0)
 
 
-def sequence(view: FlightExam) -> Iterator[Case]:
+def sequence(view: FlightExam) -> Iterator[ExamCase]:
     """L/M: the last movements in order, ended or well under way."""
     flight = view.flight
     for second, _ in view.moments:
@@ -167,12 +168,16 @@ def sequence(view: FlightExam) -> Iterator[Case]:
             soon = [step for step in flight.steps if second - 1.0 < step.start_s <= second + 0.5]
             one.require("a_movement_begins", len(soon), "<=", 0, "movements")
             told = ["; ".join(step.says("ing") for step in last)]
-            others = ["; ".join(phrase((action,), "ing") for action in order) for order in permutations(SEVEN[:4], n)]
+            known = sorted({step.says("ing") for step in begun})
+            known += [phrase((action,), "ing") for action in SEVEN][: max(0, 3 - len(known))]
+            orders = [order for order in product(known, repeat=n) if all(a != b for a, b in pairwise(order))]
+            orders.sort(key=lambda order: digest(view.scene.id, f"{second:.2f}", *order))
+            others = ["; ".join(order) for order in orders]
             spoken = (", then ".join(step.says("ing") for step in last), ", ".join(step.says("ing") for step in last))
             yield words(one, told[0], others[:9], spoken)
 
 
-def state(view: FlightExam) -> Iterator[Case]:
+def state(view: FlightExam) -> Iterator[ExamCase]:
     """MD: the present state of flight: hovering, or how it moves over ground, up or down, and turns."""
     rules = view.rules
     every = ["hovering", *(f"{move} {way}" for move in ("flying level", "climbing", "descending") for way in _WAYS)]
@@ -202,7 +207,7 @@ def state(view: FlightExam) -> Iterator[Case]:
         yield words(one, f"{move} {way}", every, (f"{move}, {way}",))
 
 
-def seconds_home(view: FlightExam) -> Iterator[Case]:
+def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
     """CS: how long the straight way back over ground takes at the present speed, or going down at a given one."""
     for second, index in view.moments:
         away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
@@ -218,4 +223,5 @@ def seconds_home(view: FlightExam) -> Iterator[Case]:
         for rate_mps in DESCENT_MPS:
             one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
             one.require("too_near", height, ">=", 5.0, "m")
+            one.guess = f"{max(height, 0.1):.1f}"
             yield number(one, height / float(rate_mps), "s", 1)

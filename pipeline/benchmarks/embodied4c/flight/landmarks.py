@@ -8,14 +8,14 @@ from itertools import combinations, pairwise, permutations
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.directions import COMPASS, EIGHTHS
 from pipeline.benchmarks.embodied4c.flight.asking import bare, case, label_of, named, steady
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.core.identity import digest
-from pipeline.questions.cases import Case
 
 
-def kind_nearest(view: FlightExam) -> Iterator[Case]:
+def kind_nearest(view: FlightExam) -> Iterator[ExamCase]:
     """CL: what the landmark nearest to the drone is."""
     flight = view.flight
     sorts = [flight.flight.landmarks[flight.places[place].index].sort for place in flight.pool]
@@ -33,7 +33,7 @@ def kind_nearest(view: FlightExam) -> Iterator[Case]:
         yield words(one, sort, every) if sort else one
 
 
-def height_of(view: FlightExam) -> Iterator[Case]:
+def height_of(view: FlightExam) -> Iterator[ExamCase]:
     """AT: how high a landmark is, from its foot to its top."""
     for second, _, place, gap in named(view):
         mark = view.flight.places[place]
@@ -42,7 +42,7 @@ def height_of(view: FlightExam) -> Iterator[Case]:
         yield number(one, mark.top_m - mark.base_m, "m", 0)
 
 
-def sector(view: FlightExam) -> Iterator[Case]:
+def sector(view: FlightExam) -> Iterator[ExamCase]:
     """LC: in which eighth around the drone's nose a landmark lies."""
     order = list(EIGHTHS)
     for second, index, place, gap in named(view):
@@ -62,7 +62,7 @@ def sector(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, EIGHTHS, EIGHTHS[answer])
 
 
-def distance(view: FlightExam) -> Iterator[Case]:
+def distance(view: FlightExam) -> Iterator[ExamCase]:
     """DT: over ground, to the nearest point of a landmark's outline."""
     for second, _, place, gap in named(view):
         label = label_of(view, place)
@@ -72,7 +72,7 @@ def distance(view: FlightExam) -> Iterator[Case]:
         yield number(one, gap, "m", 1)
 
 
-def nearest_to(view: FlightExam) -> Iterator[Case]:
+def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
     """TP: which of the landmarks is next to another."""
     flight = view.flight
     for second, _, place, _ in named(view):
@@ -88,7 +88,7 @@ def nearest_to(view: FlightExam) -> Iterator[Case]:
         yield words(one, answer, [label_of(view, other) for other in others], bare(answer))
 
 
-def higher(view: FlightExam) -> Iterator[Case]:
+def higher(view: FlightExam) -> Iterator[ExamCase]:
     """R/S: which of two landmarks is taller."""
     for second, _ in view.moments:
         for pair in combinations(view.flight.pool, 2):
@@ -105,7 +105,7 @@ def higher(view: FlightExam) -> Iterator[Case]:
             yield words(one, answer, names, bare(answer))
 
 
-def relative_place(view: FlightExam) -> Iterator[Case]:
+def relative_place(view: FlightExam) -> Iterator[ExamCase]:
     """R/P: in which direction of the compass one landmark lies from another."""
     flight = view.flight
     for second, _ in view.moments:
@@ -122,7 +122,7 @@ def relative_place(view: FlightExam) -> Iterator[Case]:
             yield words(one, answer, COMPASS, COMPASS[answer])
 
 
-def ranking(view: FlightExam) -> Iterator[Case]:
+def ranking(view: FlightExam) -> Iterator[ExamCase]:
     """R/D: three landmarks by their distance from the drone, closest first."""
     for second, index in view.moments:
         gaps = {place: float(view.flight.distance_m[row, index]) for row, place in enumerate(view.flight.pool)}

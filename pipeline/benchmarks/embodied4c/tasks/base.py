@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.benchmarks.embodied4c.wording import part
@@ -13,7 +14,7 @@ from pipeline.core.schema import Rejection
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import Form, Number
 
-Ask = Callable[[Any], Iterator[Case]]
+Ask = Callable[[Any], Iterator[ExamCase]]
 # Kinds whose answers are the same at all times of a log.
 LASTING: Final = frozenset({"air_at_height", "air_rs", "air_rp", "air_tp"})
 QUESTION: Final = "embodied4c/question"
@@ -48,7 +49,7 @@ class ExamTask(CaseTask[Exam]):
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """The same words at another time are another question, but for what does not change."""
-        every = list(cases)
+        every = [case for case in cases if isinstance(case, ExamCase)]
         alike: dict[tuple[str, ...], list[Case]] = {}
         for case in every:
             if case.refusal is None and case.operands[0] in LASTING:
@@ -56,8 +57,8 @@ class ExamTask(CaseTask[Exam]):
                 alike.setdefault((kind, *about), []).append(case)
         for found in alike.values():
             _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
-            for case in others:
-                case.refuse("asked_at_another_time", len(found), 1, "candidates")
-        measured = isinstance(self.form, Number) and bool(self.form.unit)
+            for other in others:
+                other.refuse("asked_at_another_time", len(found), 1, "candidates")
+        measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)

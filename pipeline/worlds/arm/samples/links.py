@@ -31,3 +31,10 @@ def joints_at(point_m: FloatArray) -> FloatArray:
         elbow = np.arccos((x * x + y * y - UPPER_M**2 - FORE_M**2) / (2 * UPPER_M * FORE_M))
     shoulder = np.arctan2(y, x) - np.arctan2(FORE_M * np.sin(elbow), UPPER_M + FORE_M * np.cos(elbow))
     return np.stack([shoulder, elbow, z], axis=-1)
+
+
+def turn_xyzw(joints: FloatArray) -> FloatArray:
+    """How the gripper is turned (N, 4): it points down, its first axis along the second link."""
+    half = (joints[:, 0] + joints[:, 1]) / 2
+    zero = np.zeros(len(joints))
+    return np.stack([np.cos(half), np.sin(half), zero, zero], axis=-1)

@@ -1,4 +1,8 @@
-"""What happens in a sample episode: things on a table, and a gripper that reaches, pushes or opens a drawer."""
+"""What happens in a sample episode: things on a table, and a gripper that reaches, pushes or opens and shuts a drawer.
+
+What is there, of which kind, size and colour, how many things and how fast the arm is differ from episode to episode,
+so that nothing of one is known from others.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +25,18 @@ SHAPES: Final = {
     "book": (0.13, 0.18, 0.03),
     "box": (0.1, 0.07, 0.08),
 }
+STRETCH: Final = (0.7, 1.5)  # of what is usual, along each axis
+BELOW: Final = ("book", "box", "book")  # what something lies on
 DRAWER: Final = (0.16, 0.24, 0.12)
 TRAVEL_M: Final = 0.16  # of a drawer
-REST: Final = (0.3, -0.22, 0.3)
+REST: Final = ((0.26, 0.36), (-0.24, 0.1), (0.27, 0.36))  # where the gripper is at first: from and to along each axis
 OVER_M: Final = 0.26  # height at which nothing is in the way
-SPEED_MPS: Final = 0.22
-CLEAR_M: Final = 0.14  # between the middles of any two things
+SPEED_MPS: Final = (0.1, 0.28)
+TRIES: Final = 2000
+CLEAR_M: Final = 0.14  # between the middles of two things
+GAP_M: Final = 0.02  # between any two
 GRASP_ROWS: Final = 10
-THINGS: Final = 6
+THINGS: Final = (3, 6)  # beside the target and what lies on another
 
 
 @dataclass
@@ -67,21 +75,22 @@ class Plan:
 class _Pen:
     """Writes the gripper's way, row by row."""
 
-    def __init__(self) -> None:
-        self.tip: list[FloatArray] = [np.array([REST])]
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.tip: list[FloatArray] = [np.array([[float(rng.uniform(*span)) for span in REST]])]
+        self._speed = float(rng.uniform(*SPEED_MPS))
         self.opening: list[FloatArray] = [np.ones(1)]
 
     @property
     def rows(self) -> int:
         return sum(map(len, self.tip))
 
-    def to(self, *point: float, speed: float = SPEED_MPS) -> slice:
-        """A straight way, slow at both ends (minimum jerk); the rows that it took."""
+    def to(self, *point: float, share: float = 1.0) -> slice:
+        """A straight way at a share of the usual speed, slow at both ends (minimum jerk); the rows that it took."""
         start, end, before = self.tip[-1][-1], np.array(point), self.rows
-        count = max(4, round(float(np.sqrt(((end - start) ** 2).sum())) / speed * FPS * 1.5))
+        count = max(4, round(float(np.sqrt(((end - start) ** 2).sum())) / (share * self._speed) * FPS * 1.5))
         t = np.arange(1, count + 1) / count
-        share = t**3 * (10 - 15 * t + 6 * t * t)
-        self.tip.append(start + share[:, None] * (end - start))
+        done = t**3 * (10 - 15 * t + 6 * t * t)
+        self.tip.append(start + done[:, None] * (end - start))
         self.opening.append(np.full(count, self.opening[-1][-1]))
         return slice(before, before + count)
 
@@ -103,37 +112,42 @@ def plan(number: int) -> Plan:
     target = things[0]
     target.role = "target"
     short = number % 7 == 6
-    done = Plan(number, kind, _said(kind, target, number), not short, things)
-    pen = _Pen()
-    pen.wait(8)
+    shuts = kind == "open" and number // len(KINDS) % 3 == 2
+    done = Plan(number, kind, _said("shut" if shuts else kind, target, number), not short, things)
+    pen = _Pen(rng)
+    pen.wait(int(rng.integers(4, 14)))
     moved: slice | None = None
     x, y, z = target.place_m.tolist()
     length, _, height = target.size_m
     if kind == "reach":
         pen.to(x, y, OVER_M)
-        pen.to(x, y, z + height / 2 + (0.1 if short else 0.004), speed=0.1)
+        pen.to(x, y, z + height / 2 + (0.1 if short else 0.004), share=0.5)
     elif kind == "push":
         pen.grip(0.0)
         pen.to(x - length / 2 - 0.06, y, OVER_M)
         pen.to(x - length / 2 - 0.06, y, z)
         if not short:
-            pen.to(x - length / 2, y, z, speed=0.1)
-            moved = pen.to(x - length / 2 + float(rng.uniform(0.06, 0.12)), y, z, speed=0.1)
+            pen.to(x - length / 2, y, z, share=0.5)
+            moved = pen.to(x - length / 2 + float(rng.uniform(0.06, 0.12)), y, z, share=0.5)
             pen.to(x - length / 2 - 0.05, y, z)
     else:
         front = x - length / 2
         pen.to(front - 0.05, y, OVER_M)
         pen.to(front - 0.05, y, z)
-        pen.to(front - 0.02, y, z, speed=0.1)
+        pen.to(front - 0.02, y, z, share=0.5)
         pen.grip(0.1)
-        pull = 0.03 if short else float(rng.uniform(0.1, 0.15))
-        moved = pen.to(front - 0.02 - pull, y, z, speed=0.1)
+        pull = 0.03 if short else float(rng.uniform(0.13, 0.158))
+        moved = pen.to(front - 0.02 - pull, y, z, share=0.5)
+        if shuts:
+            pen.wait(int(rng.integers(6, 20)))
+            pen.to(front - 0.02, y, z, share=0.5)
+            moved = slice(moved.start, pen.rows)
         pen.grip(1.0)
-    pen.wait(6)
+    pen.wait(int(rng.integers(3, 9)))
     if kind != "reach":
         at = pen.tip[-1][-1]
         pen.to(float(at[0]) - 0.02, float(at[1]), OVER_M)
-    pen.wait(8)
+    pen.wait(int(rng.integers(4, 14)))
     done.tip_m, done.opening = np.concatenate(pen.tip), np.concatenate(pen.opening)
     done.joints = joints_at(done.tip_m)
     _move(done, moved)
@@ -158,32 +172,50 @@ def _move(done: Plan, moved: slice | None) -> None:
 
 
 def _laid(kind: Kind, rng: np.random.Generator) -> list[Thing]:
-    """Things that touch nothing, the first to be acted on; one of them lies on the book."""
-    colours = [COLOURS[n] for n in rng.permutation(len(COLOURS))]
-    first = "drawer" if kind == "open" else "cube"
-    names = [first, *(["cube", "can"] if kind == "open" else ["can", "cube"]), "box", "book"]
+    """Things that touch nothing, the first to be acted on; on the second, and on nothing else, lies something."""
+    first = "drawer" if kind == "open" else str(rng.choice(sorted(SHAPES)))
+    more = rng.choice([*SHAPES, "cube"], int(rng.integers(*THINGS)))
+    names = [first, str(rng.choice(BELOW)), *map(str, more)]
+    sizes = [_size(name, rng) for name in names]
     places = [np.array([0.5 if kind == "open" else rng.uniform(0.36, 0.44), rng.uniform(-0.12, 0.2)])]
+    tries = 0
     while len(places) < len(names):
         angle, radius = rng.uniform(-1.2, 1.2), rng.uniform(0.26, 0.6)
         spot = radius * np.array([np.cos(angle), np.sin(angle)])
         ahead = (places[0] + [0.08 if kind == "push" else -0.12 if kind == "open" else 0.0, 0.0], places[0])
-        if all(float(np.hypot(*(spot - other))) > CLEAR_M + 0.06 for other in (*ahead, *places)):
+        side = np.array(sizes[len(places)][:2])
+        apart = [np.abs(spot - other) - (side + own[:2]) / 2 for other, own in zip(places, sizes, strict=False)]
+        free = all(float(np.hypot(*(spot - other))) > CLEAR_M + 0.06 for other in (*ahead, places[-1]))
+        if free and min(float(gap.max()) for gap in apart) > GAP_M:
             places.append(spot)
+        elif (tries := tries + 1) > TRIES:
+            names, sizes = names[: len(places)], sizes[: len(places)]  # no room is left
+    own, *rest = rng.permutation(COLOURS).tolist()
+    colours = [own, *map(str, rng.choice(rest, len(names)))]  # nothing else has the target's
     things = []
-    for number, (category, spot, colour) in enumerate(zip(names, places, colours, strict=False)):
-        size = DRAWER if category == "drawer" else SHAPES[category]
+    for number, (category, size, spot) in enumerate(zip(names, sizes, places, strict=True)):
         place = np.array([*spot, size[2] / 2])
-        things.append(Thing(f"{category} {number + 1}", category, colour, size, place))
-    book, size = things[-1], SHAPES["cube"]
-    on = np.array([book.place_m[0], book.place_m[1], book.size_m[2] + size[2] / 2])
-    return [*things, Thing(f"cube {THINGS}", "cube", colours[THINGS], size, on)]
+        things.append(Thing(f"{category} {number + 1}", category, colours[number], size, place))
+    below, category = things[1], str(rng.choice(sorted(SHAPES)))
+    size = _size(category, rng)
+    on = np.array([below.place_m[0], below.place_m[1], below.size_m[2] + size[2] / 2])
+    return [*things, Thing(f"{category} {len(names) + 1}", category, colours[-1], size, on)]
 
 
-def _said(kind: Kind, target: Thing, number: int) -> str:
+def _size(category: str, rng: np.random.Generator) -> tuple[float, float, float]:
+    """As usual for a drawer; of other things longer or shorter, to the millimetre."""
+    if category == "drawer":
+        return DRAWER
+    x, y, z = (round(float(side * rng.uniform(*STRETCH)), 3) for side in SHAPES[category])
+    return x, y, z
+
+
+def _said(kind: str, target: Thing, number: int) -> str:
     name = f"the {target.colour} {target.category}"
     words = {
         "reach": (f"Reach {name}.", f"Move the gripper to {name}."),
         "push": (f"Push {name} away from the robot.", f"Shove {name} forward with the closed gripper."),
+        "shut": (f"Open {name} and shut it again.", f"Pull {name} open, then push it shut."),
         "open": (f"Open {name}.", f"Pull {name} open by its handle."),
     }
     return words[kind][number % 2]

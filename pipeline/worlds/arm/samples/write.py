@@ -11,13 +11,28 @@ import pyarrow as pa
 
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.worlds.arm.samples.links import HIGH, LOW, RATE_MAX, REACH_M
+from pipeline.worlds.arm.samples.links import HIGH, LOW, RATE_MAX, REACH_M, turn_xyzw
 from pipeline.worlds.arm.samples.plans import FPS, TRAVEL_M, Plan, Thing, plan
 
 EPISODES: Final = 9
 DATASET: Final = "table"
 JOINTS: Final = ("shoulder", "elbow", "lift")
-STATE: Final = (*JOINTS, "x", "y", "z", "gripper")
+STATE: Final = (*JOINTS, "x", "y", "z", "gripper", "qx", "qy", "qz", "qw")
+_INDEX: Final = "__index_level_0__"  # what pandas calls an index without a name: LeRobot looks tasks up by it
+_PANDAS: Final[dict[str, Any]] = {
+    "index_columns": [_INDEX],
+    "column_indexes": [],
+    "columns": [
+        {
+            "name": "task_index",
+            "field_name": "task_index",
+            "pandas_type": "int64",
+            "numpy_type": "int64",
+            "metadata": None,
+        },
+        {"name": None, "field_name": _INDEX, "pandas_type": "unicode", "numpy_type": "object", "metadata": None},
+    ],
+}
 _OPEN: Final = 100.0  # the gripper's own unit: percent
 _DIGITS: Final = 6
 
@@ -33,6 +48,7 @@ base_m: [0.0, 0.0, 0.0]
 reach_m: {REACH_M:g}
 gripper:
   place_m: [observation.state.x, observation.state.y, observation.state.z]
+  turn_xyzw: [observation.state.qx, observation.state.qy, observation.state.qz, observation.state.qw]
   opening: {{column: observation.state.gripper, closed: 0, open: {_OPEN:g}}}
 """
 
@@ -43,10 +59,14 @@ def write_samples(folder: Path, episodes: int = EPISODES) -> None:
     plans = [plan(number) for number in range(episodes)]
     said = sorted({one.instruction for one in plans})
     _write(folder / "meta" / "info.json", _json(_info(plans, said)))
-    tasks = pa.table({"task_index": pa.array(range(len(said)), pa.int64()), "task": said})
-    _write(folder / "meta" / "tasks.parquet", table_bytes(tasks))
-    _write(folder / "meta" / "episodes" / "chunk-000" / "file-000.parquet", table_bytes(_episodes(plans)))
-    data = pa.concat_tables([_rows(one, said) for one in plans])
+    tasks = pa.table({"task_index": pa.array(range(len(said)), pa.int64()), _INDEX: said})
+    _write(folder / "meta" / "tasks.parquet", table_bytes(tasks, metadata={"pandas": json.dumps(_PANDAS)}))
+    rows = [_rows(one, said) for one in plans]
+    starts = np.cumsum([0, *(len(one) for one in rows)]).tolist()
+    rows = [_numbered(one, start) for one, start in zip(rows, starts, strict=False)]
+    _write(folder / "meta" / "episodes" / "chunk-000" / "file-000.parquet", table_bytes(_episodes(plans, rows)))
+    data = pa.concat_tables(rows)
+    _write(folder / "meta" / "stats.json", _json({name: _stats(data[name]) for name in data.column_names}))
     _write(folder / "data" / "chunk-000" / "file-000.parquet", table_bytes(data))
     _write(folder / "arm.yaml", _ARM.encode())
     for one in plans:
@@ -63,6 +83,9 @@ def _info(plans: list[Plan], said: list[str]) -> dict[str, Any]:
         "total_episodes": len(plans),
         "total_frames": sum(len(one.tip_m) for one in plans),
         "total_tasks": len(said),
+        "chunks_size": 1000,
+        "data_files_size_in_mb": 100,
+        "video_files_size_in_mb": 200,
         "fps": FPS,
         "splits": {"train": f"0:{len(plans)}"},
         "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
@@ -76,9 +99,10 @@ def _info(plans: list[Plan], said: list[str]) -> dict[str, Any]:
     }
 
 
-def _episodes(plans: list[Plan]) -> pa.Table:
+def _episodes(plans: list[Plan], rows: list[pa.Table]) -> pa.Table:
     ends = np.cumsum([len(one.tip_m) for one in plans]).tolist()
-    return pa.table(
+    stats = [{name: _stats(own[name]) for name in own.column_names} for own in rows]
+    found = pa.table(
         {
             "episode_index": pa.array([one.number for one in plans], pa.int64()),
             "tasks": [[one.instruction] for one in plans],
@@ -87,13 +111,33 @@ def _episodes(plans: list[Plan]) -> pa.Table:
             "data/file_index": pa.array([0] * len(plans), pa.int64()),
             "dataset_from_index": pa.array([0, *ends[:-1]], pa.int64()),
             "dataset_to_index": pa.array(ends, pa.int64()),
+            "meta/episodes/chunk_index": pa.array([0] * len(plans), pa.int64()),
+            "meta/episodes/file_index": pa.array([0] * len(plans), pa.int64()),
         }
     )
+    for name in rows[0].column_names if rows else ():
+        for what in stats[0][name]:
+            found = found.append_column(f"stats/{name}/{what}", pa.array([own[name][what] for own in stats]))
+    return found
+
+
+def _stats(column: pa.ChunkedArray) -> dict[str, list[float]]:
+    """Least, greatest, mean and spread of each part of a feature, to six decimals, and how many there are."""
+    table = np.array(column.to_pylist(), dtype=np.float64).reshape(len(column), -1)
+    found = {"min": table.min(0), "max": table.max(0), "mean": table.mean(0), "std": table.std(0)}
+    told = {what: [round(value, _DIGITS) for value in values.tolist()] for what, values in found.items()}
+    return told | {"count": [len(table)]}
+
+
+def _numbered(rows: pa.Table, start: int) -> pa.Table:
+    """With the numbers that its rows have in the dataset."""
+    at = rows.column_names.index("index")
+    return rows.set_column(at, "index", pa.array(np.arange(start, start + len(rows))))
 
 
 def _rows(one: Plan, said: list[str]) -> pa.Table:
     count = len(one.tip_m)
-    state = np.column_stack([one.joints, one.tip_m, one.opening * _OPEN]).astype(np.float32)
+    state = np.column_stack([one.joints, one.tip_m, one.opening * _OPEN, turn_xyzw(one.joints)]).astype(np.float32)
     action = np.concatenate([state[1:], state[-1:]])  # what it is told is where it is next
     rows = np.arange(count)
 

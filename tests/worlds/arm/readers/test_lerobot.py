@@ -46,8 +46,37 @@ def test_an_episode_is_its_rows_and_no_others(samples: Path, views: list[ArmView
         assert view.facts.instructions == (plan(number).instruction,)
         assert view.facts.clock == "recorded"
         (action,) = view.facts.signals
-        assert action.parts == ("shoulder", "elbow", "lift", "x", "y", "z", "gripper")
+        assert action.parts == ("shoulder", "elbow", "lift", "x", "y", "z", "gripper", "qx", "qy", "qz", "qw")
         assert len(view.times_s) == action.values.rows
+
+
+def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
+    """`lerobot_0_4_4` is what its version 0.4.4 makes of `make_lerobot.py`: two episodes in one file and one video."""
+    root = Path(shutil.copytree(Path(__file__).with_name("lerobot_0_4_4"), tmp_path / "tiny")).parent
+    (root / "tiny" / "arm.yaml").write_text(
+        "joints: [{column: observation.state.shoulder.pos, name: shoulder, unit: rad}]\n"
+        "gripper:\n"
+        "  place_m: [observation.state.x, observation.state.y, observation.state.z]\n"
+        "  opening: {column: observation.state.gripper.pos, closed: 0, open: 100}\n"
+    )
+    for number, (rows, told) in enumerate(((20, "pick it up"), (24, "put it down"))):
+        scene = read(root, LeRobot(), f"tiny.episode{number:06d}")
+        assert not scene.findings
+        assert scene.facts.instructions == (told,)
+        view = ArmView(scene)
+        t = np.arange(rows) / 20
+        assert np.abs(view.times_s - t).max() < 1e-5
+        assert np.abs(view.angle[:, 0] - np.sin(t)).max() < 1e-6
+        assert np.abs(view.gripper_m - np.stack([0.3 + 0.02 * t, 0.1 * np.sin(t), 0 * t + 0.2], axis=1)).max() < 1e-6
+        assert scene.facts.signals[0].parts == ("shoulder.pos", "elbow.pos", "lift.pos")
+        (ref,) = (ref for ref in LeRobot().scenes(root).scenes if ref.id == scene.id)
+        footage = LeRobot().footage(SceneFiles(root, ref), scene)
+        assert footage is not None
+        frames = list(footage.frames())
+        assert len(frames) == rows
+        # Each row of the video is as grey as four times its number; the first columns are light, more in the second.
+        assert np.abs([int(frame[0, -1].mean()) - 4 * n for n, frame in enumerate(frames)]).max() <= 4
+        assert [int(frames[0][0, 10 * number + at].mean()) > 100 for at in (2, 5)] == [True, False]
 
 
 def test_degrees_become_radians(copy: Path) -> None:
@@ -141,9 +170,9 @@ def test_without_tasks_the_episodes_own_are_the_instructions(copy: Path) -> None
     assert read(copy, LeRobot(), SECOND).facts.instructions == (plan(1).instruction,)
 
 
-def test_tasks_may_be_an_index_of_pandas(copy: Path) -> None:
+def test_tasks_may_have_a_column_of_their_own(copy: Path) -> None:
     path = copy / "table" / "meta" / "tasks.parquet"
-    pq.write_table(pq.read_table(path).rename_columns(["task_index", "__index_level_0__"]), path)
+    pq.write_table(pq.read_table(path).rename_columns(["task_index", "task"]).replace_schema_metadata(), path)
     table = pq.read_table(copy / "table" / EPISODES)
     pq.write_table(table.drop_columns(["tasks"]), copy / "table" / EPISODES)
     assert read(copy, LeRobot(), SECOND).facts.instructions == (plan(1).instruction,)
@@ -236,6 +265,22 @@ def text(name: str, old: str, new: str) -> Callable[[Path], None]:
 
 
 THINGS = "things/episode_000001.json"
+
+
+def two_of_one_id(folder: Path) -> None:
+    changed(folder, lambda things: things[1].update(id=things[0]["id"]))
+
+
+def of_no_size(folder: Path) -> None:
+    changed(folder, lambda things: things[1].update(size_m=[0, 0.1, 0.1]))
+
+
+def changed(folder: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    told = json.loads((folder / THINGS).read_text())
+    change(told["things"])
+    (folder / THINGS).write_text(json.dumps(told))
+
+
 BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "data missing": (lambda folder: (folder / DATA).unlink(), "missing_file"),
     "data cut": (lambda folder: (folder / DATA).write_bytes((folder / DATA).read_bytes()[:-300]), "not_parquet"),
@@ -247,8 +292,8 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "unknown column": (text("arm.yaml", "observation.state.elbow", "observation.state.knee"), "unknown_column"),
     "a gripper that cannot open": (text("arm.yaml", "open: 100", "open: 0"), "bad_setting"),
     "unknown unit": (text("arm.yaml", "unit: rad", "unit: turns"), "bad_setting"),
-    "two things of one id": (text(THINGS, '"id": "can 2"', '"id": "cube 1"'), "duplicate_thing"),
-    "thing of no size": (text(THINGS, "0.05,", "0,"), "bad_things"),
+    "two things of one id": (two_of_one_id, "duplicate_thing"),
+    "thing of no size": (of_no_size, "bad_things"),
     "things no list": (text(THINGS, '"things": [', '"things": 3, "x": ['), "bad_things"),
 }
 

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
-from pipeline.questions.cases import Case
 from pipeline.worlds.drive.categories import VEHICLES
 
 GRAVITY: Final = 9.81  # m/s2, as the wordings say
@@ -19,7 +19,7 @@ REACTIONS_S: Final = ("0.5", "1.0", "1.5")
 TIME_GAP_MAX_S: Final = 8.0
 
 
-def state(view: DriveExam) -> Iterator[Case]:
+def state(view: DriveExam) -> Iterator[ExamCase]:
     """MD: our present dynamic state: standing, or accelerating, braking or steady, and straight, left or right."""
     rules = view.rules
     moves = ("accelerating", "braking", "driving at constant speed")
@@ -51,7 +51,7 @@ def state(view: DriveExam) -> Iterator[Case]:
         yield words(one, f"{move} {way}", every, accepted)
 
 
-def acceleration(view: DriveExam) -> Iterator[Case]:
+def acceleration(view: DriveExam) -> Iterator[ExamCase]:
     """MD: how strongly our speed changes."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         gain = float(view.ego_acceleration_mps2[index])
@@ -61,7 +61,7 @@ def acceleration(view: DriveExam) -> Iterator[Case]:
         yield number(one, abs(gain), "m/s²", 1)
 
 
-def sideways(view: DriveExam) -> Iterator[Case]:
+def sideways(view: DriveExam) -> Iterator[ExamCase]:
     """MD: the centripetal acceleration of our bend: speed times rate of turn."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         turn, speed = abs(float(view.ego_turn_dps[index])), float(view.ego_speed_mps[index])
@@ -72,7 +72,7 @@ def sideways(view: DriveExam) -> Iterator[Case]:
         yield number(one, speed * float(np.radians(turn)), "m/s²", 1)
 
 
-def kinetic(view: DriveExam) -> Iterator[Case]:
+def kinetic(view: DriveExam) -> Iterator[ExamCase]:
     """MD: by which factor the energy of motion would grow at another speed: the square of their ratio."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         kmh = float(view.ego_speed_mps[index]) * KMH
@@ -81,10 +81,11 @@ def kinetic(view: DriveExam) -> Iterator[Case]:
             one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
             steady_speed(one, kmh, float(view.ego_short_mps[index]) * KMH, view.rules.speed_off_max)
             one.require("target_not_faster", target / max(kmh, 0.1), ">=", 1.3, "ratio")
+            one.guess = f"{max(kmh, 0.1):.1f}"
             yield number(one, (target / max(kmh, 0.1)) ** 2, "", 1)
 
 
-def stopping(view: DriveExam) -> Iterator[Case]:
+def stopping(view: DriveExam) -> Iterator[ExamCase]:
     """CS: how far we still roll: reaction and braking, v t + v^2 / (2 mu g), on a level road."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         speed = float(view.ego_speed_mps[index])
@@ -96,10 +97,11 @@ def stopping(view: DriveExam) -> Iterator[Case]:
                 one.fact("speed", "ego vehicle", speed, "m/s")
                 steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
                 value = speed * float(reaction) + speed**2 / (2 * float(friction) * GRAVITY)
+                one.guess = f"{max(speed, 0.1):.2f}"
                 yield number(one, value, "m", 1)
 
 
-def braking_time(view: DriveExam) -> Iterator[Case]:
+def braking_time(view: DriveExam) -> Iterator[ExamCase]:
     """CS: in how many seconds we could stop: v / (mu g)."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         speed = float(view.ego_speed_mps[index])
@@ -108,10 +110,11 @@ def braking_time(view: DriveExam) -> Iterator[Case]:
             one.require("too_slow", speed * KMH, ">=", 2 * view.rules.speed_min_kmh, "km/h")
             one.fact("speed", "ego vehicle", speed, "m/s")
             steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
+            one.guess = f"{max(speed, 0.1):.2f}"
             yield number(one, speed / (float(friction) * GRAVITY), "s", 2)
 
 
-def time_to(view: DriveExam) -> Iterator[Case]:
+def time_to(view: DriveExam) -> Iterator[ExamCase]:
     """CS: how long we would need to what stands ahead at our present speed, if both went on as now."""
     for moment, ref in named(view):
         if not ref.side.startswith("ahead") or ref.kind not in VEHICLES | {

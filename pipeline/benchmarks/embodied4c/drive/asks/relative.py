@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark
 from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.identity import digest
-from pipeline.questions.cases import Case
 
 AXES: Final = {"longer": 0, "taller": 2}
 RANKED: Final = 3
@@ -30,10 +30,10 @@ def _order(view: DriveExam, moment: int, *found: Ref) -> list[Ref]:
     return sorted(found, key=lambda ref: digest(view.scene.id, time, ref.key))
 
 
-def size(view: DriveExam) -> Iterator[Case]:
+def size(view: DriveExam) -> Iterator[ExamCase]:
     """R/S: which of two things is longer or taller."""
     for moment in range(len(view.moments)):
-        for pair in combinations(_plain(view, moment), 2):
+        for pair in _comparable(view, moment):
             first, second = _order(view, moment, *pair)
             for more, axis in AXES.items():
                 if more == "longer" and not {first.kind, second.kind} <= LONG:
@@ -47,11 +47,19 @@ def size(view: DriveExam) -> Iterator[Case]:
                 for name, ref in (("asked", first), ("other", second)):
                     mark(view, one, name, view.place_m[ref.actor, view.moments[moment]])
                 larger = first if a > b else second
-                named = {ref.words: (ref.kind, f"the {ref.kind}") for ref in (first, second)}
-                yield words(one, larger.words, named, named[larger.words])
+                one.traits, one.guess = (more, first.kind), larger.side
+                told = larger.side.removesuffix(" of the ego vehicle")
+                accepted = (f"the {larger.kind} {larger.side}", larger.side, told, f"the one {told}")
+                yield words(one, larger.words, (first.words, second.words), accepted)
 
 
-def place(view: DriveExam) -> Iterator[Case]:
+def _comparable(view: DriveExam, moment: int) -> list[tuple[Ref, Ref]]:
+    """The nearest of one kind on different sides: of a bus and a car anybody knows which is longer."""
+    sided = [ref for ref in refs(view, moment) if ref.side]
+    return [(a, b) for a, b in combinations(sided, 2) if a.kind == b.kind and a.actor != b.actor]
+
+
+def place(view: DriveExam) -> Iterator[ExamCase]:
     """R/P: on which side of another a thing is as seen from our car, and whether it is nearer or farther."""
     answers = {
         f"{side} and {depth}": (f"{depth} and {side}", f"to the {side} and {depth}", f"{side}, {depth}")
@@ -78,7 +86,7 @@ def place(view: DriveExam) -> Iterator[Case]:
             yield words(one, answer, answers, answers[answer])
 
 
-def ranking(view: DriveExam) -> Iterator[Case]:
+def ranking(view: DriveExam) -> Iterator[ExamCase]:
     """R/D: three things by their distance from us, closest first."""
     for moment in range(len(view.moments)):
         for three in combinations(_plain(view, moment), RANKED):

@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, LONG, SIDES, seen_rules
+from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, seen_rules
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.questions.cases import Case
 from pipeline.worlds.drive.categories import FURNITURE
 
 # What reaches how far, of which a question asks which kind it is.
@@ -26,10 +26,9 @@ ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
     "sign": ("traffic sign",),
 }
 LANE_KINDS: Final = {"vehicle": ("vehicle lane", "normal lane", "car lane"), "bus": ("bus lane",)}
-SIZES: Final = {"length": 0, "width": 1, "height": 2}
 
 
-def kind_on_side(view: DriveExam) -> Iterator[Case]:
+def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
     """CL: of which kind the nearest thing on each side is; nothing of another kind is nearly as near."""
     every = sorted(set(view.categories.tolist()))
     for moment in range(len(view.moments)):
@@ -56,7 +55,7 @@ def kind_on_side(view: DriveExam) -> Iterator[Case]:
             yield words(one, category, every, ACCEPTED.get(category, ()))
 
 
-def kind_most_common(view: DriveExam) -> Iterator[Case]:
+def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:
     """CL: of which kind there are most within a radius."""
     every = sorted(set(view.categories.tolist()))
     for moment in range(len(view.moments)):
@@ -75,17 +74,17 @@ def kind_most_common(view: DriveExam) -> Iterator[Case]:
             yield words(one, ranked[0], every, ACCEPTED.get(ranked[0], ()))
 
 
-def kind_of_lane(view: DriveExam) -> Iterator[Case]:
+def kind_of_lane(view: DriveExam) -> Iterator[ExamCase]:
     """CL: which type of lane our car is in."""
     yield from _of_lane(view, "cl_lane")
 
 
-def marking_of_lane(view: DriveExam) -> Iterator[Case]:
+def marking_of_lane(view: DriveExam) -> Iterator[ExamCase]:
     """AT: how the border of our lane is marked on each side."""
     yield from _of_lane(view, "at_marking")
 
 
-def _of_lane(view: DriveExam, kind: str) -> Iterator[Case]:
+def _of_lane(view: DriveExam, kind: str) -> Iterator[ExamCase]:
     if not view.facts.lanes:
         return
     lanes = Lanes(view)
@@ -94,6 +93,7 @@ def _of_lane(view: DriveExam, kind: str) -> Iterator[Case]:
         lane, border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
         for side in ("left", "right") if kind == "at_marking" else ("",):
             one = case(view, kind, moment, (side,) if side else (), side=side)
+            one.traits = ()  # of most drives each side has one marking
             one.require("not_in_one_lane", float(lane is not None), ">=", 1, "lanes")
             if lane is None:
                 yield one
@@ -108,19 +108,17 @@ def _of_lane(view: DriveExam, kind: str) -> Iterator[Case]:
             yield words(one, f"{told} line", [f"{m} line" for m in marks], (str(told),)) if told else one
 
 
-def size(view: DriveExam) -> Iterator[Case]:
-    """AT: length, width or height of a thing's box."""
+def size(view: DriveExam) -> Iterator[ExamCase]:
+    """AT: how long the box of a vehicle of whatever kind is."""
     for moment, ref in named(view):
-        for name, axis in SIZES.items():
-            value = float(view.size_m[ref.actor, axis])
-            if axis < 2 and ref.kind not in LONG:
-                continue  # how long a pedestrian is depends on the stride
-            one = case(view, "at_size", moment, (ref.key, name), ref, thing=ref.words, dimension=name)
-            mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
-            yield number(one, value, "m", 1)
+        if ref.kind != "vehicle":
+            continue  # a car is 4.5 m long, and no look is needed to say so
+        one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.words, dimension="length")
+        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        yield number(one, float(view.size_m[ref.actor, 0]), "m", 1)
 
 
-def parked_or_moving(view: DriveExam) -> Iterator[Case]:
+def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
     """ST: whether a vehicle stands or moves, and if it moves, whether along our way, against it, or across."""
     states = {
         "standing still": ("stationary", "standing", "parked", "stopped", "not moving"),
@@ -150,7 +148,7 @@ def parked_or_moving(view: DriveExam) -> Iterator[Case]:
         yield words(one, answer, states, states[answer])
 
 
-def lamps(view: DriveExam) -> Iterator[Case]:
+def lamps(view: DriveExam) -> Iterator[ExamCase]:
     """ST: which of a vehicle's lamps that tell what it does are lit, where the log records them."""
     told = {"brake": "the brake lights", "left blinker": "the left blinker", "right blinker": "the right blinker"}
     for moment, ref in named(view):

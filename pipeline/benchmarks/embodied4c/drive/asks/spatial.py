@@ -9,6 +9,7 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.embodied4c.asking import number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.directions import EIGHTHS
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
@@ -16,13 +17,12 @@ from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, kinds_of
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.questions.cases import Case
 from pipeline.worlds.drive.categories import PEOPLE, VEHICLES
 
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 
 
-def sector(view: DriveExam) -> Iterator[Case]:
+def sector(view: DriveExam) -> Iterator[ExamCase]:
     """LC: in which eighth around us a thing lies."""
     for moment, ref in named(view, sides=False):
         bearing = float(view.off_deg[ref.actor, moment])
@@ -36,7 +36,7 @@ def sector(view: DriveExam) -> Iterator[Case]:
         yield words(one, answer, EIGHTHS, EIGHTHS[answer])
 
 
-def lane_of(view: DriveExam) -> Iterator[Case]:
+def lane_of(view: DriveExam) -> Iterator[ExamCase]:
     """LC: whether a vehicle is in our lane, or in the one beside it."""
     lanes = Lanes(view)
     if not lanes.by_id or not view.ego_moves:
@@ -66,7 +66,7 @@ def lane_of(view: DriveExam) -> Iterator[Case]:
             yield words(one, list(answers)[found[0]], answers, answers[list(answers)[found[0]]]) if found else one
 
 
-def distance(view: DriveExam) -> Iterator[Case]:
+def distance(view: DriveExam) -> Iterator[ExamCase]:
     """DT: from us to the nearest surface of a thing."""
     for moment, ref in named(view):
         one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.words)
@@ -75,7 +75,7 @@ def distance(view: DriveExam) -> Iterator[Case]:
         yield number(one, ref.gap_m, "m", 1)
 
 
-def distance_between(view: DriveExam) -> Iterator[Case]:
+def distance_between(view: DriveExam) -> Iterator[ExamCase]:
     """DT: between the nearest surfaces of two things."""
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, first, second in _pairs(view):
@@ -105,7 +105,7 @@ def _gaps(view: DriveExam, moment: int) -> dict[int, FloatArray]:
     return dict(zip(actors.tolist(), gap_m(own, every), strict=True))
 
 
-def heading(view: DriveExam) -> Iterator[Case]:
+def heading(view: DriveExam) -> Iterator[ExamCase]:
     """OR: the angle between a vehicle's heading and ours."""
     for moment, ref in named(view):
         if ref.kind not in LONG:
@@ -117,7 +117,7 @@ def heading(view: DriveExam) -> Iterator[Case]:
         yield number(one, off, "°", 0)
 
 
-def facing(view: DriveExam) -> Iterator[Case]:
+def facing(view: DriveExam) -> Iterator[ExamCase]:
     """OR: whether a vehicle heads as we do, against us, or across, and then to which side."""
     answers = {
         "the same direction": ("same", "same direction", "parallel"),
@@ -137,7 +137,7 @@ def facing(view: DriveExam) -> Iterator[Case]:
         yield words(one, answer, answers, answers[answer])
 
 
-def ground_under(view: DriveExam) -> Iterator[Case]:
+def ground_under(view: DriveExam) -> Iterator[ExamCase]:
     """TP: on what a pedestrian or a vehicle is: a crossing, the roadway, or beside it."""
     if not view.facts.drivable or not view.facts.crossings:
         return
@@ -166,7 +166,7 @@ def _polygon(line: tuple[tuple[float, float, float], ...]) -> shapely.Polygon:
     return shapely.Polygon([(x, y) for x, y, _ in line]).buffer(0)
 
 
-def neighbour(view: DriveExam) -> Iterator[Case]:
+def neighbour(view: DriveExam) -> Iterator[ExamCase]:
     """TP: what kind of thing is next to a thing."""
     every = sorted(set(view.categories.tolist()))
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
@@ -189,7 +189,7 @@ def neighbour(view: DriveExam) -> Iterator[Case]:
         yield words(one, category, every)
 
 
-def count_near(view: DriveExam) -> Iterator[Case]:
+def count_near(view: DriveExam) -> Iterator[ExamCase]:
     """CT: how many of a kind are within a radius, all around and ahead of us."""
     for moment in range(len(view.moments)):
         gap = np.where(view.there[:, moment], view.near_m[:, moment], np.inf)
@@ -212,7 +212,7 @@ def _counted(
     gap: FloatArray,
     ahead: BoolArray | None,
     border: BoolArray,
-) -> Iterator[Case]:
+) -> Iterator[ExamCase]:
     within = members & (gap <= radius) & (ahead if ahead is not None else True)
     count = int(within.sum())
     if count < 1:

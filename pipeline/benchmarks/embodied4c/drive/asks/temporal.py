@@ -8,20 +8,21 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.refs import LONG, kinds_of, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
-from pipeline.questions.cases import Case
 
 PASS_WITHIN_M: Final = 12.0  # to a side of us, of what we pass
 PASS_BEYOND_M: Final = 2.0  # ahead before and behind afterwards: then it was passed for sure
+STOOD_MAX: Final = 0.75  # of the log so far: who stood all along is asked for no more than how long that is
 SPEED_CHANGE_MIN: Final = 1.5  # m/s over the window, of who accelerated or braked
 SPEED_CHANGE_MAX: Final = 0.5  # m/s, of who kept its speed
 SEEN_WITHIN_M: Final = (10, 20, 30)
 
 
-def own_speed(view: DriveExam) -> Iterator[Case]:
+def own_speed(view: DriveExam) -> Iterator[ExamCase]:
     """M/T: our speed."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         kmh = float(view.ego_speed_mps[index]) * KMH
@@ -31,7 +32,7 @@ def own_speed(view: DriveExam) -> Iterator[Case]:
         yield number(one, kmh, "km/h", 1)
 
 
-def speed(view: DriveExam) -> Iterator[Case]:
+def speed(view: DriveExam) -> Iterator[ExamCase]:
     """M/T: the speed of another over ground."""
     for moment, ref in named(view):
         if ref.kind not in LONG:
@@ -44,7 +45,7 @@ def speed(view: DriveExam) -> Iterator[Case]:
         yield number(one, kmh, "km/h", 1)
 
 
-def mean_speed(view: DriveExam) -> Iterator[Case]:
+def mean_speed(view: DriveExam) -> Iterator[ExamCase]:
     """M/T: our mean speed since the log began."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         kmh = float(view.driven_m[index] / (view.times_s[index] - view.times_s[0])) * KMH
@@ -53,7 +54,7 @@ def mean_speed(view: DriveExam) -> Iterator[Case]:
         yield number(one, kmh, "km/h", 1)
 
 
-def time_standing(view: DriveExam) -> Iterator[Case]:
+def time_standing(view: DriveExam) -> Iterator[ExamCase]:
     """M/T: for how long our car stood since the log began; every time that it stood, and no time in between."""
     if not view.ego_moves:
         return
@@ -64,13 +65,14 @@ def time_standing(view: DriveExam) -> Iterator[Case]:
         least, most = (float(steps[:index][which[:index]].sum()) for which in (still, slow))
         one = case(view, "mt_standing", moment)
         one.require("stood_too_short", least, ">=", 2.0, "s")
+        one.require("stood_all_along", most / float(view.times_s[index] - view.times_s[0]), "<=", STOOD_MAX, "share")
         one.fact("stood", "at least", least, "s")
         one.fact("stood", "at most", most, "s")
         one.require("between_standing_and_moving", round(most) - round(least), "<=", 0, "s")
         yield number(one, (least + most) / 2, "s", 0)
 
 
-def driven_lately(view: DriveExam) -> Iterator[Case]:
+def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
     """S/M: how far we drove in the last seconds."""
     for moment, index, before in _windows(view):
         driven = float(view.driven_m[index] - view.driven_m[before])
@@ -81,7 +83,7 @@ def driven_lately(view: DriveExam) -> Iterator[Case]:
         yield number(one, driven, "m", 1)
 
 
-def turned_lately(view: DriveExam) -> Iterator[Case]:
+def turned_lately(view: DriveExam) -> Iterator[ExamCase]:
     """S/M: by how much we turned in the last seconds, and to which side."""
     for moment, index, before in _windows(view):
         yaw = np.degrees(np.unwrap(np.radians(view.ego_yaw_deg[before : index + 1])))
@@ -93,7 +95,7 @@ def turned_lately(view: DriveExam) -> Iterator[Case]:
         yield number(one, abs(turn), "°", 0)
 
 
-def changed_lately(view: DriveExam) -> Iterator[Case]:
+def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
     """S/M: what our speed did in the last seconds."""
     answers = {
         "it accelerated": ("accelerated", "accelerating", "sped up", "it sped up", "increased"),
@@ -130,7 +132,7 @@ def _windows(view: DriveExam) -> Iterator[tuple[int, int, int]]:
             yield moment, index, before
 
 
-def driven_in_all(view: DriveExam) -> Iterator[Case]:
+def driven_in_all(view: DriveExam) -> Iterator[ExamCase]:
     """L/M: how far we drove since the log began."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         one = case(view, "lm_driven", moment)
@@ -139,7 +141,7 @@ def driven_in_all(view: DriveExam) -> Iterator[Case]:
         yield number(one, float(view.driven_m[index]), "m", 1)
 
 
-def passed(view: DriveExam) -> Iterator[Case]:
+def passed(view: DriveExam) -> Iterator[ExamCase]:
     """L/M: how many of a kind we passed: ahead of our point before, behind it now, not far to the side between."""
     if not view.ego_moves:
         return
@@ -178,7 +180,7 @@ def _last_seen(view: DriveExam, actor: int, until: int) -> int:
     return int(np.flatnonzero(view.present[actor, : until + 1])[-1])
 
 
-def seen_so_far(view: DriveExam) -> Iterator[Case]:
+def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
     """L/M: how many different ones of a kind came within a radius of us since the log began."""
     if not view.ego_moves:
         return

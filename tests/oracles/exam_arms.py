@@ -1,0 +1,153 @@
+"""Questions about episodes of an arm answered again, from their numbers in plain arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pipeline.core.schema import AnyScene
+
+
+class Episode:
+    """An episode's numbers, by name."""
+
+    def __init__(self, scene: AnyScene) -> None:
+        facts = scene.facts
+        self.t = facts.seconds.array[:, 0]
+        self.grip = facts.gripper.place_m.array
+        self.joints = {j.name: facts.arm.position.array[:, n] for n, j in enumerate(facts.arm.joints)}
+        self.units = {j.name: j.unit for j in facts.arm.joints}
+        self.every = facts.items
+        called = [f"the {one.attributes.get('colour', '')} {one.category}".replace("  ", " ") for one in facts.items]
+        self.items = {name: one for name, one in zip(called, facts.items, strict=True) if called.count(name) == 1}
+        turn, opening = facts.gripper.turn_wxyz, facts.gripper.opening
+        self.turn = turn.array if turn else None
+        self.opening = opening.array[:, 0] if opening else None
+        self.reach, self.base = facts.arm.reach_m, facts.arm.base_m
+
+    def at(self, name: str, n: int) -> Any:
+        return self.items[name].place_m.array[n]
+
+    def answer(self, kind: str, t_s: float, *more: str) -> str | float | None:
+        known = getattr(self, kind, None)
+        return None if known is None else known(int(np.abs(self.t - t_s).argmin()), *more)
+
+    def nearest(self, n: int) -> Any:
+        return min(self.every, key=lambda one: math.dist(one.place_m.array[n], self.grip[n]))
+
+    def arm_cl(self, n: int) -> str:
+        return str(self.nearest(n).category)
+
+    def arm_at_near(self, n: int) -> str:
+        return str(self.nearest(n).attributes["colour"])
+
+    def arm_dt(self, n: int, name: str) -> float:
+        return 100 * self.away(name, n)
+
+    def arm_rd(self, n: int, *names: str) -> str:
+        return ", ".join(sorted(names, key=lambda name: math.dist(self.at(name, n)[:2], self.grip[n][:2])))
+
+    def arm_rp(self, n: int, first: str, second: str) -> str:
+        x, y, _ = self.at(first, n) - self.at(second, n)
+        return f"{'left' if y > 0 else 'right'} and {'farther' if x > 0 else 'nearer'}"
+
+    def arm_lc(self, n: int, name: str) -> str:
+        x, y, _ = self.at(name, n) - self.grip[n]
+        return ("ahead" if x > 0 else "behind") if abs(x) > abs(y) else "left" if y > 0 else "right"
+
+    def arm_rs(self, n: int, first: str, then: str, more: str) -> str:
+        def size(name: str) -> float:
+            sides = self.items[name].size_m
+            return float(sides[2] if more == "taller" else max(sides))
+
+        return max((first, then), key=size)
+
+    def arm_lm(self, n: int) -> float:
+        return self.way(0, n)
+
+    def arm_lm_moved(self, n: int) -> str:
+        return max(self.items, key=lambda name: math.dist(self.at(name, n), self.at(name, 0)))
+
+    def arm_ct_colour(self, n: int, colour: str) -> float:
+        return sum(one.attributes["colour"] == colour for one in self.every)
+
+    def arm_ct_all(self, n: int) -> float:
+        return len(self.items)
+
+    def before(self, n: int, seconds: str) -> int:
+        return int(np.abs(self.t - self.t[n] + float(seconds)).argmin())
+
+    def away(self, name: str, n: int) -> float:
+        return math.dist(self.at(name, n), self.grip[n])
+
+    def matrix(self, n: int) -> Any:
+        """Rows of the rotation of the gripper, by turning its axes about a quaternion's."""
+        w, axis = float(self.turn[n][0]), np.array(self.turn[n][1:])
+        return np.stack([e + 2 * np.cross(axis, np.cross(axis, e) + w * e) for e in np.eye(3)], axis=1)
+
+    def arm_or(self, n: int) -> float:
+        return math.degrees(math.acos(-self.matrix(n)[2, 2]))
+
+    def arm_or_turned(self, n: int, seconds: str) -> float:
+        between = self.matrix(n) @ self.matrix(self.before(n, seconds)).T
+        return math.degrees(math.acos(max(-1.0, (float(np.trace(between)) - 1) / 2)))
+
+    def arm_or_between(self, n: int, *names: str) -> float:
+        a, b = ((self.at(name, n) - self.grip[n])[:2] for name in names)
+        return math.degrees(math.acos(float(a @ b) / math.hypot(*a) / math.hypot(*b)))
+
+    def way(self, first: int, last: int) -> float:
+        return 100 * sum(math.dist(self.grip[i], self.grip[i + 1]) for i in range(first, last))
+
+    def arm_sm(self, n: int, seconds: str) -> float:
+        return self.way(self.before(n, seconds), n)
+
+    def arm_sm_net(self, n: int, seconds: str) -> float:
+        return 100 * math.dist(self.grip[n], self.grip[self.before(n, seconds)])
+
+    def arm_lm_net(self, n: int) -> float:
+        return 100 * math.dist(self.grip[n], self.grip[0])
+
+    def arm_sm_up(self, n: int, seconds: str) -> float:
+        return 100 * abs(self.grip[n][2] - self.grip[self.before(n, seconds)][2])
+
+    def arm_st(self, n: int) -> str:
+        return "open" if self.opening[n] > 0.5 else "closed"
+
+    def arm_st_slide(self, n: int, name: str) -> str:
+        slide = self.items[name].slide
+        return "open" if slide.position.array[n, 0] > (slide.low + slide.high) / 2 else "closed"
+
+    def arm_sm_grip(self, n: int, seconds: str) -> str:
+        then, now = self.arm_st(self.before(n, seconds)), self.arm_st(n)
+        return f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed"
+
+    def arm_sm_nearest(self, n: int, seconds: str) -> str:
+        before = self.before(n, seconds)
+        return min(self.items, key=lambda name: self.away(name, before))
+
+    def arm_md(self, n: int, joint: str, seconds: str) -> float:
+        return abs(math.degrees(self.joints[joint][n] - self.joints[joint][self.before(n, seconds)]))
+
+    def arm_md_joints(self, n: int, seconds: str, least: str) -> float:
+        return sum(self.arm_md(n, joint, seconds) > float(least) for joint, unit in self.units.items() if unit == "rad")
+
+    def arm_cs_reach(self, n: int, name: str) -> float:
+        return abs(100 * (self.reach - math.dist(self.at(name, n)[:2], self.base[:2])))
+
+    def arm_tp(self, n: int, name: str) -> str:
+        x, y, z = self.at(name, n)
+        top = z + self.items[name].size_m[2] / 2
+        heights = {
+            other: self.at(other, n)[2] - one.size_m[2] / 2 for other, one in self.items.items() if other != name
+        }
+        over = {o: h for o, h in heights.items() if math.dist(self.at(o, n)[:2], (x, y)) < 0.15}
+        return min(over, key=lambda other: abs(over[other] - top))
+
+    def arm_ct(self, n: int, kind: str) -> float:
+        return sum(one.category == kind for one in self.every)
+
+    def arm_at(self, n: int, name: str) -> str:
+        return str(next(one.attributes["colour"] for one in self.every if one.id == name))

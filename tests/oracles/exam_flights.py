@@ -1,0 +1,120 @@
+"""Questions about flights made by hand or drawn, answered again from their poses in plain arithmetic."""
+
+from __future__ import annotations
+
+import math
+
+from pipeline.worlds.flight.facts import FlightScene
+
+COMPASS = ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"]
+EIGHTHS = ["ahead", "ahead on the right", "on the right", "behind on the right", "behind", "behind on the left"]
+EIGHTHS += ["on the left", "ahead on the left"]
+
+
+class Poses:
+    """Where the drone was, looked up by time."""
+
+    def __init__(self, made: FlightScene) -> None:
+        moved = made.facts.motion
+        assert moved is not None
+        self.t, self.place, self.nose = moved.t_s, moved.enu_m, moved.heading_deg
+        self.places = {one.label: one for one in made.facts.landmarks}
+        self.segments = moved.segments
+        marks = made.facts.landmarks
+        self.views = {marks[view.landmark].label: sorted(view.intervals) for view in moved.views or ()}
+        self.asked = {name for name, spans in self.views.items() if spans}
+
+    def at(self, t_s: float) -> int:
+        return min(range(len(self.t)), key=lambda n: abs(self.t[n] - t_s))
+
+    def gap(self, name: str, n: int) -> float:
+        one = self.places[name]
+        return math.dist(one.center, self.place[n][:2]) - one.radius_m
+
+    def bearing(self, name: str, n: int) -> float:
+        east, north = (a - b for a, b in zip(self.places[name].center, self.place[n], strict=False))
+        return (math.degrees(math.atan2(east, north)) - (self.nose[n] or 0.0)) % 360
+
+    def velocity(self, t_s: float) -> list[float]:
+        a, b = self.at(t_s - 0.5 + 0.01), self.at(t_s + 0.5 - 0.01)
+        return [(v - u) / (self.t[b] - self.t[a]) for u, v in zip(self.place[a], self.place[b], strict=True)]
+
+    def way(self, first: int, last: int) -> float:
+        return sum(math.dist(self.place[n], self.place[n + 1]) for n in range(first, last))
+
+    def answer(self, kind: str, t_s: float, *more: str) -> str | float | None:
+        known = getattr(self, kind, None)
+        return None if known is None else known(t_s, self.at(t_s), *more)
+
+    def air_dt(self, t_s: float, n: int, name: str) -> float:
+        return self.gap(name, n)
+
+    def air_dt_home(self, t_s: float, n: int) -> float:
+        return math.dist(self.place[n][:2], self.place[0][:2])
+
+    def air_dt_height(self, t_s: float, n: int) -> float:
+        return self.place[n][2]
+
+    def air_cs_down(self, t_s: float, n: int, rate: str) -> float:
+        return self.place[n][2] / float(rate)
+
+    def air_or(self, t_s: float, n: int) -> float:
+        return self.nose[n] or 0.0
+
+    def air_or_compass(self, t_s: float, n: int) -> str:
+        return COMPASS[round((self.nose[n] or 0.0) / 45) % 8]
+
+    def air_lc(self, t_s: float, n: int, name: str) -> str:
+        return EIGHTHS[round(self.bearing(name, n) / 45) % 8]
+
+    def air_rd(self, t_s: float, n: int, *names: str) -> str:
+        return ", ".join(sorted(names, key=lambda name: self.gap(name, n)))
+
+    def air_rs(self, t_s: float, n: int, *names: str) -> str:
+        return max(names, key=lambda name: self.places[name].top_m or 0.0)
+
+    def air_rp(self, t_s: float, n: int, *names: str) -> str:
+        east, north = (a - b for a, b in zip(*(self.places[name].center for name in names), strict=True))
+        return COMPASS[round(math.degrees(math.atan2(east, north)) / 45) % 8]
+
+    def air_at_height(self, t_s: float, n: int, name: str) -> float:
+        return self.places[name].top_m or 0.0
+
+    def air_lm(self, t_s: float, n: int) -> float:
+        return self.way(0, n)
+
+    def air_sm(self, t_s: float, n: int, seconds: str) -> float:
+        return self.way(self.at(t_s - float(seconds)), n)
+
+    def air_sm_height(self, t_s: float, n: int, seconds: str) -> str:
+        change = self.place[n][2] - self.place[self.at(t_s - float(seconds))][2]
+        return "it stayed the same" if abs(change) < 1 else "it climbed" if change > 0 else "it descended"
+
+    def air_mt(self, t_s: float, n: int) -> float:
+        return math.hypot(*self.velocity(t_s)[:2]) * 3.6
+
+    def air_cs_home(self, t_s: float, n: int) -> float:
+        return self.air_dt_home(t_s, n) / math.hypot(*self.velocity(t_s)[:2])
+
+    def air_st_height(self, t_s: float, n: int) -> str:
+        up = self.velocity(t_s)[2]
+        return "keeping its height" if abs(up) < 0.3 else "climbing" if up > 0 else "descending"
+
+    def air_ct_near(self, t_s: float, n: int, radius: str) -> float:
+        return sum(self.gap(name, n) <= float(radius) for name in self.asked)
+
+    def air_ct_shown(self, t_s: float, n: int) -> float:
+        return sum(any(first <= t_s for first, _ in self.views.get(name, ())) for name in self.asked)
+
+    def air_ct_moves(self, t_s: float, n: int, moved: str) -> float:
+        action = {"turned left": "turn left", "turned right": "turn right", "climbed": "ascend", "descended": "descend"}
+        return sum(action[moved] in one.actions and one.start_s < t_s for one in self.segments)
+
+    def air_tp(self, t_s: float, n: int, name: str) -> str:
+        one = self.places[name]
+        gaps = {
+            other: math.dist(one.center, place.center) - one.radius_m - place.radius_m
+            for other, place in self.places.items()
+            if other in self.asked and other != name
+        }
+        return str(min(gaps, key=gaps.__getitem__))
