@@ -55,6 +55,7 @@ def dataset_card(
         *how_to_load(parts, settings),
         *_how_built(settings, benchmark),
         *_counts(summary),
+        *_splits(summary, benchmark),
         *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
         *_fixes(scenes, settings),
         *review,
@@ -82,6 +83,7 @@ def _about(
         "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
         "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
+        *([f"- `{splits.folder}`: {splits.said}"] if (splits := benchmark.columns.splits) else []),
         *(f"- {line}" for line in benchmark.card.parts.values()),
         *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
@@ -193,6 +195,24 @@ def _counts(summary: dict[str, Any]) -> list[str]:
         letters = ", ".join(f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items()))
         lines.append(f"| {task} | {shown} | {letters} |")
     return [*lines, ""]
+
+
+def _splits(summary: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    """How it is divided, and what the division leaks."""
+    splits = benchmark.columns.splits
+    if splits is None:
+        return []
+    rows = [f"| {name} | {' | '.join(map(str, counted))} |" for name, counted in summary["splits"].items()]
+    return [
+        "## Splits",
+        "",
+        f'{splits.said} `load_dataset(…, "{splits.folder}", split="{splits.names[0]}")`. What they leak, counted:',
+        "",
+        f"| split | questions | of how many (`{splits.group}`) | that other splits have too |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 def _fixes(scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:

@@ -74,4 +74,5 @@ SAID: Final[Mapping[str, str]] = {
 
 def said_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]:
     """Column -> what it holds, of the tables in a folder of a benchmark's release."""
-    return benchmark.columns.said if folder in PUBLIC else SAID
+    splits = benchmark.columns.splits
+    return benchmark.columns.said if folder in PUBLIC or (splits and folder == splits.folder) else SAID

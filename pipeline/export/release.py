@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,6 +56,7 @@ class Released(BaseModel):
     letters: dict[str, dict[str, int]]
     flags: dict[str, int]
     findings: list[list[str]]  # scene, name, severity, message
+    splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
     blind: list[WithoutVideo]
     models: list[ModelTotals]
 
@@ -111,6 +112,7 @@ def write_release(
         sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
         tables = _tables(sorted_out.kept, scenes, settings, blind, reviewed, benchmark)
         summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
+        summary["splits"] = _splits(tables, benchmark)
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
@@ -238,6 +240,9 @@ def _tables(
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
     tables["data", TINY] = public(_tiny(asked), pruned)
+    if (own := benchmark.columns.splits) is not None:
+        whole = tables["data", split]
+        tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
     tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)
@@ -277,6 +282,19 @@ def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
     counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
     return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+
+
+def _splits(tables: Mapping[tuple[str, str], pa.Table], benchmark: Benchmark[Any, Any]) -> dict[str, list[int]]:
+    """Questions and groups of each split of a benchmark that is divided, and groups that other splits have too."""
+    splits = benchmark.columns.splits
+    if splits is None:
+        return {}
+    groups = {name: tables[splits.folder, name][splits.group].to_pylist() for name in splits.names}
+    found = {}
+    for name, own in groups.items():
+        elsewhere = {group for other, those in groups.items() if other != name for group in those}
+        found[name] = [len(own), len(set(own)), len(set(own) & elsewhere)]
+    return found
 
 
 def _counts(column: Any) -> dict[str, int]:

@@ -17,6 +17,25 @@ REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_trut
 
 
 @dataclass(frozen=True)
+class Splits:
+    """How a release is divided for those who train on it.
+
+    Attributes:
+        folder: of its tables, and the configuration's name.
+        column: names the split of a question.
+        names: of the splits, each with a table, empty or not.
+        group: column of what no two splits share.
+        said: what they are, for the card.
+    """
+
+    folder: str
+    column: str
+    names: tuple[str, ...]
+    group: str
+    said: str
+
+
+@dataclass(frozen=True)
 class Columns:
     """The public columns of a benchmark, both ways.
 
@@ -26,12 +45,14 @@ class Columns:
         row: a released row in the columns of `REQUIRED` (and, where it has them, ``dataset`` and ``options``); None
             for a row with other columns than the benchmark's.
         said: column -> what it holds, in a few words, for all of the schema.
+        splits: how it is divided; None: not.
     """
 
     schema: pa.Schema
     table: Callable[[pa.Table, Collection[int]], pa.Table]
     row: Callable[[dict[str, Any]], dict[str, Any] | None]
     said: Mapping[str, str]
+    splits: Splits | None = None
 
 
 @dataclass(frozen=True)

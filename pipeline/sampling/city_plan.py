@@ -22,6 +22,7 @@ STREET_M: Final = 18.0  # from wall to wall
 KERB_M: Final = 6.0  # from the middle of a street: where cars stand
 _BLOCK_M: Final = PITCH_M - STREET_M
 _ALLEY_M: Final = 6.0
+_GAP_M: Final = 2.0  # between the houses of a row
 _PROUD_M: Final = 0.15  # of signs and shop fronts before their wall
 
 PAINTS: Final[dict[str, Color]] = {
@@ -58,6 +59,9 @@ SHOPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("optician's", ("CLEAR SIGHT", "SECOND LOOK", "BRIGHT EYES")),
     ("tea shop", ("GREEN LEAF", "OOLONG AND CO", "LEAF AND STEEP")),
 )
+# Of streets that run north, and of those that run east.
+_AVENUES: Final = ("Harbour Avenue", "Mill Avenue", "Garden Avenue", "Castle Avenue", "Church Avenue", "Market Avenue")
+_STREETS: Final = ("Elm Street", "Oak Street", "Lime Street", "Ash Street", "Birch Street", "Cedar Street")
 _SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1, 0)}
 FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
 
@@ -70,6 +74,7 @@ class Plan(NamedTuple):
     rows: int
     origin: Origin
     names: int = 0  # which of the names of `SHOPS` its shops have
+    busy: bool = False  # whether some houses stand in rows, and cars before some shops
 
     @property
     def size_m(self) -> Vec2:
@@ -78,9 +83,9 @@ class Plan(NamedTuple):
 
 
 PLANS: Final = (
-    Plan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0)),
-    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0), 1),
-    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0), 2),
+    Plan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0), 0, True),
+    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0), 1, True),
+    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0), 2, True),
 )
 
 
@@ -109,6 +114,28 @@ class Planted(NamedTuple):
     on: str | None = None
 
 
+class Line(NamedTuple):
+    """A street by its middle line."""
+
+    id: str
+    name: str
+    line: tuple[Vec2, ...]
+
+
+def streets(plan: Plan) -> tuple[Line, ...]:
+    """The streets of a city, with a corner wherever two meet."""
+    (east, north), at = plan.size_m, PITCH_M
+    found = [
+        Line(f"avenue-{i}", _AVENUES[i % len(_AVENUES)], tuple((i * at, j * at) for j in range(round(north / at) + 1)))
+        for i in range(plan.columns + 1)
+    ]
+    found += [
+        Line(f"street-{j}", _STREETS[j % len(_STREETS)], tuple((i * at, j * at) for i in range(round(east / at) + 1)))
+        for j in range(plan.rows + 1)
+    ]
+    return tuple(found)
+
+
 def planted(plan: Plan) -> tuple[Planted, ...]:
     """All that stands in a city, in one order."""
     rng = rng_for("sample city world", plan.id)
@@ -127,12 +154,13 @@ def planted(plan: Plan) -> tuple[Planted, ...]:
         elif cell in squares:
             found += _square(cell, rng)
         else:
-            for house in _houses(cell, rng):
+            for house in _houses(cell, rng, plan.busy):
                 found.append(_roofed(house, plan.id))
                 side = _street_side(house, cell)
                 if side and shops and rng.random() < 0.7:
                     noun, names = shops.pop()
-                    found += _shop(house, side, noun, names[plan.names], rng)
+                    shop = _shop(house, side, noun, names[plan.names], rng)
+                    found += [*shop, *(_parked(shop[0], side, rng) if plan.busy else ())]
     found += _streets(plan, rng)
     return tuple(found)
 
@@ -156,12 +184,12 @@ def _area(kind: str, noun: str, number: str, corners: tuple[Vec2, ...], name: st
     return Planted(f"{kind}-{number}", kind, noun, _middle(corners), corners, name=name)
 
 
-def _houses(cell: tuple[int, int], rng: np.random.Generator) -> Iterator[Planted]:
-    """One to four houses of a block, each with walls and storeys of its own."""
+def _houses(cell: tuple[int, int], rng: np.random.Generator, busy: bool) -> Iterator[Planted]:
+    """One to six houses of a block, each with walls and storeys of its own."""
     x, y = _corner(cell)
     half = (_BLOCK_M - _ALLEY_M) / 2
     across = (x, x + half + _ALLEY_M), (y, y + half + _ALLEY_M)
-    kind = int(rng.integers(4))
+    kind = int(rng.integers(5 if busy else 4))
     if kind == 0:
         inset = float(rng.integers(4, 9))
         plots = [((x + inset, y + inset), (_BLOCK_M - 2 * inset, _BLOCK_M - 2 * inset))]
@@ -169,14 +197,17 @@ def _houses(cell: tuple[int, int], rng: np.random.Generator) -> Iterator[Planted
         plots = [((x, v), (_BLOCK_M, half)) for v in across[1]]
     elif kind == 2:
         plots = [((u, y), (half, _BLOCK_M)) for u in across[0]]
-    else:
+    elif kind == 3:
         plots = [((u, v), (half, half)) for u in across[0] for v in across[1]]
+    else:  # two rows of three: the houses in the middle lie on one street alone
+        wide = (_BLOCK_M - 2 * _GAP_M) / 3
+        plots = [((x + k * (wide + _GAP_M), v), (wide, half)) for k in range(3) for v in across[1]]
     for n, (low, size) in enumerate(plots):
         color = list(WALLS)[int(rng.integers(len(WALLS)))]
         levels = int(rng.integers(2, 13))
         corners = _box(low, size)
         yield Planted(
-            f"b{cell[0]}{cell[1]}{'abcd'[n]}", "building", "building", _middle(corners), corners, color, WALLS[color],
+            f"b{cell[0]}{cell[1]}{'abcdef'[n]}", "building", "building", _middle(corners), corners, color, WALLS[color],
             height_m=round(levels * 3.2 + 1.0, 1), levels=levels,
         )  # fmt: skip
 
@@ -217,6 +248,17 @@ def _shop(house: Planted, side: str, noun: str, words: str, rng: np.random.Gener
             facing_deg=FACING[side], sign=words, on=house.id,
         ),
     ]  # fmt: skip
+
+
+def _parked(shop: Planted, side: str, rng: np.random.Generator) -> Iterator[Planted]:
+    """Cars before some shops, at those kerbs where none stand otherwise."""
+    count = int(rng.integers(0, 3)) if side in ("south", "east") else 0
+    (x, y), (dx, dy) = shop.center, _SIDES[side]
+    out = STREET_M / 2 - KERB_M - _PROUD_M
+    for n in range(count):
+        along = 2.6 * (2 * n - 1) if count > 1 else 0.0
+        at = (round(x + dx * out - dy * along, 2), round(y + dy * out + dx * along, 2))
+        yield _car(f"car-f{shop.id.removeprefix('shop-')}{n}", at, 90.0 if dy else 0.0, rng)
 
 
 def _park(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:

@@ -20,11 +20,22 @@ FIRST_M, NEXT_M = 120.0, 60.0
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "beige", "white", "grey", "black"]
 USES = {
-    "buy bread": "bakery", "buy medicine": "pharmacy", "withdraw money": "bank", "get a haircut": "hairdresser's",
-    "buy a bunch of flowers": "flower shop", "buy a pair of shoes": "shoe shop", "order a meal": "restaurant",
+    "buy bread": {"bakery"}, "buy medicine": {"pharmacy"}, "withdraw money": {"bank"},
+    "get a haircut": {"hairdresser's"},
+    "buy a bunch of flowers": {"flower shop"}, "buy a pair of shoes": {"shoe shop"},
+    "order a meal": {"restaurant", "fast-food restaurant"}, "spend the night": {"hotel", "hostel", "guest house"},
+    "borrow books": {"library"}, "fill up a car with petrol": {"petrol station"}, "post a parcel": {"post office"},
 }  # fmt: skip
 _FIRST = re.compile(r"There is (.+?) to the (north|east|south|west) of you\.")
-_NEXT = re.compile(r"To the (north|east|south|west) of (.+?), there is (.+?)\.(?= To the | Please tell me )")
+_MOST = re.compile(r"Find the (tallest|largest|nearest) (.+?) to the (north|east|south|west) of you\.")
+_WORDS = {
+    **{axis: f"To the {axis} of" for axis in AXES},
+    "front": "In front of", "behind": "Behind", "across": "Across the street from",
+    "same": "On the same side of the street as",
+}  # fmt: skip
+_HEADS = "|".join(_WORDS.values())
+_NEXT = re.compile(rf"({_HEADS}) (.+?), there is (.+?)\.(?= (?:{_HEADS}|Please tell me) )")
+CORNER_M = 25.0
 
 
 def shape(thing: Thing) -> Any:
@@ -42,9 +53,76 @@ def lies(one: Any, other: Any, direction: str, reach_m: float) -> bool:
     return abs((bearing - AXES[direction] + 180) % 360 - 180) <= 45
 
 
+def streets(city: City) -> dict[str, Any]:
+    """All streets by name, or by id where they have none."""
+    found: dict[str, list[Any]] = {}
+    for street in city.streets:
+        found.setdefault(street.name or street.id, []).append(shapely.LineString(street.line))
+    return {name: shapely.union_all(lines) for name, lines in found.items()}
+
+
+def side_of(city: City, thing: Thing) -> tuple[str, float] | None:
+    """The nearest street, and on which side of its nearest piece a thing lies: 1 or -1, 0 on its line."""
+    if not city.streets:
+        return None
+    nearest = min(city.streets, key=lambda s: shapely.LineString(s.line).distance(shape(thing)))
+    a, b = nearest_points(shapely.LineString(nearest.line), shape(thing))
+    ends = list(zip(nearest.line, nearest.line[1:], strict=False))
+    (x, y), (u, v) = min(ends, key=lambda e: (round(shapely.LineString(e).distance(a), 6), e))
+    (x, y), (u, v) = sorted([(x, y), (u, v)])  # whichever way it was drawn
+    cross = (u - x) * (b.y - y) - (v - y) * (b.x - x)
+    return nearest.name or nearest.id, math.copysign(1, cross) if abs(cross) > 1e-9 else 0.0
+
+
+def front(city: City, thing: Thing) -> float | None:
+    """Compass bearing of a front: told, or towards the nearest street."""
+    if thing.facing_deg is not None:
+        return thing.facing_deg
+    if not city.streets:
+        return None
+    a, b = nearest_points(shape(thing), shapely.union_all([shapely.LineString(s.line) for s in city.streets]))
+    return math.degrees(math.atan2(b.x - a.x, b.y - a.y)) % 360
+
+
+def about(city: City, one: Thing, other: Thing, relation: str) -> bool:
+    """Whether another thing lies in front of one, behind it, across the street from it or on the same side."""
+    a, b = nearest_points(shape(one), shape(other))
+    away, ahead = a.distance(b), front(city, one)
+    if relation in ("front", "behind"):
+        if ahead is None or away > (20.0 if relation == "front" else 35.0):
+            return False
+        bearing = math.degrees(math.atan2(b.x - a.x, b.y - a.y))
+        off = abs((bearing - ahead + 180) % 360 - 180)
+        crosses = any(shapely.LineString(s.line).crosses(shapely.LineString([a, b])) for s in city.streets)
+        return off <= 45 and not crosses if relation == "front" else off >= 135
+    mine, its = side_of(city, one), side_of(city, other)
+    if mine is None or its is None or mine[0] != its[0] or away > NEXT_M or 0.0 in (mine[1], its[1]):
+        return False
+    if relation == "same":
+        return mine[1] == its[1]
+    line = streets(city)[mine[0]]
+    at = [nearest_points(line, end)[0] for end in (a, b)]
+    return mine[1] != its[1] and at[0].distance(at[1]) <= 25.0
+
+
+def at_corner(city: City, thing: Thing) -> bool:
+    """Whether two streets pass it near, one before it and one beside it."""
+    feet = []
+    for name, line in streets(city).items():
+        at, own = nearest_points(line, shape(thing))
+        inner = not any(at.distance(shapely.Point(end)) < 0.5 for end in line.boundary.geoms)
+        if at.distance(own) <= CORNER_M and inner:
+            feet.append((name, math.degrees(math.atan2(at.x - own.x, at.y - own.y))))
+    turns = [abs((b - a + 180) % 360 - 180) for m, (_, a) in enumerate(feet) for _, b in feet[:m]]
+    return any(40 <= turn <= 140 for turn in turns)
+
+
 def fits(city: City, thing: Thing, phrase: str) -> bool:
     """Whether a thing may be called so."""
     words = re.sub(r"^(?:an?|the) ", "", phrase)
+    cornered = re.fullmatch(r"(.+?) at the corner of two streets", words)
+    if cornered:
+        return cornered[1] in (thing.kind, thing.noun) and at_corner(city, thing)
     named = re.fullmatch(r"(.+?) named (.+)", words)
     if named:
         return named[1] in (thing.kind, thing.noun) and named[2] in (thing.name, thing.sign)
@@ -63,18 +141,38 @@ def fits(city: City, thing: Thing, phrase: str) -> bool:
 
 def targets(city: City, text: str, at: tuple[float, float]) -> list[Thing]:
     """All things that a text leads to from a place."""
-    first = _FIRST.match(text)
-    assert first is not None, text
     here = shapely.Point(at)
-    now = [t for t in city.things if lies(here, shape(t), first[2], FIRST_M) and fits(city, t, first[1])]
-    called = first[1]
-    for direction, anchor, phrase in _NEXT.findall(text):
+    first, most = _FIRST.match(text), _MOST.match(text)
+    if most:
+        phrase, axis = f"a {most[2]}", most[3]
+    else:
+        assert first is not None, text
+        phrase, axis = first[1], first[2]
+    now = [t for t in city.things if lies(here, shape(t), axis, FIRST_M) and fits(city, t, phrase)]
+    if most and now:
+        now = [max(now, key=lambda t: greatness(t, most[1], here))]
+    called = phrase
+    for words, anchor, phrase in _NEXT.findall(text):
         assert anchor == "the " + called.partition(" ")[2], text
         anchors = [t for t in now if t.kind == "building"]
         near = [t for t in city.things if fits(city, t, phrase)]
-        now = [t for t in near if any(a.id != t.id and lies(shape(a), shape(t), direction, NEXT_M) for a in anchors)]
+        (relation,) = [name for name, head in _WORDS.items() if head == words]
+        now = [t for t in near if any(a.id != t.id and _is(city, a, t, relation) for a in anchors)]
         called = phrase
     return now
+
+
+def _is(city: City, one: Thing, other: Thing, relation: str) -> bool:
+    if relation in AXES:
+        return lies(shape(one), shape(other), relation, NEXT_M)
+    return about(city, one, other, relation)
+
+
+def greatness(thing: Thing, word: str, here: Any) -> float:
+    """What is compared: heights as far as they are known, areas, nearness."""
+    if word == "tallest":
+        return thing.top_m or thing.height_m or 2.5 * (thing.levels or 0.0)
+    return shape(thing).area if word == "largest" else -shape(thing).distance(here)
 
 
 def answer(city: City, text: str, target: Thing) -> str | None:  # noqa: PLR0911, PLR0912 - a line per question
@@ -89,6 +187,27 @@ def answer(city: City, text: str, target: Thing) -> str | None:  # noqa: PLR0911
         if t.kind == kind and t.id != target.id and colour in (None, t.colour)
         and shape(t).distance(shape(target)) <= metres
     ]  # fmt: skip
+    in_front = lambda kind, colour=None: [  # noqa: E731
+        t for t in city.things if t.kind == kind and colour in (None, t.colour) and _before(target, t)
+    ]
+    if re.match(r"What is the name of the shop across the street from ", asked):
+        (only,) = [t for t in city.things if t.kind == "shop" and t != target and about(city, target, t, "across")]
+        return only.sign or only.name
+    if found := re.match(r"Is (.+) on the same side of the street as the ", asked):
+        other = _only(city, target, found[1])
+        return "yes" if side_of(city, target) == side_of(city, other) else "no"
+    if found := re.match(r"Is (.+) in front of the .+ or behind it\?", asked):
+        other = _only(city, target, found[1])
+        return "in front of it" if about(city, target, other, "front") else "behind it"
+    if asked.startswith("In which direction") and "the tallest building within 50 metres" in asked:
+        houses = [t for t in city.things if t.kind == "building" and t != target]
+        near = [t for t in houses if shape(t).distance(shape(target)) <= 50]
+        best = max(near, key=lambda t: greatness(t, "tallest", None))
+        (found_,) = [d for d in AXES if lies(shape(target), shape(best), d, 1e9)]
+        return found_
+    if found := re.match(r"What colour is the ([\w ]+?) in front of ", asked):
+        (only,) = in_front(found[1])
+        return only.colour
     if re.match(r"What is the name of|What is written on the (?!shop to|signboard to)", asked):
         return target.sign or target.name
     if asked.startswith("What kind of shop"):
@@ -115,20 +234,30 @@ def answer(city: City, text: str, target: Thing) -> str | None:  # noqa: PLR0911
         return target.colour
     if asked.startswith("How many storeys"):
         return NUMBERS[int(target.levels or 0)]
-    if found := re.match(r"How many ([\w ]+?) are there (?:within (\d+) metres of|in) ", asked):
+    if found := re.match(r"How many ([\w ]+?) are there (?:within (\d+) metres of|(in front of)|in) ", asked):
         kind = next(k for k in {t.kind for t in city.things} if found[1] in (k + "s", k + "es", k[:-1] + "ies"))
-        return NUMBERS[len(near(kind, int(found[2])) if found[2] else inside(kind))]
-    if found := re.match(r"Is there any ([\w ]+?) (?:within (\d+) metres of|in) the ", asked):
+        return NUMBERS[len(near(kind, int(found[2])) if found[2] else in_front(kind) if found[3] else inside(kind))]
+    if found := re.match(r"Is there any ([\w ]+?) (?:within (\d+) metres of|(in front of)|in) the ", asked):
         colour, _, rest = found[1].partition(" ")
         kind, colour_ = (rest, colour) if colour in COLOURS else (found[1], None)
+        if found[3]:
+            return "yes" if in_front(kind, colour_) else "no"
         return "yes" if (near(kind, int(found[2]), colour_) if found[2] else inside(kind, colour_)) else "no"
     if found := re.match(r"In which direction from .+? is the (.+): north, east, south or west\?", asked):
         return _direction(city, target, f"the {found[1]}")
     if found := re.match(r"Which is nearer to .+: (the .+) or (the .+)\?", asked):
         return min((found[1], found[2]), key=lambda p: shape(_only(city, target, p)).distance(shape(target)))
     if found := re.match(r"Is .+ a place where one can (.+)\? \(yes or no\)", asked):
-        return "yes" if USES[found[1]] == target.noun else "no"
+        return "yes" if target.noun in USES[found[1]] else "no"
     return None
+
+
+def _before(target: Thing, thing: Thing) -> bool:
+    """Whether a thing stands in the ten metres by twelve that a shop front looks at."""
+    yaw = math.radians(target.facing_deg or 0.0)
+    dx, dy = thing.center[0] - target.center[0], thing.center[1] - target.center[1]
+    ahead, across = dx * math.sin(yaw) + dy * math.cos(yaw), dx * math.cos(yaw) - dy * math.sin(yaw)
+    return 0 <= ahead <= 12 and abs(across) <= 5
 
 
 def _only(city: City, target: Thing, phrase: str) -> Thing:

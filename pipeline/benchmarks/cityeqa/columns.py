@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
 from pipeline.benchmarks.cityeqa.tasks.poses import AXES, POSES
 from pipeline.core.identity import digest_of
-from pipeline.questions.published import Columns
+from pipeline.questions.published import Columns, Splits
 
 # Moves and turns of the oracle, up to which a task is easy, and up to which it is medium. Ours; people needed 9 in the
 # mean, the paper's agent 24 of at most 50 (CityEQA, table 2).
@@ -117,4 +117,11 @@ SAID: Final = {
     "oracle_x": "where the oracle stood, metres east",
     "oracle_y": "and north",
 }
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID)
+SPLITS: Final = Splits(
+    "by_target",
+    "split",
+    ("train", "validation", "test"),
+    "group",
+    "the tasks of `default` for training, validation and test, by target: tasks of one target give one another away.",
+)
+COLUMNS: Final = Columns(SCHEMA, table, row, SAID, SPLITS)

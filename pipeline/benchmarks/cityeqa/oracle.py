@@ -12,9 +12,11 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import shapely
 
 from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Chain, Start
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.worlds.city.observe.free import CELL_M, Slab
 
@@ -85,7 +87,7 @@ class Oracle:
         return Solved(stood, int(after[-1]), sum(lengths), seen)
 
     def beside(self, landmark: int, direction: int, z: float) -> FloatArray | None:
-        """The free place (3,) in a direction of a landmark that is nearest to the middle of that side; None: none."""
+        """The free place (3,) nearest to the middle of where a landmark's relation leads; None: there is none."""
         key = (landmark, direction, z)
         if key not in self._beside:
             self._beside[key] = self._look_up(landmark, direction, z)
@@ -93,16 +95,18 @@ class Oracle:
 
     def _look_up(self, landmark: int, direction: int, z: float) -> FloatArray | None:
         view = self.view
-        shape = view.query.shapes[landmark]
-        west, south, east, north = shape.bounds
+        toward, beyond_m = self._toward(landmark, direction)
+        if toward is None:
+            return None
+        west, south, east, north = view.query.shapes[landmark].bounds
         middle = np.array([(west + east) / 2, (south + north) / 2])
-        half = np.array([(east - west) / 2, (north - south) / 2])
-        edge = middle + _TOWARDS[direction] * half
+        corners = shapely.get_coordinates(view.query.shapes[landmark])
+        edge = middle + (float(((corners - middle) @ toward).max()) + beyond_m) * toward
         slab = view.free.slab(z)
         reach = np.arange(-BESIDE_M, BESIDE_M + CELL_M, CELL_M)
         out, across = np.meshgrid(np.arange(CELL_M, 2 * BESIDE_M, CELL_M), reach, indexing="ij")
-        side = _TOWARDS[(direction + 1) % 4]
-        points = edge + out.reshape(-1, 1) * _TOWARDS[direction] + across.reshape(-1, 1) * side
+        side = np.array([toward[1], -toward[0]])
+        points = edge + out.reshape(-1, 1) * toward + across.reshape(-1, 1) * side
         points = points[slab.is_free(points)]
         if not len(points):
             return None
@@ -110,6 +114,21 @@ class Oracle:
         middles = slab.middles(cells)
         away = np.hypot(*(middles[:, :2] - edge).T)
         return np.asarray(middles[int(np.lexsort((cells[:, 1], cells[:, 0], away))[0])])
+
+    def _toward(self, landmark: int, direction: int) -> tuple[FloatArray | None, float]:
+        """Where to go from a landmark (2,), and how far beyond its edge; None: it has no sure front.
+
+        What is across the street is looked for from beyond its middle, what is on the same side from before the house.
+        """
+        if direction < len(DIRECTIONS):
+            return _TOWARDS[direction], 0.0
+        relation, fronts = RELATIONS[direction], self.view.query.fronts
+        yaw = np.radians(fronts.front_deg[landmark])
+        if not np.isfinite(yaw):
+            return None, 0.0
+        ahead = np.array([np.sin(yaw), np.cos(yaw)])
+        beyond = float(fronts.distance_m[landmark]) if relation == ACROSS else 0.0
+        return (-ahead if relation == BEHIND else ahead), beyond
 
     def _found(self, stops: FloatArray, target: int, pixels_min: int) -> int | None:
         """The first of some stops from which the target is seen."""

@@ -1,4 +1,4 @@
-"""Noun phrases of a city: "a bakery", "a red car", "a shop with a blue signboard", "a hotel named Astoria".
+"""Noun phrases of a city: "a red car", "a shop with a blue signboard", "a building at the corner of two streets".
 
 A phrase is written from what it says and read back into it, and says of every thing of a map whether it fits
 (`query.fits`). What a phrase leaves open (no colour) holds for all.
@@ -15,9 +15,9 @@ from pipeline.core.templates import Operands, load_template
 from pipeline.geometry.colours import WORDS
 
 COLOURS: Final = tuple(WORDS)
-PARTS: Final = tuple(f"cityeqa/parts/{name}" for name in ("plain", "coloured", "named", "signed"))
-_PLAIN, _COLOURED, _NAMED, _SIGNED = PARTS
-_ORDER: Final = (_NAMED, _SIGNED, _COLOURED, _PLAIN)  # the last fits every phrase
+PARTS: Final = tuple(f"cityeqa/parts/{name}" for name in ("plain", "coloured", "named", "signed", "cornered"))
+_PLAIN, _COLOURED, _NAMED, _SIGNED, _CORNERED = PARTS
+_ORDER: Final = (_NAMED, _SIGNED, _CORNERED, _COLOURED, _PLAIN)  # the last fits every phrase
 
 
 @dataclass(frozen=True, order=True)
@@ -26,12 +26,14 @@ class Phrase:
 
     Attributes:
         sign: colour of its signboard.
+        corner: whether it stands at the corner of two streets.
     """
 
     noun: str
     colour: str | None = None
     sign: str | None = None
     name: str | None = None
+    corner: bool = False
 
     def __str__(self) -> str:
         """The phrase with its article: "a red car". Raises TemplateError where it would read in two ways."""
@@ -56,6 +58,8 @@ class Phrase:
             return _NAMED, {"noun": self.noun, "name": self.name}
         if self.sign is not None:
             return _SIGNED, {"noun": self.noun, "colour": self.sign}
+        if self.corner:
+            return _CORNERED, {"noun": self.noun}
         if self.colour is not None:
             return _COLOURED, {"colour": self.colour, "noun": self.noun}
         return _PLAIN, {"noun": self.noun}
@@ -79,6 +83,8 @@ def phrase(text: str) -> Phrase | None:
         said = {name: str(value) for name, value in found.items()}
         if template == _NAMED:
             return Phrase(said["noun"], name=said["name"])
+        if template == _CORNERED:
+            return Phrase(said["noun"], corner=True)
         colour = said.get("colour")
         if colour is not None and colour not in COLOURS:
             continue

@@ -12,23 +12,35 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import shapely
 
 from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
-from pipeline.benchmarks.cityeqa.relations import Relations, footprints
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS
-from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, footprints
+from pipeline.benchmarks.cityeqa.streetwise import Streetwise
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, STREETWISE
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City
+from pipeline.worlds.city.frontage import Frontage, frontage, lines_of
+from pipeline.worlds.city.solids import height_bounds_m
 
 OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
+# How many times as tall, as large on the ground, or as near it must be as all others there.
+MOST_TIMES: Final = {"tallest": 1.2, "largest": 1.5, "nearest": 1.4}
 BATCH: Final = 2_000  # tasks at a time
 
 
 class Leg(NamedTuple):
-    """One hop of a task as a query: where to look, and for what."""
+    """One hop of a task as a query: where to look, and for what.
+
+    Attributes:
+        direction: index among `wording.RELATIONS`; of the first hop among `wording.DIRECTIONS`.
+        most: see `wording.Hop`.
+    """
 
     direction: int
     phrase: Phrase
+    most: str = ""
 
 
 class Way(NamedTuple):
@@ -73,6 +85,7 @@ class Query:
         self.shapes = footprints(city)
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
         self.relations = Relations(self.shapes, np.flatnonzero(self.is_building), limits.next_m)
+        self.lines = lines_of(city)
         self._fitting: dict[Phrase, tuple[BoolArray, BoolArray]] = {}
 
     def fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
@@ -93,20 +106,38 @@ class Query:
         return Found(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
     def steps(self, direction: int) -> tuple[Any, Any]:
-        """Matrices (T, T): what lies surely, and what lies possibly, in a direction of each landmark."""
+        """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
         return self._steps[direction]
 
     def into(self, thing: int) -> list[list[int]]:
-        """Per direction the landmarks of which a thing surely lies there."""
+        """Per relation the landmarks to which a thing surely has it."""
         found = []
-        for d in range(len(DIRECTIONS)):
+        for d in range(len(RELATIONS)):
             columns = self._columns[d]
             found.append(columns.indices[columns.indptr[thing] : columns.indptr[thing + 1]].tolist())
         return found
 
     @cached_property
     def _columns(self) -> list[Any]:
-        return [self._steps[d][0].tocsc() for d in range(len(DIRECTIONS))]
+        return [self._steps[d][0].tocsc() for d in range(len(RELATIONS))]
+
+    @cached_property
+    def fronts(self) -> Frontage:
+        """On which streets its things lie, and where they have their fronts."""
+        return frontage(self.city, self.shapes, self.lines)
+
+    @cached_property
+    def streetwise(self) -> Streetwise:
+        """What lies in front of what, across the street from it and so on."""
+        return Streetwise(self.shapes, self.lines, self.fronts, self.limits.margin_deg, self.limits.next_m)
+
+    @cached_property
+    def worth(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """By superlative that all things have: the least and the greatest value (T,) that each may have."""
+        tall = [height_bounds_m(t) if t.kind == BUILDING else (0.0, np.inf) for t in self.city.things]
+        low, high = np.array(tall, dtype=np.float64).reshape(-1, 2).T
+        area = np.asarray(shapely.area(self.shapes), dtype=np.float64)
+        return {"tallest": (low, high), "largest": (area, area)}
 
     @cached_property
     def _steps(self) -> list[tuple[Any, Any]]:
@@ -114,6 +145,9 @@ class Query:
         found = []
         for direction in range(len(DIRECTIONS)):
             hits = pairs.holds(direction, self.limits.margin_deg, self.limits.next_m)
+            found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
+        for relation in STREETWISE:
+            hits = self.streetwise.holds(relation, pairs)
             found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
         return found
 
@@ -134,17 +168,51 @@ class Query:
             if hop:
                 now = [self._step(matrix, here, which) for which, matrix in enumerate(now)]
             now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
+            if not hop:
+                now = self._most(now, [way.legs[0].most for way in ways], pairs)
         return Found(*now)
 
     def _step(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
         """What lies in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""
         direction = np.array([-1 if leg is None else leg.direction for leg in here])
         out = _rows(now, direction == -1)
-        for d in range(len(DIRECTIONS)):
+        for d in range(len(RELATIONS)):
             if (direction == d).any():
                 from_here = _rows(now, direction == d)
                 out = out + (from_here @ self._steps[d][which])
         return out
+
+    def _most(self, now: Sequence[Any], most: Sequence[str], pairs: Pairs) -> list[Any]:
+        """Of those that a first hop leads to the one that is clearly so, and all that may be; hops without one stay."""
+        asked = np.array(most)
+        if not (asked != "").any():
+            return list(now)
+        sure, maybe = now
+        sure_coo, maybe_coo = sure.tocoo(), maybe.tocoo()
+        row, column = maybe_coo.coords
+        surely = np.isin(_cells(row, column, maybe.shape), _cells(sure_coo.row, sure_coo.col, sure.shape))
+        stays, chosen = (asked[row] == ""), (asked[row] == "") & surely
+        for word in MOSTS:
+            own = np.flatnonzero(asked[row] == word)
+            if not len(own):
+                continue
+            low, high = self._worth_of(word, row[own], column[own], pairs, maybe.shape)
+            may, is_it = clearly_most(row[own], low, high, surely[own], MOST_TIMES[word])
+            stays[own], chosen[own] = may, is_it
+        return [_matrix(row[keep], column[keep], maybe.shape) for keep in (chosen, stays)]
+
+    def _worth_of(
+        self, word: str, row: IntArray, column: IntArray, pairs: Pairs, shape: tuple[int, int]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Least and greatest value (k,) of what a task's first hop leads to; the nearest is worth the most."""
+        if word != "nearest":
+            low, high = self.worth[word]
+            return low[column], high[column]
+        cells = _cells(pairs.one, pairs.other, shape)
+        order = np.argsort(cells, kind="stable")
+        at = order[np.searchsorted(cells[order], _cells(row, column, shape))]
+        near = 1.0 / np.maximum(pairs.distance_m[at], 0.1)
+        return near, near
 
     def _keep(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
         """Only what fits each task's phrase."""
@@ -175,6 +243,9 @@ class Query:
         if phrase.name is not None:
             sure &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
             maybe &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
+        if phrase.corner:
+            sure &= self.fronts.corner
+            maybe &= self.fronts.corner_maybe
         return sure, maybe & (sure | maybe)
 
     @cached_property
@@ -187,6 +258,40 @@ class Query:
                 if board.on == shop.on and math.dist(board.center, shop.center) <= OVER_M:
                     found.setdefault(shop.id, set()).add(str(board.colour))
         return found
+
+
+def clearly_most(
+    row: IntArray, low: FloatArray, high: FloatArray, sure: BoolArray, times: float
+) -> tuple[BoolArray, BoolArray]:
+    """Which of some candidates may be the greatest of their row, and which surely is.
+
+    Args:
+        row: (k,) of each.
+        low: (k,) its least value.
+        high: (k,) its greatest.
+        sure: (k,) whether it is among the candidates for sure.
+        times: how many times as great it must be as every other.
+    """
+    count = int(row.max(initial=-1)) + 1
+    best = np.zeros(count)
+    np.maximum.at(best, row[sure], low[sure])
+    may = high * times >= best[row]
+    order = np.lexsort((-high, row))
+    begin = np.flatnonzero(np.diff(row[order], prepend=-1))
+    first, second = np.full(count, -1, dtype=np.intp), np.zeros(count)
+    first[row[order][begin]] = order[begin]
+    after = begin[begin + 1 < len(order)] + 1
+    after = after[row[order][after] == row[order][after - 1]]
+    second[row[order][after]] = high[order][after]
+    greatest = np.zeros(count)
+    greatest[row[order][begin]] = high[order][begin]
+    other = np.where(first[row] == np.arange(len(row)), second[row], greatest[row])
+    return may, sure & (low >= times * other)
+
+
+def _cells(row: IntArray, column: IntArray, shape: tuple[int, int]) -> IntArray:
+    """A number for each place of a matrix."""
+    return np.asarray(row, dtype=np.int64) * shape[1] + column
 
 
 def _matrix(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:

@@ -82,10 +82,10 @@ class Relations:
         """Pairs of points (n, 2) and all things within a reach of them."""
         return self._pairs(shapely.points(points[:, :2]), reach_m)
 
-    def between(self, one: int, other: int) -> Pairs:
-        """The pair (1,) of two things, however far apart."""
-        line = shapely.shortest_line(self.shapes[one], self.shapes[other])
-        return _pairs_of(np.array([one]), np.array([other]), np.array([line], dtype=object))
+    def between(self, one: int, others: IntArray) -> Pairs:
+        """The pairs (n,) of a thing and others (n,), however far apart."""
+        lines = np.asarray(shapely.shortest_line(self.shapes[one], self.shapes[others]), dtype=object)
+        return _pairs_of(np.full(len(others), one, dtype=np.intp), others, lines)
 
     def _pairs(self, of: np.ndarray, reach_m: float, names: IntArray | None = None) -> Pairs:
         one, other = self.tree.query(of, predicate="dwithin", distance=1.1 * reach_m)

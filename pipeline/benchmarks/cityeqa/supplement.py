@@ -7,25 +7,27 @@ nothing but the target may fit them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.query import Leg, Way
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Leg, Way
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, Hop, Told, render
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Told, render
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.facts import BUILDING
 
 SIDES: Final = 8  # eighths of the compass
 RINGS: Final = 3  # thirds of the distance
 TURN_DEG: Final = 30.0  # of the agent; starts look in such steps
-TRIES: Final = 6  # chains that are tried for a start
+TRIES: Final = 10  # chains that are tried for a start
 HOPS: Final = (1, 2, 2, 3)  # of a chain, as often as they come first
 _NAMED_MAX: Final = 5  # other answers to a query that a rejection names
 
@@ -126,14 +128,19 @@ def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]
     places = np.array([start.pose[:2] for start in found]).reshape(-1, 2)
     pairs = view.query.relations.of_points(places, view.rules.first_reach_m)
     first: list[dict[int, list[int]]] = [{} for _ in found]  # per start: thing -> directions
+    most: list[dict[tuple[int, int], list[str]]] = [{} for _ in found]  # per start: thing and direction -> superlatives
     for d in range(len(DIRECTIONS)):
-        sure, _ = pairs.holds(d, view.rules.margin_deg, view.rules.first_reach_m)
+        sure, maybe = pairs.holds(d, view.rules.margin_deg, view.rules.first_reach_m)
         for one, other in zip(pairs.one[sure].tolist(), pairs.other[sure].tolist(), strict=True):
             first[one].setdefault(other, []).append(d)
+        for one in np.unique(pairs.one[sure]).tolist():
+            there = maybe & (pairs.one == one) & view.query.is_building[pairs.other]
+            for word, i in _mosts(view, pairs.other[there], pairs.distance_m[there]):
+                most[one].setdefault((i, d), []).append(word)
     last = _before(view, raw.target)
     banned = {raw.target, *raw.about, *raw.shown}
     out = []
-    for start, seen in zip(found, first, strict=True):
+    for start, seen, best in zip(found, first, most, strict=True):
         rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "chain")
         routes = _routes(view, raw.target, seen, last, banned)
         tried: dict[str, Chain] = {}
@@ -142,22 +149,36 @@ def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]
             if not hops or len(tried) == TRIES:
                 break
             route = routes[hops[0]][int(rng.integers(len(routes[hops[0]])))]
-            chain = _worded(view, raw, start, route, rng)
+            chain = _worded(view, raw, start, route, best, rng)
             if chain is not None:
                 tried.setdefault(chain.text, chain)
         out.append(list(tried.values()))
     return out
 
 
+def _mosts(view: CityView, things: IntArray, away_m: FloatArray) -> list[tuple[str, int]]:
+    """Which of some buildings is clearly the nearest, the tallest, the largest; at most one each."""
+    near = 1.0 / np.maximum(away_m, 0.1)
+    worth = {word: (low[things], high[things]) for word, (low, high) in view.query.worth.items()}
+    found = []
+    for word, (low, high) in sorted((worth | {"nearest": (near, near)}).items()):
+        if len(things) < 2:  # the only one is the most of nothing
+            continue
+        first = int(np.argmax(low))
+        if low[first] >= MOST_TIMES[word] * np.delete(high, first).max():
+            found.append((word, int(things[first])))
+    return found
+
+
 class Route(NamedTuple):
-    """Landmarks, the target last, and the direction in which each lies of the one before."""
+    """Landmarks, the target last, and the relation (an index) of each to the one before."""
 
     landmarks: tuple[int, ...]
     directions: tuple[int, ...]
 
 
 def _before(view: CityView, target: int) -> dict[int, list[int]]:
-    """The landmarks of which a thing surely lies in a direction: thing -> directions."""
+    """The landmarks to which a thing surely has a relation: thing -> relations."""
     found: dict[int, list[int]] = {}
     for d, steps in enumerate(view.query.into(target)):
         for one in steps:
@@ -182,13 +203,24 @@ def _routes(
     return found
 
 
-def _worded(view: CityView, raw: Raw, start: Start, route: Route, rng: np.random.Generator) -> Chain | None:
+def _worded(
+    view: CityView,
+    raw: Raw,
+    start: Start,
+    route: Route,
+    best: Mapping[tuple[int, int], Sequence[str]],
+    rng: np.random.Generator,
+) -> Chain | None:
     """A route in words that are drawn for it; None where two of its landmarks would be called the same."""
     names = [view.landmark_phrases(i) for i in route.landmarks[:-1]]
     called = [options[int(rng.integers(len(options)))] for options in (*names, raw.phrases)]
     if len(set(called)) < len(called):
         return None
     legs = tuple(Leg(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
+    words = ["", *best.get((route.landmarks[0], route.directions[0]), ())]
+    word = words[int(rng.integers(len(words)))]
+    if word and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
+        legs = (Leg(route.directions[0], Phrase(BUILDING), word), *legs[1:])
     way = Way(float(start.pose[0]), float(start.pose[1]), legs)
     text = _text(way, raw)
     return None if text is None else Chain(way, route.landmarks, text)
@@ -197,7 +229,7 @@ def _worded(view: CityView, raw: Raw, start: Start, route: Route, rng: np.random
 def _text(way: Way, raw: Raw) -> str | None:
     """The wording; None where it would read in two ways."""
     try:
-        hops = tuple(Hop(DIRECTIONS[leg.direction], str(leg.phrase)) for leg in way.legs)
+        hops = tuple(Hop(RELATIONS[leg.direction], str(leg.phrase), leg.most) for leg in way.legs)
         return render(Told(hops, raw.question(way.legs[-1].phrase)))
     except TemplateError:
         return None

@@ -21,6 +21,7 @@ from pipeline.worlds.city.observe.paths import Paths
 from pipeline.worlds.city.observe.sight import Sight
 from pipeline.worlds.city.solids import Solids
 
+CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
 
@@ -137,6 +138,8 @@ class CityView:
             found.append(Phrase(noun, sign=next(iter(signs))))
         if thing.colour in COLOURS and "colour" not in hide:
             found.append(Phrase(noun, colour=thing.colour))
+        if thing.kind in CORNERED and self.query.fronts.corner[i]:
+            found.append(Phrase(noun, corner=True))
         found.append(Phrase(noun))
         return tuple(p for p in found if p.is_sayable)
 
@@ -164,6 +167,8 @@ class CityView:
         found = {Phrase(BUILDING), Phrase(thing.noun)}
         if thing.colour in COLOURS:
             found |= {Phrase(BUILDING, colour=thing.colour), Phrase(thing.noun, colour=thing.colour)}
+        if self.query.fronts.corner[i]:
+            found |= {Phrase(BUILDING, corner=True), Phrase(thing.noun, corner=True)}
         if thing.sign is not None and self.read(i):
             found.add(Phrase(thing.noun, name=thing.sign))
         return tuple(sorted((p for p in found if p.is_sayable), key=str))

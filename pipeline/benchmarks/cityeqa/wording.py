@@ -1,7 +1,8 @@
 """The wording of a task: where its target is, landmark by landmark, and the question about it.
 
 "There is a church to the north of you. To the east of the church, there is a bakery. Please tell me What is the name
-of the bakery?" Every question of the release has this form with one landmark between; one to three hops are ours.
+of the bakery?" Every question of the release has this form with one landmark between; one to three hops are ours, and
+so are "Find the tallest building to the north of you." and what lies about a street: "Across the street from …".
 `render` and `parse` are inverse to each other, so that the text alone can be run as a query (`query`).
 """
 
@@ -12,14 +13,28 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.core.errors import TemplateError
+from pipeline.core.nouns import Noun
 from pipeline.core.templates import load_template
 
 DIRECTIONS: Final = ("north", "east", "south", "west")  # of the agent or a landmark; yaw 0, 90, 180, 270
+FRONT, BEHIND, ACROSS, SAME_SIDE = STREETWISE = ("front", "behind", "across", "same side")
+RELATIONS: Final = (*DIRECTIONS, *STREETWISE)  # of what a hop leads to, to the landmark before it
+MOSTS: Final = ("tallest", "largest", "nearest")  # of all that lie in a direction of the agent
 FIRST: Final = "cityeqa/parts/first"
+MOST: Final = "cityeqa/parts/most"
 NEXT: Final = "cityeqa/parts/next"
+_STREET_PARTS: Final = {
+    FRONT: "cityeqa/parts/next_front",
+    BEHIND: "cityeqa/parts/next_behind",
+    ACROSS: "cityeqa/parts/next_across",
+    SAME_SIDE: "cityeqa/parts/next_same_side",
+}
 ASK: Final = "cityeqa/parts/ask"
-PARTS: Final = (FIRST, NEXT, ASK)
-_BETWEEN: Final = re.compile(r"(?<=\.)\s+(?=To the |Please tell me )")
+PARTS: Final = (FIRST, MOST, NEXT, *_STREET_PARTS.values(), ASK)
+_BETWEEN: Final = re.compile(
+    r"(?<=\.)\s+(?=To the |In front of |Behind |Across the street from |On the same side of the street as "
+    r"|Please tell me )"
+)
 
 
 @dataclass(frozen=True)
@@ -27,11 +42,14 @@ class Hop:
     """Something in a direction of the agent (the first) or of what the hop before leads to (all others).
 
     Attributes:
+        direction: one of `RELATIONS`; of the first hop one of `DIRECTIONS`.
         landmark: with its article, as it is introduced: "a church".
+        most: one of `MOSTS`, of the first hop: which of those that lie there; empty: any.
     """
 
     direction: str
     landmark: str
+    most: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,16 +68,25 @@ def definite(landmark: str) -> str:
 
 def render(told: Told) -> str:
     """The text. Raises TemplateError where `parse` would read something else in it."""
-    first = told.hops[0]
-    sentences = [load_template(FIRST).render({"landmark": first.landmark, "direction": first.direction})]
+    sentences = [_first(told.hops[0])]
     for before, hop in zip(told.hops, told.hops[1:], strict=False):
-        fields = {"direction": hop.direction, "anchor": definite(before.landmark), "landmark": hop.landmark}
-        sentences.append(load_template(NEXT).render(dict(fields)))
+        fields = {"anchor": definite(before.landmark), "landmark": hop.landmark}
+        part = _STREET_PARTS.get(hop.direction, NEXT)
+        sentences.append(
+            load_template(part).render({**fields, "direction": hop.direction} if part == NEXT else {**fields})
+        )
     sentences.append(load_template(ASK).render({"question": told.question}))
     text = " ".join(sentences)
     if parse(text) != told:
         raise TemplateError(f"{text!r} reads in two ways")
     return text
+
+
+def _first(hop: Hop) -> str:
+    if not hop.most:
+        return load_template(FIRST).render({"landmark": hop.landmark, "direction": hop.direction})
+    bare = definite(hop.landmark).partition(" ")[2]
+    return load_template(MOST).render({"most": hop.most, "landmark": bare, "direction": hop.direction})
 
 
 def parse(text: str) -> Told | None:
@@ -68,12 +95,37 @@ def parse(text: str) -> Told | None:
     asked = load_template(ASK).parse(last)
     if asked is None or not sentences:
         return None
-    hops: list[Hop] = []
-    for sentence in sentences:
-        found = load_template(NEXT if hops else FIRST).parse(sentence)
-        if found is None or found["direction"] not in DIRECTIONS:
+    first = _read_first(sentences[0])
+    if first is None:
+        return None
+    hops = [first]
+    for sentence in sentences[1:]:
+        hop = _read_next(sentence, definite(hops[-1].landmark))
+        if hop is None:
             return None
-        if hops and found["anchor"] != definite(hops[-1].landmark):
-            return None
-        hops.append(Hop(str(found["direction"]), str(found["landmark"])))
+        hops.append(hop)
     return Told(tuple(hops), str(asked["question"]))
+
+
+def _read_first(sentence: str) -> Hop | None:
+    found = load_template(FIRST).parse(sentence)
+    if found is not None and found["direction"] in DIRECTIONS:
+        return Hop(str(found["direction"]), str(found["landmark"]))
+    found = load_template(MOST).parse(sentence)
+    if found is None or found["direction"] not in DIRECTIONS or found["most"] not in MOSTS:
+        return None
+    bare = Noun(str(found["landmark"]))
+    return Hop(str(found["direction"]), f"{bare.a} {bare}", str(found["most"]))
+
+
+def _read_next(sentence: str, anchor: str) -> Hop | None:
+    """A hop from what the text introduced before it."""
+    found = load_template(NEXT).parse(sentence)
+    relation = str(found["direction"]) if found is not None else ""
+    if relation not in DIRECTIONS:
+        for relation, part in _STREET_PARTS.items():  # noqa: B007 - the one that it is stays
+            if (found := load_template(part).parse(sentence)) is not None:
+                break
+    if found is None or found["anchor"] != anchor:
+        return None
+    return Hop(relation, str(found["landmark"]))

@@ -19,6 +19,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named, usable_name
+from pipeline.reading.maps.streets import is_street
 
 WGS84_NAMES: Final = ("crs84", "4326")
 SEEN: Final = ("kind", "noun", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign", "facing_deg", "on")
@@ -49,6 +50,8 @@ def read_geojson(
         raise files.fault(path, "not_wgs84", f"the file states the crs {crs[:200]}", "export it in WGS84 (EPSG:4326)")
     tally, features = Tally(), []
     for place, entry in enumerate(entries):
+        if is_street(entry):
+            continue  # `streets` reads these
         feature = _feature(entry, place, walls, tally)
         if feature is None:
             continue

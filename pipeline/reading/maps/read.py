@@ -12,6 +12,7 @@ from pipeline.reading.maps.cityjson import read_cityjson
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.geojson import read_geojson
 from pipeline.reading.maps.osm import KINDS, read_osm
+from pipeline.reading.maps.streets import StreetLine, read_streets_of_osm, streets_of_geojson
 
 OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 
@@ -43,3 +44,14 @@ def read_context(
         return read_geojson(files, path, value, walls, findings)
     except RecursionError as error:  # on its way into a message
         raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error
+
+
+def read_streets(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tuple[StreetLine, ...]:
+    """The streets of a map file that was read before (`read_context`); CityJSON has none. Raises RawDataError."""
+    if path.name.lower().endswith(OSM_SUFFIXES):
+        return read_streets_of_osm(files, path, box)
+    value = files.json(path)
+    if value.get("type") == "CityJSON":
+        return ()
+    found = streets_of_geojson(value, files.relative(path), findings)
+    return tuple(street for street in found if box.holds(street.lat_lon).any())

@@ -52,6 +52,17 @@ class Thing(Model):
     )
 
 
+class Street(Model):
+    """A way that people drive or walk on, by its middle line. Sides and fronts of things follow from streets."""
+
+    id: Name
+    name: Name | None = None
+    line: Annotated[tuple[Vec2, ...], Field(min_length=2)]
+    sure: bool = Field(
+        default=True, description="whether everybody calls it a street; False: a drive or a ramp, which some may"
+    )
+
+
 class RawTask(Model):
     """A question that people wrote, before it has a place to start from; or one recovered from a release."""
 
@@ -79,6 +90,7 @@ class City(Facts):
     origin: Origin | None = Field(description="None: local coordinates alone, as of a released file")
     bounds: Ring | None = Field(description="what the map covers, counter-clockwise; None: there is no map")
     things: tuple[Thing, ...] = Field(default=(), description="by id; no two have one")
+    streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
     complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are, as declared")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()

@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.worlds.city.facts import CityScene
 
 UNITS: Final = "cities"
-BULKY: Final = ("things",)  # long facts, which only questions are made from
+BULKY: Final = ("things", "streets")  # long facts, which only questions are made from
 
 
 def sight(scenes: Sequence[CityScene]) -> list[str]:

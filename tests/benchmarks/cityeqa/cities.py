@@ -54,7 +54,9 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
 
 def small(seed: int) -> CityScene:
     """A procedural city of four to nine blocks, another for each seed."""
-    plan = Plan(f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0))
+    plan = Plan(
+        f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=True
+    )
     with TemporaryDirectory() as folder:
         root = Path(folder)
         write_cities(root, (plan,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase, phrase
 from pipeline.benchmarks.cityeqa.query import Leg, Limits, Query, Way
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, Hop, Told, parse, render
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Told, parse, render
 from pipeline.core.errors import TemplateError
-from pipeline.worlds.city.facts import City, Thing
+from pipeline.worlds.city.facts import City, Street, Thing
 from tests.conftest import REAL_DATA
 
 NOUNS = st.sampled_from(["building", "church", "parking lot", "hairdresser's", "university", "orange grower's"])
@@ -20,6 +21,7 @@ PHRASES = st.one_of(
     st.builds(Phrase, NOUNS),
     st.builds(Phrase, NOUNS, colour=st.sampled_from(COLOURS)),
     st.builds(Phrase, NOUNS, sign=st.sampled_from(COLOURS)),
+    st.builds(Phrase, NOUNS, corner=st.just(True)),
     st.builds(Phrase, NOUNS, name=st.text("abcABC named &.'", min_size=1, max_size=12)),
 )
 
@@ -40,6 +42,39 @@ def test_a_text_reads_back_or_is_refused(hops: list[tuple[str, Phrase]], questio
     except TemplateError:
         return
     assert parse(text) == told
+
+
+@pytest.mark.parametrize(
+    ("hops", "text"),
+    [
+        ((Hop("north", "a building", "tallest"),), "Find the tallest building to the north of you."),
+        ((Hop("east", "an orchard", "nearest"),), "Find the nearest orchard to the east of you."),
+        (
+            (Hop("south", "a church"), Hop("front", "a car")),
+            "There is a church to the south of you. In front of the church, there is a car.",
+        ),
+        (
+            (Hop("west", "a building at the corner of two streets"), Hop("behind", "a bakery")),
+            "There is a building at the corner of two streets to the west of you. "
+            "Behind the building at the corner of two streets, there is a bakery.",
+        ),
+        (
+            (Hop("north", "a hotel", ""), Hop("across", "a bank"), Hop("same side", "a bar")),
+            "There is a hotel to the north of you. Across the street from the hotel, there is a bank. "
+            "On the same side of the street as the bank, there is a bar.",
+        ),
+    ],
+)
+def test_words_about_streets_and_superlatives(hops: tuple[Hop, ...], text: str) -> None:
+    told = Told(hops, "What is it?")
+    assert render(told) == f"{text} Please tell me What is it?"
+    assert parse(render(told)) == told
+
+
+def test_other_words_are_not_read() -> None:
+    assert parse("Find the oldest building to the north of you. Please tell me What is it?") is None
+    assert parse("Find the tallest building to the left of you. Please tell me What is it?") is None
+    assert parse("There is a bank to the north of you. Behind the bar, there is a car. Please tell me What?") is None
 
 
 def test_all_released_questions_read_back() -> None:
@@ -63,10 +98,10 @@ def square(id: str, x: float, y: float, half: float = 5.0, kind: str = "building
     return Thing(id=id, kind=kind, center=(x, y), radius_m=half * 2**0.5, outline=ring, **base)  # type: ignore[arg-type]
 
 
-def asked(*things: Thing) -> Query:
+def asked(*things: Thing, streets: tuple[Street, ...] = ()) -> Query:
     """A small map to be asked."""
     bounds = ((-300.0, -300.0), (300.0, -300.0), (300.0, 300.0), (-300.0, 300.0))
-    return Query(City(origin=None, bounds=bounds, things=things), Limits(10.0, 120.0, 60.0))
+    return Query(City(origin=None, bounds=bounds, things=things, streets=streets), Limits(10.0, 120.0, 60.0))
 
 
 def found(query: Query, *legs: tuple[str, Phrase]) -> tuple[list[str], list[str]]:
@@ -124,3 +159,110 @@ def test_what_touches_lies_in_every_direction_perhaps() -> None:
     query = asked(square("a", 0, 50), square("s", 10, 50, kind="shop", noun="bank"))
     for direction in DIRECTIONS:
         assert found(query, ("north", BUILDING), (direction, Phrase("bank"))) == ([], ["s"])
+
+
+# A street that runs east, 12 m to the north of it a house, and beyond a bakery behind the house.
+ELM = Street(id="elm", name="Elm Street", line=((-100.0, 50.0), (0.0, 50.0), (100.0, 50.0)))
+MILL = Street(id="mill", name="Mill Avenue", line=((0.0, 50.0), (0.0, 200.0)))
+
+
+def about(relation: str, *things: Thing, streets: tuple[Street, ...] = (ELM,)) -> tuple[list[str], list[str]]:
+    """Ids of what surely and possibly has a relation to the house, which lies north of (40, 0)."""
+    query = asked(square("house", 40.0, 67.0), *things, streets=streets)
+    way = Way(40.0, 0.0, (Leg(0, BUILDING), Leg(RELATIONS.index(relation), Phrase("bank"))))
+    return tuple([query.city.things[i].id for i in m.indices.tolist()] for m in query.lead([way]))  # type: ignore
+
+
+def bank(name: str, x: float, y: float, **more: Any) -> Thing:
+    """A bank as a point."""
+    return Thing(id=name, kind="shop", noun="bank", center=(x, y), radius_m=0.0, **more)
+
+
+@pytest.mark.parametrize(
+    ("relation", "x", "y", "sure", "maybe"),
+    [
+        ("front", 40.0, 55.0, True, True),  # between house and street
+        ("front", 40.0, 45.0, False, True),  # beyond the middle of the street, 17 m away
+        ("front", 40.0, 80.0, False, False),
+        ("front", 65.0, 55.0, False, False),  # 71 degrees off its front: beside it
+        ("front", 50.5, 55.0, False, True),  # 51 degrees: within the margin
+        ("behind", 40.0, 80.0, True, True),
+        ("behind", 40.0, 98.0, False, True),  # 26 m behind
+        ("behind", 40.0, 55.0, False, False),
+        ("across", 40.0, 38.0, True, True),
+        ("across", 40.0, 58.0, False, False),  # on its own side
+        ("across", 65.0, 38.0, False, True),  # 20 m farther along the street
+        ("across", 82.0, 38.0, False, False),  # 37 m
+        ("same side", 70.0, 62.0, True, True),
+        ("same side", 70.0, 38.0, False, False),
+        ("same side", 70.0, 51.0, False, True),  # nearly on the line: on which side of it, nobody can say
+        ("same side", 70.0, 99.0, False, False),  # 49 m from the street: not on it
+    ],
+)
+def test_a_street_by_hand(relation: str, x: float, y: float, sure: bool, maybe: bool) -> None:
+    found = about(relation, bank("bank", x, y))
+    assert found == (["bank"] * sure, ["bank"] * maybe)
+
+
+def test_where_no_street_is_known_nothing_is_sure() -> None:
+    for relation in ("front", "behind"):
+        assert about(relation, bank("bank", 40.0, 55.0), streets=()) == ([], ["bank"])
+    for relation in ("across", "same side"):  # on a map without streets nothing lies on one
+        assert about(relation, bank("bank", 40.0, 55.0), streets=()) == ([], [])
+
+
+def test_a_house_between_two_streets_has_no_sure_front() -> None:
+    """A second street as far from it as the first; and one that only some would call a street."""
+    other = Street(id="ash", name="Ash Street", line=((-100.0, 84.0), (100.0, 84.0)))
+    for streets in ((ELM, other), (ELM, other.model_copy(update={"sure": False}))):
+        assert about("front", bank("bank", 40.0, 58.0), streets=streets)[0] == []
+        assert about("same side", bank("bank", 70.0, 60.0), streets=streets)[0] == []
+
+
+def test_both_ways_of_an_avenue_may_be_one_street() -> None:
+    """Two lines of one name that do not touch: who lies on the other may be on the same side, or across."""
+    avenue = [Street(id=f"w{y:g}", name="Avenue", line=((-100.0, y), (100.0, y))) for y in (50.0, 30.0)]
+    for relation in ("across", "same side"):
+        assert about(relation, bank("bank", 40.0, 20.0), streets=tuple(avenue)) == ([], ["bank"])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "sure", "maybe"),
+    [
+        (15.0, 65.0, True, True),  # 10 m from either street, between them
+        (30.0, 65.0, False, True),  # 27 m from where they meet
+        (45.0, 65.0, False, False),
+        (0.0, 35.0, False, False),  # on the flat side of the meeting
+    ],
+)
+def test_corners_by_hand(x: float, y: float, sure: bool, maybe: bool) -> None:
+    house = square("house", x, y)
+    found = asked(house, streets=(ELM, MILL)).fits(Phrase("building", corner=True))
+    assert ([bool(v[0]) for v in found]) == [sure, maybe]
+
+
+def most(word: str, *things: Thing) -> tuple[list[str], list[str]]:
+    """Ids of what a superlative of buildings to the north leads to surely, and possibly."""
+    query = asked(*things)
+    led = query.lead([Way(0.0, 0.0, (Leg(0, BUILDING, word),))])
+    return tuple(sorted(query.city.things[i].id for i in m.indices.tolist()) for m in led)  # type: ignore
+
+
+def test_superlatives_need_a_margin_and_all_that_may_be_there() -> None:
+    low, high = square("low", 0, 30, top_m=10.0), square("high", 0, 60, top_m=13.0)
+    assert most("tallest", low, high) == (["high"], ["high"])
+    assert most("tallest", square("low", 0, 30, top_m=11.0), high) == ([], ["high", "low"])  # 1.18 times as tall
+    assert most("tallest", low, high, square("far", 0, 134, top_m=50.0)) == ([], ["far", "high"])  # 129 m: may be there
+    assert most("tallest", low, high, square("west", -90, 30, top_m=50.0)) == (["high"], ["high"])
+    assert most("nearest", low, high) == (["low"], ["low"])  # 25 m and 55 m
+    assert most("nearest", low, square("high", 0, 44, top_m=13.0))[0] == ["low"]  # 39 m: 1.56 times as far
+    assert most("nearest", low, square("high", 0, 39, top_m=13.0))[0] == []  # 34 m: 1.36 times
+    assert most("largest", low, square("wide", 0, 60, half=7.0)) == (["wide"], ["wide"])  # 196 m2 and 100 m2
+    assert most("largest", low, square("wide", 0, 60, half=6.0))[0] == []  # 144 m2
+
+
+def test_an_unknown_height_may_be_the_tallest() -> None:
+    """Storeys bound a height: nine are 22.5 m at least and 50 m at most."""
+    nine, two = square("nine", 0, 60, levels=9.0), square("two", 0, 30, levels=2.0)
+    assert most("tallest", nine, two) == (["nine"], ["nine"])
+    assert most("tallest", nine, two, square("bare", 0, 90)) == ([], ["bare", "nine"])

@@ -13,7 +13,7 @@ from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
-from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, PLACES, complete
+from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
@@ -32,6 +32,7 @@ class AttributeRecognition(EqaTask):
         "ask_board",
         "ask_colour",
         "ask_colour_in",
+        "ask_colour_front",
         "ask_colour_nearest",
         "ask_roof_colour",
         "ask_roof_shape",
@@ -43,6 +44,7 @@ class AttributeRecognition(EqaTask):
         yield from _boards(view)
         for kind in COUNTED:
             yield from _beside_places(view, kind)
+            yield from _in_front(view, kind)
         for kind in sorted({thing.kind for thing in view.things if thing.colour is not None}):
             own = view.of_kind(kind).tolist()
             colours = colours_of(view, own)
@@ -155,6 +157,39 @@ def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
             pixels_min=view.rules.pixels_min // 2,
             about=(first,),
             checks=tuple(checks),
+        )
+
+
+def _in_front(view: CityView, kind: str) -> Iterator[Raw]:
+    """The colour of the only thing of a kind in front of a shop."""
+    colours = colours_of(view, view.of_kind(kind).tolist())
+    if len(colours) < 2:
+        return
+    for i in (i for fronted in FRONTED for i in view.of_kind(fronted).tolist()):
+        if view.things[i].facing_deg is None:
+            continue
+        found = in_front(view, i, kind)
+        if not found.things:
+            continue
+        first = found.things[0]
+        yield Raw(
+            kind=f"colour of the {kind} in front of a {view.things[i].kind}",
+            target=i,
+            operands=(view.things[i].id, view.things[first].id),
+            phrases=view.phrases(i),
+            part="ask_colour_front",
+            fields={"thing": kind},
+            answer=view.things[first].colour or "",
+            others=colours,
+            answer_type=CLOSED,
+            shown=(first,),
+            pixels_min=view.rules.pixels_min // 2,
+            about=(first,),
+            checks=(
+                *found.checks,
+                rule("several_there", len(found.things), "<=", 1, "things"),
+                rule("colour_unknown", float(view.things[first].colour is not None), ">=", 1, "colours"),
+            ),
         )
 
 

@@ -18,7 +18,7 @@ class Counting(EqaTask):
     """Counts where the map is declared complete for what is counted; storeys where the map has them."""
 
     name = "Counting"
-    parts = parts("ask_count_in", "ask_count_near", "ask_levels")
+    parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_levels")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Every place with what is counted there; every building of which the storeys are known."""
@@ -35,11 +35,11 @@ def _count(view: CityView, found: Gathered) -> Raw:
     near = found.near_m is not None
     fields = {"things": plural(found.kind)} | ({"metres": str(found.near_m)} if near else {})
     return Raw(
-        kind=f"{plural(found.kind)} {'near' if near else 'in'} a {place.kind}",
+        kind=f"{plural(found.kind)} {'in front of' if found.front else found.where} a {place.kind}",
         target=found.at,
-        operands=(place.id, found.kind, str(found.near_m or "in")),
+        operands=(place.id, found.kind, str(found.near_m or found.where)),
         phrases=view.phrases(found.at),
-        part="ask_count_near" if near else "ask_count_in",
+        part=f"ask_count_{found.where}",
         fields=fields,
         answer=NUMBERS[min(n, len(NUMBERS) - 1)],
         others=numbers_to(most),

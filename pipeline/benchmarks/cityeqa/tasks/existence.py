@@ -18,7 +18,7 @@ class Existence(EqaTask):
     """Both answers only where the map has every thing of the kind; each sort is as often there as it is not."""
 
     name = "Existence Judgement"
-    parts = parts("ask_exists_in", "ask_exists_near")
+    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
@@ -39,9 +39,9 @@ def _exists(view: CityView, found: Gathered, asked: Phrase) -> Raw:
     return Raw(
         kind="any",
         target=found.at,
-        operands=(place.id, said, str(found.near_m or "in")),
+        operands=(place.id, said, str(found.near_m or found.where)),
         phrases=view.phrases(found.at),
-        part="ask_exists_near" if near else "ask_exists_in",
+        part=f"ask_exists_{found.where}",
         fields={"thing": said} | ({"metres": str(found.near_m)} if near else {}),
         answer=YES_NO[0] if those else YES_NO[1],
         others=YES_NO,
@@ -49,7 +49,7 @@ def _exists(view: CityView, found: Gathered, asked: Phrase) -> Raw:
         shown=(found.at, *those[:1]) if those else (found.at, *found.things),
         pixels_min=view.rules.pixels_min // 4,
         about=found.things,
-        even=f"{said} {f'within {found.near_m} m of' if near else 'in'} a {place.kind}",  # farther about there is more
+        even=f"{said} {found.said(place.kind)}",  # farther about there is more
         checks=(
             *found.checks,
             rule("colour_unknown", len(unknown), "<=", 0, "things"),

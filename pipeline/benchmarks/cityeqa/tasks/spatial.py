@@ -1,4 +1,4 @@
-"""Spatial Reasoning: what is beside a thing, which of two things is nearer to it, and where one lies of it."""
+"""Spatial Reasoning: what is beside a thing or across the street, which of two is nearer, where one lies of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.tasks.street import across, street_questions, tallest
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS
 from pipeline.core.identity import rng_for
@@ -46,7 +47,16 @@ class SpatialReasoning(EqaTask):
     """Sides as seen from the front of what faces somewhere; directions and distances between footprints."""
 
     name = "Spatial Reasoning"
-    parts = parts("ask_side_colour", "ask_side_name", "ask_bearing", "ask_nearer")
+    parts = parts(
+        "ask_side_colour",
+        "ask_side_name",
+        "ask_bearing",
+        "ask_nearer",
+        "ask_across_name",
+        "ask_same_side",
+        "ask_front_or_behind",
+        "ask_tallest",
+    )
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """All of these, for things that have one name in their surroundings."""
@@ -58,6 +68,9 @@ class SpatialReasoning(EqaTask):
             for j in near:
                 yield _bearing(view, i, j, lone[j])
             yield from _nearer(view, i, near, lone)
+            yield from street_questions(view, i, near, lone)
+            yield from tallest(view, i)
+        yield from across(view)
 
     def _beside(self, view: CityView, kind: str) -> Iterator[Raw]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
@@ -149,7 +162,7 @@ def _lone(view: CityView, i: int) -> Phrase | None:
 
 
 def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:
-    pairs = view.query.relations.between(i, j)
+    pairs = view.query.relations.between(i, np.array([j], dtype=np.intp))
     off = [float(pairs.off_axis_deg(d)[0]) for d in range(len(DIRECTIONS))]
     best = int(np.argmin(off))
     low, high = view.rules.bearing_gap_m

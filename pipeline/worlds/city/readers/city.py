@@ -22,10 +22,11 @@ from pipeline.reading.footage import Footage
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.placed import Placed
-from pipeline.reading.maps.read import OSM_SUFFIXES, read_context
+from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
+from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
-from pipeline.worlds.city.facts import City, CityScene, Thing
+from pipeline.worlds.city.facts import City, CityScene, Street, Thing
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique
 from pipeline.worlds.city.readers.city_files import (
     CITY_FILE,
@@ -133,6 +134,7 @@ class Cities:
             origin=origin,
             bounds=bounds,
             things=tuple(sorted(things, key=lambda thing: thing.id)),
+            streets=_streets(read_streets(files, path, box, findings), origin, name, findings),
             complete=tuple(sorted(settings.complete)),
             slabs_m=settings.slabs_m,
         )
@@ -251,6 +253,27 @@ def _bounds(
         message = f"what the map covers is {side / 1000:.1f} km from side to side, over {CITY_MAX_M / 1000:g}"
         raise files.fault(path, "city_too_large", message, f"cut out a part, or give its bounds in {CITY_FILE}")
     return tuple((float(x), float(y)) for x, y in np.round(corners, 2) + 0.0)
+
+
+def _streets(lines: tuple[StreetLine, ...], origin: Origin, file: str, findings: Findings) -> tuple[Street, ...]:
+    """Streets in the city's frame, by id; one whose id another has, or that lies far off, is left out."""
+    about, found, faults = np.array([origin.lat_deg, origin.lon_deg]), {}, Faults(findings, file)
+    for street in lines:
+        if np.hypot(*offsets_m(street.lat_lon, about).T).max() > FAR_M:
+            what = f"streets lie over {FAR_M / 1000:g} km from the middle of the map, and were left out"
+            faults.add("far_street", what, "mend their coordinates", street.id)
+            continue
+        height = np.full(len(street.lat_lon), origin.alt_m or 0.0)
+        line = np.round(to_enu(np.column_stack([street.lat_lon, height]), origin)[:, :2], 2) + 0.0
+        kept = line[np.append(True, (np.diff(line, axis=0) != 0).any(1))]
+        if street.id in found:
+            faults.add("doubled_street", "streets have the id of another, and were left out", "give it once", street.id)
+        elif len(kept) >= 2:
+            found[street.id] = Street(
+                id=street.id, name=street.name, line=tuple((float(x), float(y)) for x, y in kept), sure=street.sure
+            )
+    faults.report(len(lines), "streets")
+    return tuple(found[key] for key in sorted(found))
 
 
 def _near(features: tuple[Feature, ...], origin: Origin, file: str, findings: Findings) -> tuple[Feature, ...]:

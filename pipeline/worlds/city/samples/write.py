@@ -16,7 +16,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.sampling.city_plan import PLANS, Plan, Planted, planted
+from pipeline.reading.maps.streets import STREET
+from pipeline.sampling.city_plan import PLANS, Line, Plan, Planted, planted, streets
 from pipeline.sampling.encode import json_bytes
 
 DATASET: Final = "sample_cities"
@@ -37,6 +38,8 @@ def _write_city(root: Path, plan: Plan) -> str:
     folder, things = root / plan.id, planted(plan)
     for name, wanted in (("map.geojson", False), ("objects.geojson", True)):
         features = [_feature(thing, plan.origin) for thing in things if (thing.kind in OBJECTS) is wanted]
+        if not wanted:
+            features += [_street(street, plan.origin) for street in streets(plan)]
         write_atomically(folder / name, json_bytes({"type": "FeatureCollection", "features": features}))
     corners = _lon_lat(np.array([[0.0, 0.0], plan.size_m]), plan.origin)
     settings = {
@@ -73,6 +76,12 @@ def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
         geometry = {"type": "Polygon", "coordinates": [ring]}
     properties = {key: value for key, value in said.items() if value is not None}
     return {"type": "Feature", "id": thing.id, "properties": properties, "geometry": geometry}
+
+
+def _street(street: Line, origin: Origin) -> dict[str, Any]:
+    geometry = {"type": "LineString", "coordinates": _lon_lat(np.array(street.line), origin)}
+    properties = {"kind": STREET, "name": street.name}
+    return {"type": "Feature", "id": street.id, "properties": properties, "geometry": geometry}
 
 
 def _lon_lat(points: FloatArray, origin: Origin) -> list[list[float]]:

@@ -1,0 +1,163 @@
+"""Spatial questions about streets and heights: the same side, across, in front or behind, the tallest about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
+from pipeline.benchmarks.cityeqa.answers import YES_NO as YES_OR_NO
+from pipeline.benchmarks.cityeqa.kinds import SHOP
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.query import MOST_TIMES
+from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
+from pipeline.benchmarks.cityeqa.supplement import others as named
+from pipeline.benchmarks.cityeqa.tasks.answers import others_of
+from pipeline.benchmarks.cityeqa.tasks.gathered import complete
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT
+from pipeline.core.arrays import IntArray
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.solids import UNBOUNDED_M
+
+ENDS: Final = ("in front of it", "behind it")
+AROUND_M: Final = 50.0  # about a thing, of which the tallest building is asked
+NAMES: Final = 3  # other names that are offered to who guesses
+
+
+def across(view: CityView) -> Iterator[Raw]:
+    """The name of the only shop across the street from a shop, where all shops are known."""
+    shops = view.of_kind(SHOP)
+    names = [text for j in shops.tolist() if (text := view.read(j))]
+    for i in shops.tolist():
+        near = np.setdiff1d(np.intersect1d(view.around(i, 1.1 * view.rules.next_reach_m), shops), [i])
+        if not len(near) or view.query.fronts.line[i] < 0:
+            continue
+        pairs = view.query.relations.between(i, near)
+        sure, maybe = view.query.streetwise.holds(ACROSS, pairs)
+        if not sure.any():
+            continue
+        j = int(near[np.argmin(np.where(sure, pairs.distance_m, np.inf))])
+        text = view.read(j)
+        unit = f"shops: {named(view, near[maybe].tolist())}"
+        yield Raw(
+            kind="across",
+            target=i,
+            operands=(view.things[i].id, view.things[j].id),
+            phrases=view.phrases(i),
+            part="ask_across_name",
+            fields={"thing": SHOP},
+            answer=text or "",
+            others=others_of(view, j, names, NAMES, "across"),
+            answer_type=OPEN,
+            shown=(j,),  # it faces the other way
+            pixels_min=view.rules.read_pixels_min,
+            about=(j,),
+            checks=(
+                complete(view, SHOP),
+                rule("several_across", float(maybe.sum()), "<=", 1, unit),
+                rule("no_name_to_read", float(text is not None), ">=", 1, "names"),
+                Measure("distance", float(pairs.distance_m[near == j][0]), "m", subject=view.things[j].id),
+            ),
+            flags=() if view.things[j].sign else ("name_as_sign",),
+        )
+
+
+def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int, Phrase]) -> Iterator[Raw]:
+    """Whether things about are on the same side of the street, and whether they lie in front or behind."""
+    if not near or not len(view.query.lines.shapes):
+        return
+    others = np.array(near, dtype=np.intp)
+    pairs = view.query.relations.between(i, others)
+    fronts = view.query.fronts
+    ahead_or_behind = [view.query.streetwise.holds(end, pairs)[0] for end in (FRONT, BEHIND)]
+    one_street = (fronts.line[others] == fronts.line[i]) & (fronts.line[i] >= 0)
+    same = fronts.side[others] * fronts.side[i] > 0
+    for k, j in enumerate(near):
+        about = (
+            rule("side_of_the_street_unsure", float((fronts.side[[i, j]] == 0).sum()), "<=", 0, "things"),
+            rule("no_one_street", float(one_street[k]), ">=", 1, "streets of both"),
+            Measure("distance", float(pairs.distance_m[k]), "m", subject=view.things[j].id),
+        )
+        yield _raw(
+            view, i, j, lone[j], "same side", "ask_same_side", YES_NO[0] if same[k] else YES_NO[1], YES_NO, about
+        )
+        off = float(view.query.streetwise.off_front_deg(np.array([i]), pairs.bearing_deg[[k]])[0])
+        sure = [bool(end[k]) for end in ahead_or_behind]
+        ahead = (
+            rule("front_unsure", float(np.isfinite(off)), ">=", 1, "fronts"),
+            rule("neither_before_nor_behind", float(sum(sure)), ">=", 1, "sides"),
+            Measure("off_front", off, "deg", subject=view.things[j].id),
+        )
+        answer = ENDS[0] if sure[0] else ENDS[1]
+        yield _raw(view, i, j, lone[j], "front or behind", "ask_front_or_behind", answer, ENDS, ahead)
+
+
+def _raw(
+    view: CityView,
+    i: int,
+    j: int,
+    called: Phrase,
+    kind: str,
+    part: str,
+    answer: str,
+    others: tuple[str, ...],
+    checks: tuple[Measure, ...],
+) -> Raw:
+    return Raw(
+        kind=kind,
+        target=i,
+        operands=(view.things[i].id, view.things[j].id),
+        phrases=view.phrases(i),
+        part=part,
+        fields={"other": called.definite},
+        answer=answer,
+        others=others,
+        answer_type=YES_OR_NO if others == YES_NO else CLOSED,
+        shown=(i, j),
+        pixels_min=view.rules.pixels_min // 2,
+        about=(j,),
+        checks=checks,
+    )
+
+
+def tallest(view: CityView, i: int) -> Iterator[Raw]:
+    """In which direction the tallest building about a thing lies. Heights that are not known are named."""
+    about: IntArray = view.around(i, AROUND_M + view.rules.near_margin_m)
+    about = about[view.query.is_building[about]]
+    if len(about) < 2:
+        return
+    pairs = view.query.relations.between(i, about)
+    low, high = (side[about] for side in view.query.worth["tallest"])
+    first = int(np.argmax(low))
+    others = float(np.delete(high, first).max())
+    unknown = about[high >= UNBOUNDED_M]
+    off = [float(pairs.off_axis_deg(d)[first]) for d in range(len(DIRECTIONS))]
+    best = int(np.argmin(off))
+    edge = abs(float(pairs.distance_m[first]) - AROUND_M)
+    nearest, farthest = view.rules.bearing_gap_m
+    j = int(about[first])
+    yield Raw(
+        kind="direction of the tallest",
+        target=i,
+        operands=(view.things[i].id, view.things[j].id),
+        phrases=view.phrases(i),
+        part="ask_tallest",
+        fields={"metres": f"{AROUND_M:g}"},
+        answer=DIRECTIONS[best],
+        others=DIRECTIONS,
+        answer_type=CLOSED,
+        shown=(i, j),
+        pixels_min=view.rules.pixels_min,
+        about=(j,),
+        checks=(
+            rule("height_unknown", len(unknown), "<=", 0, f"buildings: {named(view, unknown.tolist())}"),
+            rule("as_tall", float(low[first]) / max(others, 0.1), ">=", MOST_TIMES["tallest"], "ratio"),
+            rule("on_the_edge", edge, ">=", view.rules.near_margin_m, "m"),
+            rule("near_a_diagonal", off[best], "<=", 45.0 - view.rules.margin_deg, "deg"),
+            rule("too_near", float(pairs.distance_m[first]), ">=", nearest, "m"),
+            rule("too_far", float(pairs.distance_m[first]), "<=", farthest, "m"),
+        ),
+    )

@@ -1,0 +1,123 @@
+"""Streets of a map: the middle lines of what people drive or walk on under the open sky. WGS84."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings, note
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.areas import fit_name
+from pipeline.reading.maps.feature import Box, mentioned
+from pipeline.reading.maps.roads import classes_of
+
+# Values of ``highway`` that all call a street, and those that some may: drives, ramps, tracks. Paths are neither.
+STREETS: Final = frozenset(
+    {"trunk", "primary", "secondary", "tertiary", "unclassified", "residential", "living_street", "pedestrian", "road"}
+)
+DRIVES: Final = frozenset(
+    {"service", "track", "motorway", "motorway_link", "trunk_link", "primary_link", "secondary_link", "tertiary_link",
+     "busway"}
+)  # fmt: skip
+STREET: Final = "street"  # property ``kind`` of a line of a GeoJSON file
+
+
+@dataclass(frozen=True)
+class StreetLine:
+    """A street.
+
+    Attributes:
+        id: what its file calls it, "way/12".
+        name: as its signs have it; None: not known.
+        lat_lon: (k, 2) its middle line, degrees.
+        sure: whether everybody calls it a street. What lies on a bridge, or above or below the ground, is not sure.
+    """
+
+    id: str
+    name: str | None
+    lat_lon: FloatArray
+    sure: bool
+
+
+def read_streets_of_osm(files: SceneFiles, path: Path, box: Box) -> tuple[StreetLine, ...]:
+    """The streets of an extract of which a part lies in a box, in the file's order. Squares are none.
+
+    Raises RawDataError where the file cannot be read.
+    """
+    import osmium  # of the extra [flights], which scans need not have
+
+    found = []
+    try:
+        ways: Any = osmium.FileProcessor(str(path), osmium.osm.NODE | osmium.osm.WAY).with_locations()
+        for way in ways.with_filter(osmium.filter.KeyFilter("highway")):
+            if not way.is_way():
+                continue
+            tags = dict(way.tags)
+            classes = set(classes_of(tags))
+            if not classes & (STREETS | DRIVES) or tags.get("area") == "yes":
+                continue
+            line = np.array([(n.location.lat, n.location.lon) for n in way.nodes if n.location.valid()]).reshape(-1, 2)
+            if len(line) < 2 or not box.holds(line).any():
+                continue
+            level = tags.get("layer", "0") == "0" and tags.get("bridge", "no") == "no"
+            name = _name(tags.get("name"))
+            found.append(StreetLine(f"way/{way.id}", name, line, bool(classes & STREETS) and level))
+    except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
+        message = f"osmium cannot read it: {' '.join(str(error).split())}"
+        raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
+    return tuple(found)
+
+
+def streets_of_geojson(value: dict[str, Any], file: str, findings: Findings) -> tuple[StreetLine, ...]:
+    """The lines of the kind "street" of a parsed FeatureCollection, in its order; a note where one has no line."""
+    found, broken = [], []
+    entries = value.get("features")
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if not is_street(entry):
+            continue
+        facts = entry["properties"]
+        raw_id = next((raw for raw in (entry.get("id"), facts.get("id")) if isinstance(raw, str | int)), None)
+        who = str(raw_id) if raw_id is not None and fit_name(str(raw_id)) else f"street {place}"
+        line = _line(entry["geometry"].get("coordinates"))
+        if line is None:
+            broken.append(who)
+        else:
+            found.append(StreetLine(who, _name(facts.get("name")), line, facts.get("sure") is not False))
+    if broken:
+        message = f"{file}: {len(broken)} streets have no line of two points or more: {mentioned(broken)}"
+        findings.add(
+            note(
+                "broken_streets", file, message, "draw them again; they were left out", float(len(broken)), 0.0, "lines"
+            )
+        )
+    return tuple(found)
+
+
+def is_street(entry: object) -> bool:
+    """Whether a feature of a GeoJSON file is the line of a street."""
+    if not isinstance(entry, dict):
+        return False
+    facts, geometry = entry.get("properties"), entry.get("geometry")
+    if not isinstance(facts, dict) or not isinstance(geometry, dict):
+        return False
+    return facts.get("kind") == STREET and geometry.get("type") == "LineString"
+
+
+def _name(raw: object) -> str | None:
+    name = " ".join(raw.split()) if isinstance(raw, str) else ""
+    return name if fit_name(name) else None
+
+
+def _line(raw: object) -> FloatArray | None:
+    """Positions [longitude, latitude, …] as (k, 2) latitude and longitude; None for what is no line on the earth."""
+    sound = isinstance(raw, list) and len(raw) >= 2 and all(isinstance(p, list) and len(p) >= 2 for p in raw)
+    if not isinstance(raw, list) or not sound:
+        return None
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) for p in raw for v in p[:2]):
+        return None
+    line = np.array([[p[1], p[0]] for p in raw], dtype=np.float64)
+    return line if np.isfinite(line).all() and (np.abs(line).max(0) <= [90.0, 180.0]).all() else None

@@ -1,0 +1,217 @@
+"""On which street things of a city lie, on which side of it, where their front is, and which stand at a corner.
+
+Of all of this it is said whether it is sure. A thing lies on a street surely where that street is near and every other
+is clearly farther; a house between two streets lies on neither surely, and what not all call a street (a drive) may be
+one. Streets are the lines of the map, joined where they go on under one name.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.worlds.city.facts import City
+
+NEAR_M: Final = 30.0  # from a street's middle line to what surely lies on it
+FAR_M: Final = 45.0  # and to what may
+CLEARER: Final = 1.5  # how many times as far every other street must be
+CLEARER_M: Final = 6.0  # and by how much
+BESIDE_M: Final = 2.0  # from the line, so that the side of it is sure
+TANGENT_M: Final = 0.5  # to both sides of a place on a line, between which its direction is taken
+TURN_DEG: Final = 15.0  # nearly straight on: no corner
+CORNER_M: Final = 20.0  # from where two streets meet to what surely stands at their corner
+CORNER_FAR_M: Final = 32.0  # and to what may
+ARM_M: Final = 10.0  # along a street from where it meets another: its direction there
+CORNER_DEG: Final = (45.0, 135.0)  # between two streets, with what surely stands between them
+CORNER_MAY_DEG: Final = (25.0, 160.0)
+BETWEEN_DEG: Final = 8.0  # from either street to what surely stands between them
+
+
+class Frontage(NamedTuple):
+    """Of T things.
+
+    Attributes:
+        line: (T,) index of the line on which each surely lies; -1: not sure, or none.
+        maybe: (T,) whether there is any street on which it may lie.
+        side: (T,) 1 left, -1 right of the line; 0: not sure.
+        front_deg: (T,) compass bearing of its front: as the map has it, or towards its street; NaN: not sure.
+        distance_m: (T,) to the nearest street for sure, else infinite.
+        corner: (T,) whether it surely stands at the corner of two streets.
+        corner_maybe: (T,) and whether it may.
+    """
+
+    line: IntArray
+    maybe: BoolArray
+    side: IntArray
+    front_deg: FloatArray
+    distance_m: FloatArray
+    corner: BoolArray
+    corner_maybe: BoolArray
+
+
+class Lines(NamedTuple):
+    """The streets of a city.
+
+    Attributes:
+        shapes: (L,) lines of shapely.
+        sure: (L,) whether each is surely a street.
+        name: (L,) number of its name; pieces of one name, and all without a name, have one.
+    """
+
+    shapes: np.ndarray
+    sure: BoolArray
+    name: IntArray
+
+
+def lines_of(city: City) -> Lines:
+    """Streets joined where exactly two pieces of one name meet."""
+    groups: dict[tuple[bool, str], list[shapely.LineString]] = {}
+    for street in city.streets:
+        groups.setdefault((street.sure, street.name or ""), []).append(shapely.LineString(street.line))
+    shapes: list[shapely.LineString] = []
+    sure: list[bool] = []
+    name: list[int] = []
+    names = sorted({called for _, called in groups})
+    for (known, called), own in sorted(groups.items()):
+        merged = shapely.line_merge(shapely.MultiLineString(own))
+        parts = sorted(shapely.get_parts(merged).tolist(), key=lambda part: part.wkt)
+        shapes += parts
+        sure += [known] * len(parts)
+        name += [names.index(called)] * len(parts)
+    return Lines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), np.array(name, dtype=np.intp))
+
+
+def frontage(city: City, shapes: np.ndarray, lines: Lines) -> Frontage:
+    """Where things lie.
+
+    Args:
+        city: its facts.
+        shapes: (T,) footprints of its things.
+        lines: its streets.
+    """
+    count = len(shapes)
+    facing = np.array([np.nan if t.facing_deg is None else t.facing_deg for t in city.things], dtype=np.float64)
+    best, side = np.full(count, -1, dtype=np.intp), np.zeros(count, dtype=np.intp)
+    front, nearest, maybe = facing.copy(), np.full(count, np.inf), np.zeros(count, dtype=bool)
+    no = np.zeros(count, dtype=bool)
+    if not len(lines.shapes) or not count:
+        return Frontage(best, maybe, side, front, nearest, no, no.copy())
+    thing, line = shapely.STRtree(lines.shapes).query(shapes, predicate="dwithin", distance=FAR_M)
+    away = shapely.distance(shapes[thing], lines.shapes[line])
+    maybe[thing] = True
+    first, clear = _clearest(thing, line, away, lines.sure, count)
+    own = np.flatnonzero(first >= 0)
+    to = shapely.shortest_line(shapes[own], lines.shapes[first[own]])
+    ends = shapely.get_coordinates(to).reshape(-1, 4)
+    length = np.hypot(*(ends[:, 2:] - ends[:, :2]).T)
+    nearest[own] = length
+    sure = clear[own] & (length >= BESIDE_M) & (length <= NEAR_M)
+    best[own[sure]] = first[own[sure]]
+    side[own[sure]] = _sides(lines.shapes[first[own[sure]]], ends[sure])
+    outward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
+    told = np.isnan(facing[own])
+    front[own[sure & told]] = outward[sure & told]
+    return Frontage(best, maybe, side, front, nearest, *_corners(shapes, lines))
+
+
+def _clearest(
+    thing: IntArray, line: IntArray, away: FloatArray, known: BoolArray, count: int
+) -> tuple[IntArray, BoolArray]:
+    """The nearest sure street of each thing (count,), -1 for none, and whether every other line is clearly farther."""
+    order = np.lexsort((line, away, thing))
+    of, lane, far = thing[order], line[order], away[order]
+    first = np.full(count, -1, dtype=np.intp)
+    own_m = np.full(count, np.inf)
+    sure = known[lane]
+    begin = np.flatnonzero(np.diff(of[sure], prepend=-1))
+    first[of[sure][begin]], own_m[of[sure][begin]] = lane[sure][begin], far[sure][begin]
+    others = lane != first[of]
+    second_m = np.full(count, np.inf)
+    np.minimum.at(second_m, of[others], far[others])
+    return first, second_m >= np.maximum(CLEARER * own_m, own_m + CLEARER_M)
+
+
+def _sides(lines: np.ndarray, ends: FloatArray) -> IntArray:
+    """Side (n,) of lines (n,) on which the first ends of the shortest lines (n, 4) to them lie: 1 left, -1 right."""
+    at = shapely.line_locate_point(lines, shapely.points(ends[:, 2:]))
+    before = shapely.get_coordinates(shapely.line_interpolate_point(lines, np.maximum(at - TANGENT_M, 0.0)))
+    after = shapely.get_coordinates(
+        shapely.line_interpolate_point(lines, np.minimum(at + TANGENT_M, shapely.length(lines)))
+    )
+    along, off = after - before, ends[:, :2] - ends[:, 2:]
+    cross = along[:, 0] * off[:, 1] - along[:, 1] * off[:, 0]
+    square = np.hypot(*along.T) * np.hypot(*off.T)
+    # Beyond the end of a street, or in its bend, there is no side.
+    return np.where(np.abs(cross) >= 0.7 * np.maximum(square, 1e-9), np.sign(cross), 0).astype(np.intp)
+
+
+def _corners(shapes: np.ndarray, lines: Lines) -> tuple[BoolArray, BoolArray]:
+    """Which things (T,) surely stand at the corner of two streets, and which may."""
+    sure, maybe = np.zeros(len(shapes), dtype=bool), np.zeros(len(shapes), dtype=bool)
+    at, junction, bearing, known = _arms(lines)
+    if not len(at):
+        return sure, maybe
+    points = shapely.points(at)
+    thing, near = shapely.STRtree(points).query(shapes, predicate="dwithin", distance=CORNER_FAR_M)
+    ends = shapely.get_coordinates(shapely.shortest_line(points[near], shapes[thing])).reshape(-1, 4)
+    away = np.hypot(*(ends[:, 2:] - ends[:, :2]).T)
+    toward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
+    begin = np.searchsorted(junction, np.arange(len(at) + 1))
+    most = int(np.diff(begin).max())
+    # Arms of each junction, padded with the first: (J, most).
+    pick = np.minimum(begin[:-1, None] + np.arange(most), begin[1:, None] - 1)
+    turn = (bearing[pick[near]] - toward[:, None]) % 360
+    right, left = turn.min(1), 360 - turn.max(1)  # to the next arm clockwise, and counter-clockwise
+    wide = right + left
+    apart = np.minimum(right, left)
+    whole = known[pick[near]].all(1)
+    in_sure = (wide >= CORNER_DEG[0]) & (wide <= CORNER_DEG[1]) & (apart >= BETWEEN_DEG) & whole
+    in_maybe = (wide >= CORNER_MAY_DEG[0]) & (wide <= CORNER_MAY_DEG[1]) | ~whole
+    sure[thing[in_sure & (away <= CORNER_M) & (away > 0)]] = True
+    maybe[thing[in_maybe | (away == 0)]] = True
+    return sure, maybe | sure
+
+
+def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, BoolArray]:
+    """Where streets meet (J, 2); of each arm that leaves there the place (A,), ascending, its bearing, if it is sure.
+
+    Places are the corners of lines that two or more lines have, or that one passes twice; straight on is no meeting.
+    """
+    corners, of = shapely.get_coordinates(lines.shapes, return_index=True)
+    first = np.flatnonzero(np.diff(of, prepend=-1))
+    last = np.append(first[1:], len(of)) - 1
+    cells = np.round(corners * 100).astype(np.int64)
+    _, place, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    place = place.ravel()
+    shared = uses[place] >= 2
+    rows = np.flatnonzero(shared)
+    where, toward, sure, xy = [], [], [], []
+    along = shapely.line_locate_point(lines.shapes[of[rows]], shapely.points(corners[rows]))
+    length = shapely.length(lines.shapes)
+    for sign, ended in ((1.0, last), (-1.0, first)):
+        kept = np.isin(rows, ended, invert=True)
+        own = rows[kept]
+        goal = np.clip(along[kept] + sign * ARM_M, 0.0, length[of[own]])
+        tip = shapely.get_coordinates(shapely.line_interpolate_point(lines.shapes[of[own]], goal))
+        leg = tip - corners[own]
+        where.append(place[own])
+        toward.append(np.degrees(np.arctan2(leg[:, 0], leg[:, 1])) % 360)
+        sure.append(lines.sure[of[own]])
+        xy.append(corners[own])
+    at, bearing, known, points = (np.concatenate(part) for part in (where, toward, sure, xy))
+    order = np.lexsort((bearing, at))
+    at, bearing, known, points = at[order], bearing[order], known[order], points[order]
+    names, begin, number, arms = np.unique(at, return_index=True, return_inverse=True, return_counts=True)
+    meets = arms >= 3
+    if not meets.any() and not (arms == 2).any():
+        return np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=bool)
+    two = arms == 2
+    bend = np.zeros(len(names))
+    bend[two] = np.abs((bearing[begin[two] + 1] - bearing[begin[two]]) % 360 - 180)
+    meets |= two & (bend > TURN_DEG)  # two streets that meet end to end at an angle
+    chosen = meets[number.ravel()]
+    renumbered = np.cumsum(meets) - 1
+    return points[begin[meets]], renumbered[number.ravel()[chosen]], bearing[chosen], known[chosen]
