@@ -205,9 +205,14 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     if not roots and needs_root:
         _refuse_samples(folder)
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
+    samples = config.samples or (bool(roots) and all(_is_below(root, folder / SAMPLES) for root in roots.values()))
     if asked.runner is not None:  # whose workers start elsewhere
         folder, roots = folder.absolute(), {name: root.absolute() for name, root in roots.items()}
-    return Prepared(config.model_copy(update={"roots": roots}), folder, settings, given)
+    return Prepared(config.model_copy(update={"roots": roots, "samples": samples}), folder, settings, given)
+
+
+def _is_below(root: Path, folder: Path) -> bool:
+    return root.resolve().is_relative_to(folder.resolve())
 
 
 def hands_of(asked: Asked, store: str | None) -> Pool | Cluster:

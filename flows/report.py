@@ -45,7 +45,7 @@ def report_page(folder: Path) -> bytes:
     chosen = [rows[number] for number in pool]
     pictures = {n: [(release / file).read_bytes() for file in opened.pictures.get(n, ())] for n in pool}
     maps = {s.id: sketch_of(s) for s in opened.scenes(row["scene"] for row in chosen if not pictures[row["id"]])}
-    nearest = nearest_refused(release)
+    nearest = nearest_refused(release, benchmark.card.chosen)
     reviewed = opened.reviewed()
     changes, unread = _changes(folder, [one.name for one in history(folder)])
     told = Told(
@@ -61,6 +61,7 @@ def report_page(folder: Path) -> bytes:
         quarantine=read_quarantine(folder),
         nearest=nearest.of_reasons,
         words=glossary(benchmark.name),
+        chosen=benchmark.card.chosen,
         changes=changes,
         unread=unread,
         fixes=len(opened.read.fixes),

@@ -63,7 +63,8 @@ def details_of(opened: Opened, rows: Sequence[Mapping[str, Any]], maps: bool) ->
     replies = by_id(opened.of("blind", ids))
     stands = {row["id"]: row for row in opened.of("review", ids)}
     drawn = {s: sketch_of(scene) for s, scene in scenes.items()} if maps else {}
-    shown = examples(rows, opened.read.questions, drawn, {}, nearest_refused(opened.release).of_scenes)
+    nearest = nearest_refused(opened.release, opened.benchmark.card.chosen)
+    shown = examples(rows, opened.read.questions, drawn, {}, nearest.of_scenes)
     return [
         detail(one, row, scenes.get(row["scene"]), replies.get(row["id"], ()), stands.get(row["id"]))
         for one, row in zip(shown, rows, strict=True)

@@ -43,6 +43,7 @@ class Card:
         citation: of its paper, as BibTeX.
         terms: dataset -> the terms of its data, and where they stand; Markdown.
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
+        chosen: reasons of its own by which it chooses among candidates that could be asked.
     """
 
     module: str
@@ -53,6 +54,7 @@ class Card:
     citation: str = ""
     terms: Mapping[str, str] = field(default_factory=dict)
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    chosen: frozenset[str] = frozenset()
 
 
 class Author(Protocol[V_contra]):

@@ -139,6 +139,9 @@ class BuildConfig(Model):
     build: str
     benchmark: str
     roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    samples: bool = Field(
+        default=False, description="the raw data are scan2qa's own samples; set by itself where no root is given"
+    )
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
@@ -170,8 +173,8 @@ class BuildConfig(Model):
         return BENCHMARKS[self.benchmark]
 
     def resolved(self) -> dict[str, Any]:
-        """All of it as plain values, without its roots: where raw data lie decides nothing."""
-        return self.model_dump(mode="json", exclude={"roots"})
+        """All as plain values, but for roots and whether these are samples: where data lie decides nothing."""
+        return self.model_dump(mode="json", exclude={"roots", "samples"})
 
     def digest(self) -> str:
         """Changes with anything in `resolved`."""

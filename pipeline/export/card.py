@@ -18,7 +18,7 @@ from pipeline.export.blind_section import blind_section
 from pipeline.export.columns import said_of
 from pipeline.export.header import DTYPES, Part, header
 from pipeline.export.tables import FIXES
-from pipeline.export.terms import TERMS_FILE, terms_of
+from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, terms_of
 
 _OTHER_PARTS = {
     ("data", DEBIASED): "- Split `debiased` of `default`, also a configuration of that name: what bias pruning left.",
@@ -76,6 +76,7 @@ def _about(
         "",
         benchmark.card.about,
         f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
+        *([f"All of them are samples: {ALL_SAMPLES}"] if are_samples(settings) else []),
         "",
         "## Configurations",
         "",
@@ -135,7 +136,7 @@ def how_to_load(parts: Sequence[Part], settings: dict[str, Any]) -> list[str]:
 
 def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
     """Whose data it rests on, whom to cite, and whom to ask."""
-    stated = terms_of(scenes, settings["export"]["terms"], benchmark)
+    stated = terms_of(scenes, settings, benchmark)
     contact = settings["export"]["contact"]
     return [
         "## Terms, citation, contact",
@@ -251,6 +252,9 @@ def _limits(
     findings = Counter(name for _, name, _, _ in summary["findings"])
     flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
     units = " and ".join(world.units for world in benchmark.worlds)
+    whose = (
+        f"The {units} are samples, and show nothing real." if are_samples(settings) else f"The {units}' own terms hold."
+    )
     quirk = benchmark.card.quirks.get(settings["generate"]["profile"])
     of_world = [(world, [s for s in scenes if s.facts.world == world.name]) for world in benchmark.worlds]
     return [
@@ -260,7 +264,7 @@ def _limits(
         *([] if was_reviewed else ["- No human review took place."]),
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
         f"- Questions with a remark: {flags}.",
-        f"- The {units}' own terms hold. This release holds no media; {benchmark.card.media}.",
+        f"- {whose} This release holds no media; {benchmark.card.media}.",
         *([f"- {quirk}"] if quirk else []),
         "",
     ]

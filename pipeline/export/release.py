@@ -116,7 +116,7 @@ def write_release(
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        files[TERMS_FILE] = licences(scenes, settings["export"]["terms"], benchmark).encode()
+        files[TERMS_FILE] = licences(scenes, settings, benchmark).encode()
         files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}

@@ -11,25 +11,41 @@ from pipeline.core.schema import AnyScene
 
 TERMS_FILE: Final = "LICENSES.md"
 NOT_STATED: Final = "not stated: whoever publishes this release finds them out, and says them under `export.terms`"
+PROCEDURAL: Final = "procedural, made by scan2qa in the form of this dataset, of whose data it has nothing: free"
+ALL_SAMPLES: Final = (
+    "procedural scenes that scan2qa made, in the form of the datasets whose names they bear, with nothing of their "
+    "data. They are free: nobody's terms bind them."
+)
 
 
 def terms_of(
-    scenes: Sequence[AnyScene], stated: Mapping[str, str], benchmark: Benchmark[Any, Any]
+    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]
 ) -> list[tuple[str, int, str]]:
-    """Dataset, its number of scenes, its terms: as a configuration states them, else as the benchmark does."""
-    known = dict(benchmark.card.terms) | dict(stated)
+    """Dataset, its number of scenes, its terms: as a configuration states them, else as the benchmark does.
+
+    Sample scenes have the form of datasets, and nothing of their data or terms.
+    """
+    stated = settings["export"]["terms"]
     per_dataset = Counter(scene.dataset for scene in scenes)
-    return [(name, n, known.get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
+    known = dict.fromkeys(per_dataset, PROCEDURAL) if are_samples(settings) else dict(benchmark.card.terms)
+    return [(name, n, (known | stated).get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
 
 
-def licences(scenes: Sequence[AnyScene], stated: Mapping[str, str], benchmark: Benchmark[Any, Any]) -> str:
+def are_samples(settings: Mapping[str, Any]) -> bool:
+    """Whether all scenes are scan2qa's own samples; ``settings``: what a release depends on."""
+    return bool(settings.get("samples"))
+
+
+def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]) -> str:
     """The text of LICENSES.md."""
     units = " and ".join(world.units for world in benchmark.worlds)
-    rows = [f"| {name} | {n} | {terms} |" for name, n, terms in terms_of(scenes, stated, benchmark)]
+    rows = [f"| {name} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
+    invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
     return "\n".join(
         [
             "# Terms of what this release rests on",
             "",
+            *invented,
             f"This release passes on questions, numbers measured in the {units}, and pictures drawn of them: no scan, "
             "no mesh, no video. Who wants those asks their owners. The terms of a source bind what is derived from it "
             "as far as its owners say.",

@@ -82,7 +82,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.prices import load_prices, price_of
 
-    left_out = {"roots", "written", "known", "video", "limit_cost", "keep", "store", "fixes"}
+    left_out = {"roots", "samples", "written", "known", "video", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["look"]["model"] = config.look.model.identity() if config.look.model else None
@@ -93,6 +93,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     prices = {name: price.model_dump() if price else None for name, price in known.items()}
     rules = config.generate.resolved_rules().model_dump()
     settings |= {"views": True} if are_views_wanted(config) else {}
+    settings |= {"samples": True} if config.samples else {}
     return settings | {
         "applies_fixes": config.applies_fixes(),
         "rules": rules,

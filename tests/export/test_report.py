@@ -76,7 +76,7 @@ def test_every_reason_and_every_count_is_that_of_the_release(built: tuple[Path, 
             assert told[place + 1] == f"{n:,}"
             assert n == sum(row["task"] == task and row["reason"] == reason for row in rejected)
     asked = rows_of(folder / "release" / "data" / FILE)
-    steps = funnel(released, None)
+    steps = funnel(released, None, ())
     assert [steps[0].left, steps[-1].left] == [len(asked) + len(rejected), len(asked)]
     assert f"{len(asked):,}" in cells(page[page.index('id="counts"') : page.index('id="answers"')])
     assert all(before.left - after.dropped == after.left for before, after in pairwise(steps))

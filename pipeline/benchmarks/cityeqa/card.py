@@ -20,6 +20,7 @@ CARD: Final = Card(
     about="Questions that an agent answers by finding their object in a city, after CityEQA, built with scan2qa.",
     media="`city` names them: poses are metres and degrees in that city's frame, x east, y north, yaw clockwise",
     citation=CITATION,
+    chosen=frozenset({"answer_more_frequent"}),
     terms={"sample_cities": "procedural cities, made by scan2qa: none"},
     parts={
         "maps": "`maps/<question_id>.png`: the map about a task with start, landmarks, target and the oracle's way."

@@ -20,6 +20,7 @@ CARD: Final = Card(
     media="`log` names them; a question stands at second `until_s` and may use what came before, `video` where the log "
     "has pictures",
     citation=CITATION,
+    chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
     terms={
         "argoverse2": "Argoverse 2: CC BY-NC-SA 4.0 (<https://www.argoverse.org/about.html>); sample drives: none",
         "sample_city": "procedural flights, made by scan2qa: none",

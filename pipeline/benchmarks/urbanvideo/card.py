@@ -21,6 +21,7 @@ CARD: Final = Card(
     about="Questions about drone flights through cities, after UrbanVideo-Bench, built with scan2qa.",
     media="`video_id` names them; below `one/` lie parts of `one.mp4` that end where their questions do",
     citation=CITATION,
+    chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
     terms={"sample_city": "procedural flights, made by scan2qa: none"},
     parts={
         "maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn.",

@@ -23,7 +23,8 @@ BARS: Final = 16  # of a histogram
 _ENDS: Final = (0.01, 0.99)  # what lies beyond goes into the first and the last bar
 TRIED: Final = "more_than_are_tried"  # of `questions.tuples`: the rest of more candidates than are formed
 BLIND: Final = frozenset({ANSWERED, BALANCE})
-CHOSEN: Final = CAPS | {TRIED}
+CLEARER: Final = "asked_at_another_time"  # of `questions.cases`: the same words at a moment that is clearer
+CHOSEN: Final = CAPS | {TRIED, CLEARER}  # beside a benchmark's own (`Card.chosen`)
 SPLITS: Final = ("asked", "released", "debiased")
 
 
@@ -94,27 +95,29 @@ class Finding(NamedTuple):
     example: str
 
 
-def by_whom(reason: str) -> str:
-    """Whether a candidate broke a rule, was not chosen, or was guessed without the video."""
-    return CHOICE if reason in CHOSEN else GUESSED if reason in BLIND else RULE
+def by_whom(reason: str, chosen: Collection[str]) -> str:
+    """Whether a candidate broke a rule, was not chosen (``chosen``: `Card.chosen`), or was answered blind."""
+    return CHOICE if reason in CHOSEN or reason in chosen else GUESSED if reason in BLIND else RULE
 
 
-def reasons_of(rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, str]) -> list[Reason]:
+def reasons_of(
+    rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, str], chosen: Collection[str]
+) -> list[Reason]:
     """Every reason of every task, the most frequent first within its task; tasks by name. ``words``: `glossary`."""
     rows = [
-        Reason(task, name, by_whom(name), n, words.get(name, ""))
+        Reason(task, name, by_whom(name, chosen), n, words.get(name, ""))
         for task, found in rejections.items()
         for name, n in found.items()
     ]
     return sorted(rows, key=lambda row: (row.task, -row.n, row.reason))
 
 
-def funnel(released: Released, debiased: int | None) -> list[Step]:
+def funnel(released: Released, debiased: int | None, chosen: Collection[str]) -> list[Step]:
     """From all candidates to the release, and to `debiased` where there is such a split."""
     dropped: Counter[str] = Counter()
     for found in released.rejections.values():
         for name, n in found.items():
-            dropped[by_whom(name)] += n
+            dropped[by_whom(name, chosen)] += n
     asked = sum(released.questions.values())
     offered = asked + dropped[GUESSED]
     sound = offered + dropped[CHOICE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,6 +39,7 @@ class Told:
         provenance: id, scene, task and answer of every question.
         debiased: how many questions the split of that name has; None where there is none.
         words: what each reason for dropping a candidate means.
+        chosen: of these the benchmark's own by which it chooses among candidates that could be asked.
         states: of human review, how many questions stand where; empty where nobody reviewed.
         nearest: per task and reason, the rejection nearest to its limit.
         changes: since the release before; None where there is none, or it cannot be read (``unread`` says why).
@@ -57,6 +58,7 @@ class Told:
     quarantine: Sequence[Quarantine]
     nearest: Mapping[tuple[str, str], Near]
     words: Mapping[str, str]
+    chosen: Collection[str]
     changes: Report | None
     unread: str
     fixes: int
@@ -92,14 +94,14 @@ def page(told: Told, examples: Iterable[Example]) -> bytes:
 
 def _context(told: Told) -> dict[str, Any]:
     released = told.released
-    reasons = figures.reasons_of(released.rejections, told.words)
+    reasons = figures.reasons_of(released.rejections, told.words, told.chosen)
     sources, by_source = figures.sources(told.provenance)
     tasks = sorted({*released.questions, *released.rejections})
     return {
         "told": told,
         "questions": sum(released.questions.values()),
         "scenes": len({row["scene"] for row in told.provenance}),
-        "steps": figures.funnel(released, told.debiased),
+        "steps": figures.funnel(released, told.debiased, told.chosen),
         "reasons": {task: [row for row in reasons if row.task == task] for task in tasks},
         "nearest": told.nearest,
         "sources": sources,

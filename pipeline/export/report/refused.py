@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,14 +34,15 @@ class Nearest(NamedTuple):
     of_reasons: dict[Key, Near]
 
 
-def nearest_refused(release: Path) -> Nearest:
+def nearest_refused(release: Path, chosen: Collection[str] = ()) -> Nearest:
     """The rejections of rules that were nearest to their limits, in shares of the limit; of 0 in what was measured.
 
     Whole numbers, which are mostly counts, come after what was measured on a scale: two things where one may be is no
-    narrow miss. Rejections without a limit, and candidates that held every rule but were not chosen, take no part.
+    narrow miss. Rejections without a limit, and candidates that held every rule but were not chosen (for reasons that
+    all share, or for those of ``chosen``), take no part.
     """
     known = pc.field("measured").is_valid() & pc.field("limit").is_valid()
-    known &= ~pc.field("reason").isin(pa.array(sorted(CHOSEN | BLIND)))
+    known &= ~pc.field("reason").isin(pa.array(sorted({*CHOSEN, *BLIND, *chosen})))
     path = next(iter(sorted((release / "rejected").glob("*.parquet"))))
     table = pq.read_table(path, columns=_COLUMNS, filters=known)
     size = pc.abs(table["limit"])
