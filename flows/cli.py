@@ -15,7 +15,6 @@ import typer
 from flows import cli_released
 from flows.console import console, done_waiting, show_error, speak, wait
 from flows.options import (
-    BUILDS,
     CORES,
     EXIT_USAGE,
     OUTPUTS,
@@ -354,13 +353,17 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 
 
 @app.command()
-def reference(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference")) -> None:
-    """Writes the documentation's reference pages: reasons, columns, and the keys of each configuration."""
-    from pipeline.core.files import write_atomically
-    from pipeline.engine.reference import references
+def reference(
+    folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference"),
+    builds: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of builds of the samples: draws the examples anew."),
+    ] = None,
+) -> None:
+    """Writes the documentation's reference pages: reasons, findings, columns, and the keys of each configuration."""
+    from flows.reference import reference
 
-    for file, text in references(BUILDS).items():
-        write_atomically(folder / file, text.encode())
+    reference(folder, builds)
 
 
 app.registered_commands += cli_released.app.registered_commands

@@ -12,6 +12,8 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
+from flows.build import Asked, prepare
+from flows.options import BUILDS
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import REPLIES
 from pipeline.core.tables import REJECTIONS
@@ -21,8 +23,8 @@ from pipeline.export.header import Part, header
 from pipeline.export.release import TINY_PER_TASK, _tiny
 from pipeline.export.review_section import REVIEW
 from pipeline.export.tables import CORRECTIONS
-from pipeline.export.terms import NOT_STATED, TERMS_FILE
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
+from pipeline.export.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
 with warnings.catch_warnings():
@@ -85,6 +87,36 @@ def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
     for table in release.glob("*/*.parquet"):
         for name in pq.read_schema(table).names:
             assert f"| `{name}` |" in card.text
+
+
+def test_samples_are_said_to_be_procedural_and_free(tmp_path: Path) -> None:
+    """Though they have the form of datasets with terms of their own: a scene of the samples is called scannet/…"""
+    scenes = json.dumps({"scene9001_00": sample_scene(PLANS[0]) | {"dataset": "scannet"}})
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "rooms.json").write_text(scenes, encoding="utf-8")
+    build(tmp_path / "meta", tmp_path / "real")
+    build(tmp_path / "meta", tmp_path / "out", samples=True)
+    for name in ("README.md", TERMS_FILE):
+        assert "ScanNet Terms of Use" in (tmp_path / "real" / "release" / name).read_text()
+        text = (tmp_path / "out" / "release" / name).read_text()
+        assert "ScanNet Terms of Use" not in text
+        assert PROCEDURAL in text
+        assert ALL_SAMPLES in text
+
+
+def test_a_build_knows_its_own_samples(tmp_path: Path) -> None:
+    write_sample_metadata(tmp_path / "out" / "samples" / "vsi_meta")
+    write_sample_metadata(tmp_path / "elsewhere")
+
+    def is_of_samples(*roots: Path, said: tuple[str, ...] = ()) -> bool:
+        given = [f"vsi_meta={root}" for root in roots]
+        return prepare(
+            Asked(BUILDS / "vsi.yaml", given, said, tmp_path / "out", True, 1, False), write=False
+        ).config.samples
+
+    assert is_of_samples(tmp_path / "out" / "samples" / "vsi_meta")
+    assert not is_of_samples(tmp_path / "elsewhere")
+    assert is_of_samples(tmp_path / "elsewhere", said=("samples=true",))
 
 
 def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from playwright.sync_api import expect, sync_playwright
 
 from flows.kept import keep
 from flows.report import report, report_page
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.tables import REJECTIONS
+from pipeline.export.glossary import glossary
 from pipeline.export.release import Released
 from pipeline.export.report.examples import KEPT, drawn
 from pipeline.export.report.figures import funnel
@@ -132,6 +134,18 @@ def test_a_browser_draws_others_on_a_phone_in_the_dark_and_axe_finds_nothing(pag
         seen.add_script_tag(content=AXE)
         assert seen.evaluate(VIOLATIONS, WCAG_AA) == []
         browser.close()
+
+
+def test_what_chooses_is_told_apart_from_rules_for_every_benchmark() -> None:
+    """CityEQA keeps its answers even: a candidate that goes for that could have been asked."""
+    dropped = {"t": {"answer_more_frequent": 5, "over_cap": 2, "not_visible": 3, "asked_at_another_time": 1}}
+    empty: dict[str, Any] = {name: {} for name in ("files", "answers", "letters", "flags")}
+    counted = Released(questions={"t": 4}, rejections=dropped, findings=[], blind=[], models=[], **empty)
+    steps = funnel(counted, None, BENCHMARKS["cityeqa"].card.chosen)
+    assert [(step.left, step.dropped) for step in steps] == [(15, 0), (12, 3), (4, 8), (4, 0)]
+    assert [step.left for step in funnel(counted, None, ())] == [15, 7, 4, 4]
+    for benchmark in BENCHMARKS.values():
+        assert benchmark.card.chosen <= set(glossary(benchmark.name)), benchmark.name
 
 
 def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_STYLE: Final = (
+STYLE: Final = (
     "<style>"
     ".ground{fill:#efece4;fill-rule:evenodd;stroke:#858b86}.thing{fill:#c9c4b6;fill-opacity:.55;stroke:#858b86}"
     ".marked{fill:#d97706;fill-opacity:.6;stroke:#22282b;stroke-width:1.5}"
@@ -23,4 +23,4 @@ _STYLE: Final = (
 def map_file(drawn: str) -> bytes:
     """SVG of `review.maps` as a file."""
     head, rest = drawn.split(">", 1)
-    return head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode() + f">{_STYLE}{rest}".encode()
+    return head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode() + f">{STYLE}{rest}".encode()
