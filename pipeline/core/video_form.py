@@ -18,11 +18,15 @@ class VideoForm:
         size: width and height, pixels.
         bars: whether black bars fill the picture up to the size; else it is as large as fits.
         clips: whether a question is about a part of the video: then a video of that part is delivered too.
+        cut_s: seconds between the pictures at which a clip may begin.
+        drawn: whether a film is drawn of a log that no camera took pictures of (`World.drawn`).
     """
 
     size: tuple[int, int] = (640, 480)
     bars: bool = True
     clips: bool = False
+    cut_s: float = 1.0
+    drawn: bool = False
 
 
 def video_file(scene: str, until_s: float | None = None, from_s: float | None = None) -> str:

@@ -1,7 +1,7 @@
 """Clips: the part of a standardised video that a question is about, up to the second at which it ends.
 
 What comes later may show the answer. Frames are copied, not encoded again: in the videos that clips are cut from no
-frame depends on a later one, and at whole seconds on none before (`pipeline.film.video`).
+frame depends on a later one, and where a clip may begin on none before (`pipeline.film.video`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipeline.film.video import Encoded
 _INSTANT_S: Final = 1e-9
 
 
-def clip(video: Path, until_s: float, fps: int, from_s: int = 0) -> Encoded:
+def clip(video: Path, until_s: float, fps: int, from_s: float = 0.0) -> Encoded:
     """The video between two seconds: its last frame is the one on screen at the later one, or the video's last.
 
     Args:
@@ -30,7 +30,7 @@ def clip(video: Path, until_s: float, fps: int, from_s: int = 0) -> Encoded:
     Raises OSError and `av.error.FFmpegError` where the video cannot be read, ValueError where it has no key frame at
     ``from_s``.
     """
-    first, last = from_s * fps, math.floor(until_s * fps + _INSTANT_S)
+    first, last = (math.floor(second * fps + _INSTANT_S) for second in (from_s, until_s))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "clip.mp4"
         with av.open(video) as source, av.open(path, "w", options={"movflags": "+faststart"}) as container:
@@ -44,7 +44,7 @@ def clip(video: Path, until_s: float, fps: int, from_s: int = 0) -> Encoded:
                     continue
                 if begin is None:
                     if not packet.is_keyframe:
-                        raise ValueError(f"{video} has no key frame at {from_s} s; film it again")
+                        raise ValueError(f"{video} has no key frame at {from_s:g} s; film it again")
                     begin = packet.pts
                 packet.pts, packet.dts = packet.pts - begin, packet.dts - begin
                 packet.stream = stream

@@ -24,9 +24,9 @@ Image = npt.NDArray[np.uint8]
 _INSTANT_S: Final = 1e-9
 _OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1"}
 _ENCODER: Final = "threads=1:sliced-threads=0:mbtree=0"
-# No frame depends on a later one, and one at a whole second on none before it: so videos are cut without encoding them
-# again.
-_CUTTABLE: Final = ":bframes=0:keyint={fps}:min-keyint={fps}:scenecut=0"
+# No frame depends on a later one, and one where a clip may begin on none before it: so videos are cut without encoding
+# them again.
+_CUTTABLE: Final = ":bframes=0:keyint={every}:min-keyint={every}:scenecut=0"
 
 
 class Encoded(NamedTuple):
@@ -42,7 +42,9 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoForm) ->
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"  # a file, since putting the index first needs to read it again
         with av.open(path, "w", options={"movflags": "+faststart"}) as container:
-            options = _OPTIONS | {"x264-params": _ENCODER + (_CUTTABLE.format(fps=fps) if form.clips else "")}
+            options = _OPTIONS | {
+                "x264-params": _ENCODER + (_CUTTABLE.format(every=round(fps * form.cut_s)) if form.clips else "")
+            }
             stream = container.add_stream("libx264", rate=fps, options=options)
             stream.width, stream.height = form.size
             stream.pix_fmt = "yuv420p"

@@ -22,11 +22,12 @@ def run(given: Given) -> bytes:
 
     Questions about one part share a clip. Clips of questions that are no longer asked go.
     """
-    film = json.loads(given.needed("film"))
+    films = [json.loads(raw) for stage in ("film", "draw") if (raw := given.bytes_of(stage)) is not None]
+    film = next((one for one in films if one["video"] is not None), None)
     asked = asked_in(read_table(given.needed("select"))).select(["from_s", "until_s"]).to_pylist()
-    parts = {(int(row["from_s"] or 0), row["until_s"]) for row in asked if row["until_s"] is not None}
+    parts = {(row["from_s"] or 0.0, row["until_s"]) for row in asked if row["until_s"] is not None}
     scene, clips = given.unit, []
-    if film["video"] is not None:
+    if film is not None:
         for from_s, until_s in sorted(parts):
             cut = clip(given.folder / film["video"], until_s, film["fps"], from_s)
             name = f"{VIDEOS}/{video_file(scene, until_s, from_s)}"
@@ -49,6 +50,7 @@ CLIP: Final = Stage(
     module=__name__,
     run=run,
     takes=("select", "film"),
+    may_take=("draw",),
     is_wanted=lambda config: config.video and config.of_benchmark().video.clips,
     is_whole=is_whole,
     folders=(VIDEOS,),

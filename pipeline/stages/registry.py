@@ -9,6 +9,7 @@ from pipeline.stages.author import AUTHOR
 from pipeline.stages.blind import BLIND
 from pipeline.stages.clip import CLIP
 from pipeline.stages.declare import DECLARE
+from pipeline.stages.draw import DRAW
 from pipeline.stages.export import EXPORT
 from pipeline.stages.film import FILM
 from pipeline.stages.filter import FILTER
@@ -28,6 +29,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     FIX,
     FILM,
     OBSERVE,
+    DRAW,
     LOOK,
     GENERATE,
     DECLARE,

@@ -16,6 +16,7 @@ from pipeline.reading.reader import Reader
 if TYPE_CHECKING:  # this record is code of all stages that name a world
     from pipeline.llm.base import Reply, Request
     from pipeline.reading.files import SceneFiles
+    from pipeline.reading.footage import Footage
 
 F = TypeVar("F", bound=Facts)
 
@@ -108,6 +109,8 @@ class World(Generic[F]):
         pictures: JPEG of some of its pictures, in order, from its raw data: views of a scene's sphere, or of all of it
             (`geometry.views`); photographs that its facts name.
         looker: asks a model what things look like in the video.
+        drawn: a film of what an observed scene without a video knows, at each time nothing of what comes later; says
+            on every picture that it was drawn. None: there is nothing to draw.
     """
 
     name: str
@@ -128,3 +131,4 @@ class World(Generic[F]):
     sketch: Callable[[Scene[F]], Sketch] = no_map
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None
+    drawn: Callable[[Scene[F]], Footage | None] | None = None

@@ -26,7 +26,7 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     view=exam,
     columns=COLUMNS,
     card=CARD,
-    video=VideoForm(size=(640, 360), bars=False, clips=True),
+    video=VideoForm(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
     pictures=question_pictures,
     score=SCORE,
     shares=SHARES,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, SUB, of_flags
+from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, SHOWN, SUB, of_flags
 from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DRIVING
 from pipeline.core.video_form import video_file
 from pipeline.questions.published import Columns
@@ -73,7 +73,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "until_s": row["until_s"],
         "sensors": of_flags(row["flags"], SENSORS),
         "modality": modality,
-        "video": video_file(row["scene"], row["until_s"], row["from_s"]) if modality == "RGB" else None,
+        "video": video_file(row["scene"], row["until_s"], row["from_s"]) if modality in SHOWN else None,
         "picture": picture_of(row["id"]) if domain == DRIVING and row["until_s"] is not None else None,
     }
 
@@ -105,11 +105,11 @@ SAID: Final = {
     "value": "the number; null where the answer is in words",
     "unit": "of the number",
     "decimals": "that it is rounded to",
-    "from_s": "second of the log from which on it may be looked at; null: from its start",
+    "from_s": "second of the log at which its video begins; null: at its start",
     "until_s": "second of the log that the question stands at; null: its end",
     "sensors": "cameras whose pictures the log has; none where it has none",
-    "modality": "RGB, or state where the log has no pictures",
-    "video": "path of its video below the build's folder of videos; null where the log has no pictures",
+    "modality": "RGB; drawn: no camera took pictures, and the video is drawn from the log; state: there is no video",
+    "video": "path of its video, `from_s` to `until_s`, below the build's folder of videos; null where there is none",
     "picture": "of a question about a drive, a map of what was measured, with the answer: not for who is asked",
 }
 COLUMNS: Final = Columns(SCHEMA, table, row, SAID)

@@ -25,7 +25,11 @@ class ExamRules(FlightRules):
     exam_moments_max: int = Field(
         default=12, ge=1, description="times of a log at which questions stand, evenly spread"
     )
-    past_min_s: float = Field(default=2.0, ge=0, description="of the log before a question")
+    past_min_s: float = Field(
+        default=2.0, ge=0, description="of the log before a question, and of the video of one about now"
+    )
+    arm_past_s: float = Field(default=1.0, gt=0, description="the same of an episode of an arm")
+    shown_s: float = Field(default=15.0, gt=0, description="of a flight's video with a question about landmarks")
     window_s: float = Field(default=5.0, gt=0, description="what short-term memory is asked about")
     future_min_s: float = Field(default=0.5, ge=0, description="of the log after it: speeds are measured around it")
     event_margin_s: float = Field(default=0.3, ge=0, description="between a question and the border of a state")

@@ -104,6 +104,11 @@ class ArmView:
         return int(np.abs(self.times_s - time_s).argmin())
 
     @property
+    def drawable(self) -> bool:
+        """Whether a film can be drawn of it: whether a place or an angle is known at any time."""
+        return any(bool(np.isfinite(table).any()) for table in (self.gripper_m, self.item_m, self.angle))
+
+    @property
     def targets(self) -> list[int]:
         """Rows of what the task is about."""
         return [row for row, item in enumerate(self.facts.items) if item.role == TARGET]

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.arm.doubts import examine
+from pipeline.worlds.arm.drawn import drawn
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -42,4 +43,5 @@ ARM: Final = World(
     quick=(RLBench.name, LeRobot.name),
     bulky=BULKY,
     sketch=sketch,
+    drawn=drawn,
 )

@@ -92,6 +92,11 @@ class DriveView:
         """The time nearest to one."""
         return int(np.abs(self.times_s - time_s).argmin())
 
+    @property
+    def drawable(self) -> bool:
+        """Whether a film can be drawn of it: whether it is known at any time where our car was."""
+        return bool(np.isfinite(self.ego_m[:, :2]).all(1).any())
+
     # About our car
 
     @cached_property

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.drive.doubts import examine
+from pipeline.worlds.drive.drawn import drawn
 from pipeline.worlds.drive.facts import Drive, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
@@ -48,4 +49,5 @@ DRIVE: Final = World(
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),
     bulky=BULKY,
     sketch=sketch,
+    drawn=drawn,
 )

@@ -149,5 +149,10 @@ class Flight(Facts):
     landmarks: tuple[Landmark, ...] = ()
     motion: Motion | None = Field(default=None, description="None: not observed yet")
 
+    @property
+    def drawable(self) -> bool:
+        """Whether a film can be drawn of it: whether it is known how it moved."""
+        return self.motion is not None and bool(self.motion.t_s) and self.motion.t_s[-1] > 0
+
 
 FlightScene = Scene[Flight]

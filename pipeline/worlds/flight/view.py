@@ -267,9 +267,9 @@ class FlightView(Generic[R]):
                 firsts.append(float(np.maximum(spans[:, 0], since_s).min(initial=np.inf)))
         return max(firsts) if np.isfinite(max(firsts)) else None
 
-    def seen_by(self, place: int, t_s: float) -> bool:
-        """Whether the video shows a place up to a time; True where views are not known."""
-        first = self.first_seen_s(place)
+    def seen_by(self, place: int, t_s: float, since_s: float = 0.0) -> bool:
+        """Whether the video shows a place up to a time, from another one on; True where views are not known."""
+        first = self.first_seen_s(place, since_s)
         return not self.seen_known or (first is not None and first <= t_s)
 
     def maybe_seen_by(self, place: int, t_s: float) -> bool:

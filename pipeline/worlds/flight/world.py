@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.extras import need
+from pipeline.worlds.flight.drawn import drawn
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
@@ -67,5 +68,6 @@ FLIGHT: Final = World(
     quick=(Flights.name, Episodes.name),
     bulky=BULKY,
     sketch=sketch,
+    drawn=drawn,
     looker=Looker("pipeline.worlds.flight.look.look", _prompts, _look, _calls, _is_whole),
 )

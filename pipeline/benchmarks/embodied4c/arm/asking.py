@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.resting import CLOCK, WAY, require_sure
+from pipeline.benchmarks.embodied4c.spans import from_s
 from pipeline.benchmarks.embodied4c.wording import worded
 from pipeline.core.identity import digest
 
@@ -31,7 +32,9 @@ def case(view: ArmExam, kind: str, index: int, about: Iterable[str] = (), /, **f
     """A case of a kind at one of the episode's times."""
     t_s = float(view.times_s[index])
     identity = (kind, f"{t_s:.2f}", *about)
-    one = ExamCase(*identity, until_s=round(t_s, 3), wording=worded(kind, (view.scene.id, *identity), **fields))
+    text = worded(kind, (view.scene.id, *identity), **fields)
+    begins_s = from_s(kind, t_s, view.rules, fields.get("seconds"))
+    one = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
     one.flags = list(view.flags)
     require_sure(one, view.log_doubts, [what for what, kinds in RESTS if kind in kinds])
     return one

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, SENSORS, flag
+from pipeline.benchmarks.embodied4c.flags import DOMAIN, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.kinds import MANIPULATION
 from pipeline.benchmarks.embodied4c.resting import about_log
 from pipeline.benchmarks.embodied4c.rules import ExamRules
@@ -16,7 +16,7 @@ from pipeline.core.schema import Rejection
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import ArmView
 
-STEP_S: Final = 0.5  # between moments, and before the first
+STEP_S: Final = 0.5  # between moments
 
 
 class ArmExam(ArmView):
@@ -36,9 +36,9 @@ class ArmExam(ArmView):
         self.rules = rules
         self.log_doubts = about_log(scene.findings)
         self.flags = [flag(DOMAIN, MANIPULATION), *(flag(SENSORS, camera.name) for camera in self.facts.cameras)]
-        self.flags.append(flag(MODALITY, "RGB" if scene.video is not None else "state"))
+        self.flags.append(modality(scene.video is not None, self.drawable))
         last = float(self.times_s[-1]) if len(self.times_s) else 0.0
-        wanted = np.arange(STEP_S, last - STEP_S / 2 + 1e-6, STEP_S)
+        wanted = np.arange(rules.arm_past_s, last - STEP_S / 2 + 1e-6, STEP_S)
         if len(wanted) > (most := rules.exam_moments_max):
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})

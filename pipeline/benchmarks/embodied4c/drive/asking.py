@@ -9,6 +9,7 @@ from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.refs import Ref, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.resting import CLOCK, THINGS, WAY, require_sure
+from pipeline.benchmarks.embodied4c.spans import from_s
 from pipeline.benchmarks.embodied4c.wording import worded
 from pipeline.core.arrays import FloatArray
 
@@ -36,7 +37,8 @@ def case(
     t_s = view.second(moment)
     identity = (kind, f"{t_s:.2f}", *operands)
     text = worded(kind, (view.scene.id, *identity), us=view.us, **fields)
-    found = ExamCase(*identity, until_s=round(t_s, 3), wording=text)
+    begins_s = from_s(kind, t_s, view.rules, fields.get("seconds"))
+    found = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
     found.flags = list(view.flags)
     found.traits = tuple(f"{n} {part}" for n, operand in enumerate(identity[2:]) for part in operand.split("@"))
     require_sure(found, view.log_doubts, [what for what, kinds in RESTS if kind in kinds])

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, SENSORS, flag
+from pipeline.benchmarks.embodied4c.flags import DOMAIN, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.resting import about_log
 from pipeline.benchmarks.embodied4c.rules import ExamRules
@@ -44,7 +44,7 @@ class DriveExam(DriveView):
         self.flags = [
             flag(DOMAIN, DRIVING),
             *(flag(SENSORS, camera.name) for camera in self.facts.cameras),
-            flag(MODALITY, "RGB" if scene.video is not None else "state"),
+            modality(scene.video is not None, self.drawable),
         ]
         self.log_doubts = about_log(scene.findings)
         self.refs: dict[int, list[Any]] = {}  # by moment: things that can be spoken of, once they were looked for

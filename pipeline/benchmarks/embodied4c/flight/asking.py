@@ -6,19 +6,24 @@ from collections.abc import Iterable, Iterator
 
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
+from pipeline.benchmarks.embodied4c.spans import LENGTHS, from_s
 from pipeline.benchmarks.embodied4c.wording import worded
 
 
 def case(
     view: FlightExam, kind: str, second: int, operands: Iterable[str] = (), /, *places: int, **fields: str
 ) -> ExamCase:
-    """A case of a kind at a second of the video, about places that the video has shown by then."""
+    """A case of a kind at a second of the video, about places that its video shows."""
     identity = (kind, f"{second:.2f}", *operands)
-    one = ExamCase(*identity, until_s=float(second), wording=worded(kind, (view.scene.id, *identity), **fields))
+    text = worded(kind, (view.scene.id, *identity), **fields)
+    begins_s = from_s(kind, second, view.rules, fields.get("seconds"))
+    one = ExamCase(*identity, until_s=float(second), from_s=begins_s, wording=text)
     one.flags = list(view.flags)
+    if LENGTHS.get(kind) == "shown_s":
+        one.require("clip_too_short", second, ">=", view.rules.shown_s, "s")
     for place in places:
         label = view.flight.places[place].label
-        one.require("not_seen_yet", float(view.flight.seen_by(place, second)), ">=", 1, "times", label)
+        one.require("not_seen_yet", float(view.flight.seen_by(place, second, begins_s or 0.0)), ">=", 1, "times", label)
     return one
 
 

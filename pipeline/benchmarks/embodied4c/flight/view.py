@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.flags import DOMAIN, MODALITY, flag
+from pipeline.benchmarks.embodied4c.flags import DOMAIN, flag, modality
 from pipeline.benchmarks.embodied4c.kinds import AERIAL
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
@@ -34,7 +34,7 @@ class FlightExam:
     def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
         self.scene, self.rules = scene, rules
         self.flight: FlightView[ExamRules] = FlightView(scene, rules)
-        self.flags = [flag(DOMAIN, AERIAL), flag(MODALITY, "RGB" if scene.video is not None else "state")]
+        self.flags = [flag(DOMAIN, AERIAL), modality(scene.video is not None, scene.facts.drawable)]
         known = [
             (second, index)
             for second, index in self.flight.moments

@@ -1,0 +1,114 @@
+"""Pictures of a film that is drawn from a log: plain shapes on a page of pixels, the same bytes on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from pipeline.core.arrays import FloatArray
+
+SIZE: Final = (640, 360)
+MARK: Final = "drawn from the log, not filmed"
+INK: Final[dict[str, tuple[int, int, int]]] = {
+    "paper": (255, 255, 255),
+    "ground": (238, 238, 234),
+    "grid": (214, 214, 208),
+    "road": (206, 206, 202),
+    "edge": (170, 170, 166),
+    "text": (20, 20, 20),
+    "own": (30, 90, 170),
+    "thing": (176, 186, 200),
+    "red": (226, 61, 45),
+    "amber": (255, 176, 0),
+    "green": (40, 160, 70),
+}
+_TEXT: Final = 12  # pixels of a letter's height
+_MARK: Final = 13
+_AWAY: Final = 7.0  # pixels between a point and its label
+
+Colour = tuple[int, int, int]
+
+
+class Raster:
+    """One picture, 640 x 360. Positions are pixels from the upper left corner, (n, 2) or pairs.
+
+    Args:
+        base: what lies under it; None: paper.
+    """
+
+    def __init__(self, base: Image.Image | None = None) -> None:
+        self.image = Image.new("RGB", SIZE, INK["paper"]) if base is None else base.copy()
+        self._draw = ImageDraw.Draw(self.image)
+        self._draw.fontmode = "1"
+        self._taken: list[tuple[float, float, float, float]] = []
+
+    def box(self, left: float, top: float, right: float, bottom: float, fill: Colour) -> None:
+        """A filled rectangle."""
+        self._draw.rectangle((left, top, right, bottom), fill=fill)
+
+    def shape(self, outline: FloatArray, fill: Colour | None = None, edge: Colour | None = None) -> None:
+        """A closed outline."""
+        self._draw.polygon(_pixels(outline), fill=fill, outline=edge)
+
+    def line(self, points: FloatArray, colour: Colour, width: int = 1) -> None:
+        """A line through points."""
+        self._draw.line(_pixels(points), fill=colour, width=width)
+
+    def dot(self, at: npt.ArrayLike, radius: float, fill: Colour, edge: Colour | None = None) -> None:
+        """A disc."""
+        ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
+        self._draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=fill, outline=edge)
+
+    def text(self, at: tuple[float, float], words: str, colour: Colour = INK["text"], size: int = _TEXT) -> None:
+        """A line of text whose upper left corner is at a point."""
+        self._draw.text(at, words, fill=colour, font=ImageFont.load_default(size=size))
+
+    def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
+        """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
+        ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
+        width, height = self._draw.textlength(words, font=ImageFont.load_default(size=_TEXT)), _TEXT + 2
+        for left in (x + _AWAY, x - _AWAY - width):
+            for top in (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height):
+                own = (left, top, left + width, top + height)
+                inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
+                if inside and not any(_meet(own, other) for other in self._taken):
+                    self._taken.append(own)
+                    self.text((left, top), words)
+                    return True
+        return False
+
+    def mark(self, from_x: float = 6) -> None:
+        """Says on the picture that no camera took it."""
+        width = self._draw.textlength(MARK, font=ImageFont.load_default(size=_MARK))
+        self.box(from_x - 3, SIZE[1] - 22, from_x + width + 3, SIZE[1] - 3, INK["paper"])
+        self.text((from_x, SIZE[1] - 20), MARK, INK["red"], _MARK)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """(360, 640, 3) RGB."""
+        return np.asarray(self.image, dtype=np.uint8)
+
+
+def colours_of(names: Iterable[str]) -> dict[str, Colour]:
+    """A colour for each name, spread over hues in their order, two shades in turn."""
+    order = list(names)
+    shares = np.arange(len(order)) * 0.618034 % 1.0  # neighbours differ most
+    found = {}
+    for n, (name, hue) in enumerate(zip(order, shares.tolist(), strict=True)):
+        shade = 0.95 if n % 2 else 0.7
+        rgb = np.clip(np.abs((hue * 6 + np.array([0.0, 4.0, 2.0])) % 6 - 3) - 1, 0, 1)
+        red, green, blue = ((0.25 + 0.75 * rgb) * shade * 255).round().astype(int).tolist()
+        found[name] = (red, green, blue)
+    return found
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _pixels(points: FloatArray) -> list[tuple[float, float]]:
+    """To hundredths: no last bit of a sine moves a pixel."""
+    return [(x, y) for x, y in np.round(np.asarray(points, dtype=np.float64), 2).tolist()]

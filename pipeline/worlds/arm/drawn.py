@@ -1,0 +1,163 @@
+"""A film of an episode of which no camera took pictures: from above and from the side, and the dials of the joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.drawing.raster import INK, Colour, Raster, colours_of
+from pipeline.reading.footage import Footage
+from pipeline.worlds.arm.facts import EpisodeScene
+from pipeline.worlds.arm.view import ArmView
+
+FPS: Final = 20
+SCALE_M: Final = 0.1
+LEAST_M: Final = 0.4  # shown to each side of the middle
+MARGIN: Final = 1.3  # around all that is somewhere at the beginning
+# Upper left corner of each map and its side, pixels: from above (x up, y to the left), and from the robot's right side
+# (x to the right, z up).
+ABOVE: Final = (8.0, 26.0, 250.0)
+BESIDE: Final = (266.0, 26.0, 250.0)
+DIALS: Final = (530.0, 20.0)
+_RADIUS: Final = 14.0
+_STEP: Final = 46.0  # pixels between dials
+_DIALS: Final = 7  # that have room
+_SPOKEN: Final[dict[str, Colour]] = {
+    "red": (222, 50, 40), "green": (50, 160, 70), "blue": (50, 90, 210), "yellow": (240, 205, 40),
+    "orange": (245, 140, 30), "purple": (140, 60, 170), "white": (250, 250, 250), "black": (30, 30, 30),
+    "grey": (130, 130, 130), "brown": (130, 85, 45), "pink": (250, 150, 190), "cyan": (60, 200, 210),
+}  # fmt: skip
+_CORNERS: Final = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+_FLAT, _TALL = [1, 0], [0, 2]  # axes of the two maps: across and up, of places whose y is turned round
+
+
+def drawn(scene: EpisodeScene) -> Footage | None:
+    """Where gripper and things are, and how the joints stand; None where the log tells nothing of them."""
+    film = _Film(scene)
+    view = film.view
+    if not view.drawable:
+        return None
+    ticks = np.arange(int(view.times_s[-1] * FPS + 1e-6) + 1) / FPS
+    shown = np.searchsorted(view.times_s, ticks + 1e-6, side="right") - 1
+
+    def frames() -> Iterator[npt.NDArray[np.uint8]]:
+        return (film.at(index) for index in shown.tolist())
+
+    return Footage(FPS, frames)
+
+
+class _Film:
+    """What the pictures of an episode share. The maps are as wide as what is there at the beginning needs."""
+
+    def __init__(self, scene: EpisodeScene) -> None:
+        self.view = view = ArmView(scene)
+        first = [view.base_m, *_first(view.gripper_m[None]), *_first(view.item_m)]
+        known = np.array([place for place in first if np.isfinite(place).all()]).reshape(-1, 3)
+        low, high = (known.min(0), known.max(0)) if len(known) else (np.zeros(3), np.zeros(3))
+        self.middle, reach = (low + high) / 2, max(LEAST_M, float((high - low).max()) / 2)
+        self.scale = ABOVE[2] / 2 / (reach * MARGIN)
+        self.colours = colours_of(view.ids.tolist())
+        self.base = self._base()
+
+    def _base(self) -> Raster:
+        raster = Raster()
+        for (left, top, side), title in ((ABOVE, "from above"), (BESIDE, "from the side")):
+            raster.box(left, top, left + side, top + side, INK["ground"])
+            raster.text((left, 8), title)
+        if np.isfinite(self.view.base_m).all():
+            for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
+                raster.dot(self._place(self.view.base_m, axes, at), 5, INK["edge"], INK["text"])
+        for n, name in enumerate(self.view.joints.tolist()[:_DIALS]):
+            raster.text((DIALS[0] + 36, DIALS[1] + n * _STEP - 6), name)
+        raster.line(np.array([[266.0, 296.0], [266.0 + SCALE_M * self.scale, 296.0]]), INK["text"], 3)
+        raster.text((272 + SCALE_M * self.scale, 289), f"{SCALE_M * 100:g} cm")
+        raster.mark()
+        return raster
+
+    def _place(self, points: FloatArray, axes: list[int], at: tuple[float, float, float]) -> FloatArray:
+        """Pixels (..., 2) of places (..., 3) on a map; robot's ahead is up on that from above."""
+        across, up = points[..., axes[0]] - self.middle[axes[0]], points[..., axes[1]] - self.middle[axes[1]]
+        across = -across if axes == _FLAT else across
+        corner = np.array(at[:2]) + at[2] / 2
+        return corner + np.stack([across, -up], axis=-1) * self.scale
+
+    def at(self, index: int) -> npt.NDArray[np.uint8]:
+        """The picture of one time."""
+        view, raster = self.view, Raster(self.base.image)
+        for row, item in enumerate(view.facts.items):
+            place = view.item_m[row, index]
+            if not np.isfinite(place).all():
+                continue
+            colour = _SPOKEN.get(item.attributes.get("colour", ""), self.colours[item.id])
+            for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
+                self._thing(raster, place, view.size_m[row], axes, at, colour)
+        for row, item in enumerate(view.facts.items):
+            place = view.item_m[row, index]
+            if np.isfinite(place).all():
+                raster.label(self._place(place, _FLAT, ABOVE), item.category, _edges(ABOVE))
+        gripper = view.gripper_m[index]
+        if np.isfinite(gripper).all():
+            for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
+                tip = self._place(gripper, axes, at)
+                if _inside(tip, at):
+                    self._gripper(raster, tip, view.opening[index])
+        for n, joint in enumerate(view.facts.arm.joints[:_DIALS] if view.facts.arm else ()):
+            if joint.unit == "rad":
+                self._dial(raster, n, float(view.angle[index, n]))
+        return raster.pixels()
+
+    def _thing(
+        self,
+        raster: Raster,
+        place: FloatArray,
+        size: FloatArray,
+        axes: list[int],
+        at: tuple[float, float, float],
+        colour: Colour,
+    ) -> None:
+        """Upright along the world's axes, or a dot where its size is not known."""
+        middle = self._place(place, axes, at)
+        if not _inside(middle, at):
+            return
+        half = size[axes] / 2 * self.scale
+        if np.isfinite(half).all():
+            raster.shape(middle + _CORNERS * half, colour, INK["text"])
+        else:
+            raster.dot(middle, 4, colour, INK["text"])
+
+    def _gripper(self, raster: Raster, at: FloatArray, opening: float) -> None:
+        """Two fingers, as far apart as the gripper is open; one cross where that is not known."""
+        apart = 2.0 + 7.0 * float(opening) if np.isfinite(opening) else 0.0
+        for side in (-1, 1):
+            x = at[0] + side * apart
+            raster.line(np.array([[x, at[1] - 9], [x, at[1] + 3]]), INK["own"], 3)
+        raster.line(np.array([[at[0] - apart, at[1] - 9], [at[0] + apart, at[1] - 9]]), INK["own"], 3)
+        raster.dot(at, 2, INK["text"])
+
+    def _dial(self, raster: Raster, n: int, angle: float) -> None:
+        """A joint's angle from its zero, which is up; counter-clockwise is positive."""
+        middle = np.array([DIALS[0] + 12, DIALS[1] + n * _STEP])
+        raster.dot(middle, _RADIUS, INK["paper"], INK["text"])
+        raster.line(middle - np.array([[0, _RADIUS], [0, _RADIUS - 4]]), INK["text"])
+        if np.isfinite(angle):
+            hand = np.array([-np.sin(angle), -np.cos(angle)]) * (_RADIUS - 3)
+            raster.line(np.stack([middle, middle + hand]), INK["red"], 2)
+
+
+def _edges(at: tuple[float, float, float]) -> tuple[float, float, float, float]:
+    return (at[0], at[1], at[0] + at[2], at[1] + at[2])
+
+
+def _inside(point: FloatArray, at: tuple[float, float, float]) -> bool:
+    return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - 4).all())
+
+
+def _first(places: FloatArray) -> FloatArray:
+    """The first known of each of places (I, T, 3)."""
+    known = np.logical_and.reduce(np.isfinite(places), axis=2)
+    rows = np.flatnonzero(known.any(axis=1))
+    return np.asarray(places[rows, known[rows].argmax(axis=1)])

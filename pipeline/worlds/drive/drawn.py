@@ -1,0 +1,168 @@
+"""A film of a drive from above, of a log without pictures: at every time what the log knew then, and nothing later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
+from pipeline.geometry.turns import turned_about_z
+from pipeline.reading.footage import Footage
+from pipeline.worlds.drive.categories import CATEGORIES
+from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.view import EGO, DriveView
+
+FPS: Final = 10
+PX_PER_M: Final = 3.0
+WIDE: Final = 480  # pixels of the map; the rest says what the colours are
+GRID_M: Final = 20.0  # between lines on the ground, by which movement is seen
+# What is seen most begins: the first colours differ most.
+_COMMON: Final = ("car", "pedestrian", "truck", "bus", "cyclist", "motorcyclist", "van", "bollard", "sign")
+COLOURS: Final = colours_of([*_COMMON, *sorted(CATEGORIES - set(_COMMON))])
+SCALE_M: Final = 10.0
+_REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M  # from our car to the corners of the map
+_LIGHTS: Final = {"red": "red", "yellow": "amber", "green": "green"}
+_LINE: Final = 17  # pixels between lines of the legend
+_LEGEND: Final = 14  # lines that have room
+_LAMP: Final = 2.5  # pixels
+_LEAST: Final = 6.0  # pixels; what is smaller is a dot of this size
+_Place = Callable[[FloatArray], FloatArray]  # metres (..., 2) -> pixels
+_MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
+
+
+def drawn(scene: DriveScene) -> Footage | None:
+    """Our car in the middle, its heading upwards; None where it is not known at any time where it was."""
+    film = _Film(scene)
+    if not film.view.drawable:
+        return None
+    times_s = film.view.times_s
+    ticks = np.arange(int(times_s[-1] * FPS + 1e-6) + 1) / FPS
+    shown = np.searchsorted(times_s, ticks + 1e-6, side="right") - 1
+
+    def frames() -> Iterator[npt.NDArray[np.uint8]]:
+        return (film.at(index) for index in shown.tolist())
+
+    return Footage(FPS, frames)
+
+
+class _Film:
+    """What the pictures of a drive share."""
+
+    def __init__(self, scene: DriveScene) -> None:
+        self.view = view = DriveView(scene)
+        facts = view.facts
+        self.roads = _Outlines([np.array(line)[:, :2] for line in facts.drivable])
+        self.crossings = _Outlines([np.array(crossing.outline)[:, :2] for crossing in facts.crossings])
+        self.edges = _Outlines([np.array(line)[:, :2] for lane in facts.lanes for line in (lane.left, lane.right)])
+        self.lights = np.array([light.place_m[:2] for light in facts.lights]).reshape(-1, 2)
+        self.shown = [(np.array([c.index for c in light.colours]), light.colours) for light in facts.lights]
+        lamps = [actor.lamps or () for actor in facts.actors]
+        self.lamps = [(np.array([one.index for one in row]), row) for row in lamps]
+        self.base = Raster()
+        self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
+
+    def at(self, index: int) -> npt.NDArray[np.uint8]:
+        """The picture of one time."""
+        view, raster = self.view, Raster(self.base.image)
+        own, yaw = view.ego_m[index, :2], view.ego_yaw_deg[index]
+        categories: list[str] = []
+        if np.isfinite([*own, yaw]).all():
+
+            def place(points: FloatArray) -> FloatArray:
+                ahead, left = np.moveaxis(turned_about_z(points - own, -yaw), -1, 0)
+                return _MIDDLE - np.stack([left, ahead], axis=-1) * PX_PER_M
+
+            if view.facts.frame == "world":
+                self._ground(raster, own, place)
+            categories = self._actors(raster, index, place)
+            self._own(raster, index, place)
+        else:
+            raster.text((WIDE / 2 - 60, SIZE[1] / 2), "our place is not known")
+        raster.box(WIDE, 0, *SIZE, INK["paper"])
+        for n, category in enumerate(categories[:_LEGEND]):
+            raster.box(WIDE + 10, 12 + n * _LINE, WIDE + 20, 22 + n * _LINE, COLOURS[category])
+            raster.text((WIDE + 28, 10 + n * _LINE), category)
+        raster.line(np.array([[WIDE + 10, 300.0], [WIDE + 10 + SCALE_M * PX_PER_M, 300.0]]), INK["text"], 3)
+        raster.text((WIDE + 48, 293), f"{SCALE_M:g} m")
+        raster.text((WIDE + 10, 312), "heading up")
+        raster.mark()
+        return raster.pixels()
+
+    def _ground(self, raster: Raster, own: FloatArray, place: _Place) -> None:
+        for outline in self.roads.near(own):
+            raster.shape(place(outline), INK["road"])
+        first = np.floor((own - _REACH_M) / GRID_M) * GRID_M
+        for step in np.arange(0, 2 * _REACH_M + 2 * GRID_M, GRID_M).tolist():
+            for axis in (0, 1):
+                ends = np.tile(first, (2, 1))
+                ends[:, axis] += step
+                ends[1, 1 - axis] += 2 * _REACH_M + 2 * GRID_M
+                raster.line(place(ends), INK["grid"])
+        for line in self.edges.near(own):
+            raster.line(place(line), INK["edge"])
+        for outline in self.crossings.near(own):
+            raster.shape(place(outline), None, INK["amber"])
+
+    def _actors(self, raster: Raster, index: int, place: _Place) -> list[str]:
+        """Draws all others, and gives the categories that are in the picture, by name."""
+        view = self.view
+        at = place(view.place_m[:, index, :2])
+        with np.errstate(invalid="ignore"):
+            seen = np.flatnonzero(((at >= 0) & (at <= (WIDE, SIZE[1]))).all(1))
+        corners = place(view.footprints(index).corners())
+        for row in seen.tolist():
+            colour = COLOURS[str(view.categories[row])]
+            outline = corners[row]
+            if not np.ptp(outline, axis=0).max() >= _LEAST:  # NaN: without a box
+                raster.dot(at[row], _LEAST / 2, colour, INK["text"])
+                continue
+            raster.shape(outline, colour, INK["text"])
+            raster.line(np.stack([at[row], outline[[0, 3]].mean(0)]), INK["text"])
+            self._lit(raster, row, index, outline)
+        for light, (indices, colours) in zip(place(self.lights), self.shown, strict=True):
+            now = int(np.searchsorted(indices, index, side="right")) - 1
+            name = colours[now].colour if now >= 0 else "unknown"
+            raster.dot(light, 4, INK[_LIGHTS.get(name, "edge")], INK["text"])
+        return sorted({str(view.categories[row]) for row in seen.tolist()})
+
+    def _lit(self, raster: Raster, row: int, index: int, outline: FloatArray) -> None:
+        """Brake lights and blinkers at the corners of a box."""
+        indices, lamps = self.lamps[row]
+        now = int(np.searchsorted(indices, index, side="right")) - 1
+        lit = lamps[now].lit if now >= 0 else ()
+        for corner, name in ((1, "left blinker"), (2, "right blinker"), (0, "left blinker"), (3, "right blinker")):
+            if name in lit:
+                raster.dot(outline[corner], _LAMP, INK["amber"])
+        if "brake" in lit:
+            raster.line(outline[[1, 2]], INK["red"], 3)
+
+    def _own(self, raster: Raster, index: int, place: _Place) -> None:
+        ego = self.view.facts.ego
+        own, yaw = self.view.ego_m[index, :2], self.view.ego_yaw_deg[index]
+        if ego is not None and ego.box is not None:
+            half = np.array(ego.box.size_m[:2]) / 2 * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+            outline = own + turned_about_z(half + np.array(ego.box.middle_m[:2]), np.full(4, yaw))
+            raster.shape(place(outline), INK["own"], INK["text"])
+        raster.dot(place(own), 3, INK["own"], INK["text"])
+        raster.line(place(own) - np.array([[0.0, 0.0], [0.0, 16.0]]), INK["own"], 3)
+        lit = self.view.lit_at(EGO, index) or ()
+        if "brake" in lit:
+            raster.line(place(own) + np.array([[-4.0, 8.0], [4.0, 8.0]]), INK["red"], 3)
+
+
+class _Outlines:
+    """Lines of a map, and which of them lie near."""
+
+    def __init__(self, lines: list[FloatArray]) -> None:
+        self.lines = lines
+        self.low = np.array([line.min(0) for line in lines]).reshape(-1, 2)
+        self.high = np.array([line.max(0) for line in lines]).reshape(-1, 2)
+
+    def near(self, point: FloatArray) -> Iterator[FloatArray]:
+        """Those that may reach into the map about a point."""
+        near = ((self.low <= point + _REACH_M) & (self.high >= point - _REACH_M)).all(1)
+        return (self.lines[row] for row in np.flatnonzero(near).tolist())

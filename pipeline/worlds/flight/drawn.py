@@ -1,0 +1,137 @@
+"""A film of a flight of which there is no video: landmarks from above about the drone, and heights beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.drawing.raster import INK, SIZE, Raster
+from pipeline.reading.footage import Footage
+from pipeline.worlds.flight.facts import FlightScene, Landmark
+
+FPS: Final = 10
+WIDE: Final = 480  # pixels of the map; heights are beside it
+PX_PER_M: Final = 1.0
+GRID_M: Final = 20.0
+SCALE_M: Final = 50.0
+# Pixels of the gauge: from its foot, which is the take-off, up; below it as far as there is room.
+FOOT: Final = 260.0
+GAUGE_X: Final = 500.0
+SPANS_M: Final = (
+    150.0,
+    600.0,
+    2400.0,
+    12000.0,
+)  # of the gauge: the first that holds the flight, for nearly all the first
+_GAUGE: Final = 240.0
+_REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M
+_MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
+_MAP: Final = (2.0, 2.0, WIDE - 2.0, SIZE[1] - 24.0)
+
+
+def drawn(scene: FlightScene) -> Footage | None:
+    """The drone in the middle, north up; None where its motion was not observed."""
+    motion = scene.facts.motion
+    if motion is None or not scene.facts.drawable:
+        return None
+    film = _Film(scene)
+    ticks = np.arange(int(motion.t_s[-1] * FPS + 1e-6) + 1) / FPS
+    shown = np.searchsorted(film.t_s, ticks + 1e-6, side="right") - 1
+
+    def frames() -> Iterator[npt.NDArray[np.uint8]]:
+        return (film.at(index, tick) for index, tick in zip(shown.tolist(), ticks.tolist(), strict=True))
+
+    return Footage(FPS, frames)
+
+
+class _Film:
+    """What the pictures of a flight share."""
+
+    def __init__(self, scene: FlightScene) -> None:
+        motion = scene.facts.motion
+        if motion is None:
+            raise ValueError(f"{scene.id} was not observed")
+        self.t_s = np.array(motion.t_s)
+        self.enu_m = np.array(motion.enu_m).reshape(-1, 3)
+        self.height_m, self.heading_deg = (
+            np.array(column, dtype=np.float64) for column in (motion.height_m, motion.heading_deg)
+        )
+        self.step_s = 1.5 / motion.rate_hz
+        self.marks = [(_outline(mark), mark) for mark in scene.facts.landmarks]
+        self.low, self.high = (
+            np.array([pick(outline, 0) for outline, _ in self.marks]).reshape(-1, 2) for pick in (np.min, np.max)
+        )
+        top = float(np.nanmax(np.append(np.abs(self.height_m), 0.0)))
+        self.per_m = _GAUGE / next((span for span in SPANS_M if span >= top), SPANS_M[-1])
+        self.base = Raster()
+        self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
+
+    def at(self, index: int, tick_s: float) -> npt.NDArray[np.uint8]:
+        """The picture of one time."""
+        raster = Raster(self.base.image)
+        if index < 0 or tick_s - self.t_s[index] > self.step_s:
+            raster.text((WIDE / 2 - 70, SIZE[1] / 2), "where it is is not known")
+        else:
+            self._map(raster, index)
+        raster.box(WIDE, 0, *SIZE, INK["paper"])
+        self._gauge(raster, index)
+        raster.line(np.array([[WIDE + 20.0, 310.0], [WIDE + 20 + SCALE_M * PX_PER_M, 310.0]]), INK["text"], 3)
+        raster.text((WIDE + 26 + SCALE_M * PX_PER_M, 303), f"{SCALE_M:g} m")
+        raster.text((WIDE + 20, 322), "north up")
+        raster.mark()
+        return raster.pixels()
+
+    def _map(self, raster: Raster, index: int) -> None:
+        own = self.enu_m[index, :2]
+
+        def place(points: FloatArray) -> FloatArray:
+            return _MIDDLE + (points - own) * (PX_PER_M, -PX_PER_M)
+
+        first = np.floor((own - _REACH_M) / GRID_M) * GRID_M
+        for step in np.arange(0, 2 * _REACH_M + 2 * GRID_M, GRID_M).tolist():
+            for axis in (0, 1):
+                ends = np.tile(first, (2, 1))
+                ends[:, axis] += step
+                ends[1, 1 - axis] += 2 * _REACH_M + 2 * GRID_M
+                raster.line(place(ends), INK["grid"])
+        near = np.flatnonzero(((self.low <= own + _REACH_M) & (self.high >= own - _REACH_M)).all(1)).tolist()
+        for row in near:
+            outline = place(self.marks[row][0])
+            if len(outline) > 2:
+                raster.shape(outline, INK["thing"], INK["text"])
+            else:
+                raster.dot(outline[0], 4, INK["thing"], INK["text"])
+        middles = {row: np.asarray(self.marks[row][1].center) for row in near if self.marks[row][1].label}
+        for row in sorted(middles, key=lambda row: float(np.hypot(*(middles[row] - own)))):
+            raster.label(place(middles[row]), str(self.marks[row][1].label), _MAP)
+        heading = np.radians(self.heading_deg[index])
+        raster.dot(_MIDDLE, 5, INK["own"], INK["text"])
+        if np.isfinite(heading):
+            raster.line(
+                np.stack([_MIDDLE, _MIDDLE + 18 * np.array([np.sin(heading), -np.cos(heading)])]), INK["own"], 3
+            )
+
+    def _gauge(self, raster: Raster, index: int) -> None:
+        """Height above the take-off, a stroke each 10 m (or a 15th of the gauge)."""
+        raster.text((GAUGE_X, 2), "height above take-off")
+        raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - _GAUGE]]), INK["text"])
+        for stroke in np.linspace(0, _GAUGE, 16).tolist():
+            raster.line(np.array([[GAUGE_X, FOOT - stroke], [GAUGE_X + 6, FOOT - stroke]]), INK["text"])
+        height = self.height_m[index] if index >= 0 else np.nan
+        if np.isfinite(height):
+            y = FOOT - height * self.per_m
+            raster.shape(np.array([[GAUGE_X + 8, y], [GAUGE_X + 18, y - 5], [GAUGE_X + 18, y + 5]]), INK["own"])
+
+
+def _outline(mark: Landmark) -> FloatArray:
+    """Its footprint (n, 2), a circle as 24 corners, or its one point."""
+    if mark.outline and len(mark.outline) >= 3:
+        return np.array(mark.outline)
+    if mark.radius_m > 0:
+        angle = np.radians(np.arange(0, 360, 15))
+        return np.array(mark.center) + mark.radius_m * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.array([mark.center])
