@@ -226,7 +226,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.formats.sens", of(RAW, "scannet")),
         ("pipeline.worlds.indoor.observe.visibility", of(("observe",), *SCANS)),
         ("pipeline.worlds.flight.observe.motion", of(("observe", "look"), "flights", "openfly")),
-        ("pipeline.film.video", of(("film",), *READERS) | {("clip", None)}),
+        ("pipeline.film.video", of(("film",), *READERS) | {("draw", None), ("clip", None)}),
         ("pipeline.film.clip", {("clip", None)}),
         ("pipeline.core.files", ALL),
         ("pipeline.blind.prune", {("prune", None)}),

@@ -87,6 +87,6 @@ def test_doubts_gaps_and_unknown_noses() -> None:
     unfilmed = flight(motion(MOVES), marks(), filmed=False)
     questions = [row for row in rows(unfilmed) if row["reason"] is None]
     assert len(questions) > 100
-    assert all("modality: state" in row["flags"] for row in questions)
+    assert all("modality: drawn" in row["flags"] for row in questions)
     (unobserved,) = {row["reason"] for row in rows(flight(None)) if row["task"] == "DT"}
     assert unobserved == "motion_not_observed"
