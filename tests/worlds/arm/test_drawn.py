@@ -43,11 +43,13 @@ def test_no_picture_knows_what_comes_later(views: list[ArmView]) -> None:
     )
     facts = view.facts.model_copy(update={"items": items})
     changed = drawn(view.scene.model_copy(update={"facts": facts}))
-    assert whole is not None and changed is not None
+    assert whole is not None
+    assert changed is not None
     pairs = list(zip(whole.frames(), changed.frames(), strict=True))
     same = [bool((a == b).all()) for a, b in pairs]
     first = int(np.searchsorted(np.arange(len(pairs)) / whole.fps, view.times_s[half] - 1e-6))
-    assert all(same[:first]) and not any(same[first:])
+    assert all(same[:first])
+    assert not any(same[first:])
 
 
 def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView]) -> None:

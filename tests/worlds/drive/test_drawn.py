@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from pipeline.drawing.raster import INK
 from pipeline.reading.files import SceneFiles
@@ -40,9 +41,9 @@ def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
     middle = of_colour(first, COLOURS["car"]).mean(0)
     own = np.array([WIDE / 2, first.shape[0] / 2])
     ahead, left = (own - middle)[::-1] / PX_PER_M
-    assert abs(ahead - 10) < 0.35 and abs(left - 5) < 0.35, "a pixel is a third of a metre"
+    assert (ahead, left) == pytest.approx((10, 5), abs=0.35), "a pixel is a third of a metre"
     x, y = np.ptp(of_colour(first, COLOURS["car"]), axis=0)
-    assert 8 <= y <= 12 and 2 <= x <= 6, "4 m long, 2 m wide, heading as we do; its edges are black"
+    assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
 
 
 def test_no_picture_knows_what_comes_later(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def test_landmarks_and_height_are_drawn_to_scale() -> None:
 
 def test_no_picture_knows_what_comes_later_and_gaps_are_said() -> None:
     whole, part = drawn(flight()), drawn(flight(2.0))
-    assert whole is not None and part is not None
+    assert whole is not None
+    assert part is not None
     shown = list(whole.frames())
     assert all((a == b).all() for a, b in zip(shown, part.frames(), strict=False))
     scene = flight()
