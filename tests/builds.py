@@ -32,8 +32,8 @@ from pipeline.stages.registry import STAGES
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-# No model is asked and nothing pruned: most tests are about something else, and the embedded model takes its time.
-UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None}
+# No model is asked, nothing pruned and nothing drawn: most tests are about something else, and these take their time.
+UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None, "pictures": False}
 
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:

@@ -13,9 +13,12 @@ from pipeline.core.video_form import VideoForm
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
     from pathlib import Path
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from pipeline.core.schema import Finding
+    from pipeline.drawing.sheet import Sheet
     from pipeline.geometry.views import View, Whole
     from pipeline.llm.base import Reply, Request
     from pipeline.llm.shown import Shown
@@ -156,6 +159,34 @@ class SceneViews:
     declared: Callable[[Any], Sequence[Any]] | None = None
 
 
+class Footage(Protocol):
+    """The delivered video of a scene.
+
+    Attributes:
+        form: what its pictures look like.
+    """
+
+    form: VideoForm
+
+    def __call__(self, second: float) -> npt.NDArray[np.uint8]:
+        """The picture (h, w, 3) at a second. Raises RawDataError where the video is damaged."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """Drawings of what proves the answers of questions.
+
+    Attributes:
+        module: where it stands.
+        draw: of a view, its questions (rows of `tables.QUESTIONS`) and the scene's video, where there is one: question
+            -> what is drawn of it.
+    """
+
+    module: str
+    draw: Callable[[Any, Iterable[Mapping[str, Any]], Footage | None], Iterable[tuple[int, Sheet]]]
+
+
 @dataclass(frozen=True)
 class Audit:
     """How a published question file of the benchmark is examined.
@@ -186,6 +217,7 @@ class Benchmark(Generic[V, R]):
         pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
         scene_pictures: pictures that go with questions, from the videos.
         views: pictures that questions show, out of panoramas.
+        drawings: of what proves the answers.
         harness: split, its file and its public table -> files below the release, with which public harnesses ask it.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
@@ -208,6 +240,7 @@ class Benchmark(Generic[V, R]):
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     scene_pictures: ScenePictures | None = None
     views: SceneViews | None = None
+    drawings: Drawings | None = None
     harness: Callable[[str, str, pa.Table], dict[str, bytes]] = no_harness
     author: Author[V] | None = None
     audit: Audit | None = None

@@ -28,6 +28,18 @@ class VideoForm:
     cut_s: float = 1.0
     drawn: bool = False
 
+    def fitted(self, columns: int, rows: int) -> tuple[int, int, int, int]:
+        """Where an upright picture of ``columns`` x ``rows`` pixels lies in the video's: left, top, width, height.
+
+        With bars the video's pictures have the form's size, else the one given.
+        """
+        scale = min(self.size[0] / columns, self.size[1] / rows)
+        step = 1 if self.bars else 2  # the encoder takes even sizes only
+        width, height = (max(2, step * round(side * scale / step)) for side in (columns, rows))
+        if not self.bars:
+            return 0, 0, width, height
+        return (self.size[0] - width) // 2, (self.size[1] - height) // 2, width, height
+
 
 def video_file(scene: str, until_s: float | None = None, from_s: float | None = None) -> str:
     """Path below a build's folder of videos: "flights/one.mp4", and of a part of it "flights/one/3f0c….mp4".

@@ -123,6 +123,9 @@ class ExportConfig(Model):
         default_factory=dict, description="dataset -> the terms of its data, for LICENSES.md; Markdown on one line"
     )
 
+    frames: tuple[str, ...] = Field(
+        default=(), description="datasets whose terms allow that pictures of their videos are passed on"
+    )
     contact: str = Field(default="", description="whom users of the release ask")
 
     @field_validator("split")
@@ -144,6 +147,7 @@ class BuildConfig(Model):
     )
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
+    pictures: bool = Field(default=True, description="draw what proves each answer")
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
     known: Path | None = Field(
         default=None, description="published questions; answers that differ from the data: doubts"

@@ -63,18 +63,15 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoForm) ->
 
 def fit(image: Image, form: VideoForm) -> Image:
     """An image (h, w, 3) scaled to fit into the form's size, aspect kept to a pixel; with bars, centred on black."""
-    width, height = form.size
     rows, columns = image.shape[:2]
-    scale = min(width / columns, height / rows)
-    step = 1 if form.bars else 2  # the encoder takes even sizes only
-    target = [max(2, step * round(side * scale / step)) for side in (columns, rows)]
+    left, top, wide, high = form.fitted(columns, rows)
+    shrinks = min(form.size[0] / columns, form.size[1] / rows) < 1
     source = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
-    scaled = source.reformat(width=target[0], height=target[1], interpolation="AREA" if scale < 1 else "BICUBIC")
+    scaled = source.reformat(width=wide, height=high, interpolation="AREA" if shrinks else "BICUBIC")
     if not form.bars:
         return scaled.to_ndarray().astype(np.uint8, copy=False)
-    canvas = np.zeros((height, width, 3), dtype=np.uint8)
-    top, left = (height - target[1]) // 2, (width - target[0]) // 2
-    canvas[top : top + target[1], left : left + target[0]] = scaled.to_ndarray()
+    canvas = np.zeros((form.size[1], form.size[0], 3), dtype=np.uint8)
+    canvas[top : top + high, left : left + wide] = scaled.to_ndarray()
     return canvas
 
 

@@ -63,6 +63,31 @@ def closest_distance_m(a: Boxes, b: Boxes) -> FloatArray:
     return out
 
 
+def closest_points(a: Boxes, b: Boxes) -> tuple[FloatArray, FloatArray]:
+    """Points (N, 3) of a[i] and b[i] that are as far apart as `closest_distance_m` says, for boxes that do not overlap.
+
+    Of several such pairs, as between parallel sides, one. Takes 30 kB per pair.
+    """
+    corners_a, corners_b = a.corners(), b.corners()
+    s, t = _edge_places(a, b)
+    mid_a, mid_b = _edge_midpoints(a), _edge_midpoints(b)
+    dir_a, dir_b = np.repeat(a.axes, 4, axis=1), np.repeat(b.axes, 4, axis=1)
+    edge_a = mid_a[:, :, None] + s[..., None] * dir_a[:, :, None]
+    edge_b = mid_b[:, None] + t[..., None] * dir_b[:, None]
+    on_a = np.concatenate([corners_a, _nearest_in(corners_b, a), edge_a.reshape(len(s), -1, 3)], axis=1)
+    on_b = np.concatenate([_nearest_in(corners_a, b), corners_b, edge_b.reshape(len(s), -1, 3)], axis=1)
+    best = _inner(on_a - on_b, on_a - on_b).argmin(1)
+    rows = np.arange(len(best))
+    return on_a[rows, best], on_b[rows, best]
+
+
+def _nearest_in(points: FloatArray, boxes: Boxes) -> FloatArray:
+    """The point of box n nearest to each point (N, P, 3)."""
+    half = boxes.half[:, None, :]
+    local = np.clip(_to_local(points - boxes.center[:, None, :], boxes.axes), -half, half)
+    return boxes.center[:, None, :] + _rotate(local, boxes.axes)
+
+
 def point_distance_m(points: FloatArray, boxes: Boxes) -> FloatArray:
     """Distance (N, P) of points (N, P, 3) to box n; 0 inside."""
     local = _to_local(points - boxes.center[:, None, :], boxes.axes)
@@ -83,6 +108,15 @@ def _distance_chunk(a: Boxes, b: Boxes) -> FloatArray:
 
 def _edge_distance_m(a: Boxes, b: Boxes) -> FloatArray:
     """Smallest distance (N,) over the 144 pairs of edges; every value is attained by two real points."""
+    s, t = _edge_places(a, b)
+    offset = _edge_midpoints(a)[:, :, None, :] - _edge_midpoints(b)[:, None, :, :]
+    dir_a, dir_b = np.repeat(a.axes, 4, axis=1), np.repeat(b.axes, 4, axis=1)  # (N, 12, 3) unit
+    gap = offset + s[..., None] * dir_a[:, :, None, :] - t[..., None] * dir_b[:, None, :, :]
+    return np.sqrt(_inner(gap, gap).reshape(len(gap), -1).min(1))
+
+
+def _edge_places(a: Boxes, b: Boxes) -> tuple[FloatArray, FloatArray]:
+    """Where the 12 x 12 edges are closest: metres (N, 12, 12) from the middle of a's edge, and of b's."""
     mid_a = _edge_midpoints(a)[:, :, None, :]  # (N, 12, 1, 3)
     mid_b = _edge_midpoints(b)[:, None, :, :]
     offset = mid_a - mid_b
@@ -96,8 +130,7 @@ def _edge_distance_m(a: Boxes, b: Boxes) -> FloatArray:
     s[parallel] = 0.0
     t = np.clip(along_b + s * cosine, -half_b, half_b)
     s = np.clip(t * cosine - along_a, -half_a, half_a)
-    gap = offset + s[..., None] * dir_a[:, :, None, :] - t[..., None] * dir_b[:, None, :, :]
-    return np.sqrt(_inner(gap, gap).reshape(len(gap), -1).min(1))
+    return s, t
 
 
 def _separated(a: Boxes, b: Boxes) -> BoolArray:

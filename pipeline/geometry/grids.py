@@ -44,6 +44,12 @@ class SampledBoxes:
         """Smallest distance (N,) between the clouds of boxes first[i] and second[i]."""
         return np.array([self._pair(int(i), int(j)) for i, j in zip(first, second, strict=True)], dtype=np.float64)
 
+    def closest_points(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
+        """The points (3,) of two boxes' clouds that are closest."""
+        away, near = self._tree(second).query(self.cloud(first))
+        best = int(away.argmin())
+        return self.cloud(first)[best], self.cloud(second)[near[best]]
+
     def _tree(self, index: int) -> Any:
         from scipy.spatial import cKDTree  # takes half a second
 

@@ -18,6 +18,7 @@ from pipeline.stages.generate import GENERATE
 from pipeline.stages.legend import LEGEND
 from pipeline.stages.look import LOOK
 from pipeline.stages.observe import OBSERVE
+from pipeline.stages.picture import PICTURE
 from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
@@ -38,6 +39,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     CLIP,
     VIEWS,
     LEGEND,
+    PICTURE,
     BLIND,
     FILTER,
     PRUNE,

@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
 from pipeline.benchmarks.vsi.audit import coverage, examine
 from pipeline.benchmarks.vsi.card import CARD
 from pipeline.benchmarks.vsi.columns import COLUMNS
+from pipeline.benchmarks.vsi.drawings.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.harness import harness_files
 from pipeline.benchmarks.vsi.known import contradictions
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
@@ -28,6 +29,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     columns=COLUMNS,
     card=CARD,
     video=VideoForm(size=(640, 480)),  # appendix B.1
+    drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,
     audit=Audit(examine, FromMetadata(reader="vsi_meta", cover=coverage, doubts=contradictions)),

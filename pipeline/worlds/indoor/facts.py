@@ -31,6 +31,9 @@ class Visibility(Model):
     first_in_budget_s: dict[int, FiniteFloat | None] = Field(
         description="number of evenly spaced frames -> time of the first of them in which it passes the threshold"
     )
+    best_s: FiniteFloat | None = Field(
+        default=None, description="time of the examined frame that shows it best; None: none shows it"
+    )
 
 
 class SceneObject(Model):
@@ -41,6 +44,17 @@ class SceneObject(Model):
     raw_label: str | None = Field(default=None, description="the dataset's own label before remapping")
     box: OrientedBox
     visibility: Visibility | None = Field(default=None, description="None: not examined")
+
+
+class FrameCamera(Model):
+    """The camera in one frame of the video: where a point of the scan lies in its picture."""
+
+    second: FiniteFloat = Field(description="from the video's start")
+    world_T_camera: tuple[Vec3, Vec3, Vec3, Vec3] = Field(
+        description="its axes (OpenCV: right, down, ahead) and its position, in the scan's frame"
+    )
+    focal: tuple[FiniteFloat, FiniteFloat] = Field(description="in widths and heights of the picture as stored")
+    middle: tuple[FiniteFloat, FiniteFloat] = Field(description="principal point, in the same, from its corner")
 
 
 class Observation(Model):
@@ -58,6 +72,10 @@ class Observation(Model):
     unscanned_share: FiniteFloat | None = Field(default=None, description="of the floor's area")
     camera_path: tuple[Vec3, ...] = Field(
         default=(), description="where the camera was at the regular pace: seconds from the video's start, x, y"
+    )
+    picture: tuple[int, int] | None = Field(default=None, description="width and height of a picture as stored")
+    cameras: tuple[FrameCamera, ...] = Field(
+        default=(), description="of the frames that show an object best or first, in order of time"
     )
 
 

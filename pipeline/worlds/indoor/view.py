@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Rejection
-from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.geometry.boxes import closest_distance_m, closest_points, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
 from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, SceneObject
@@ -83,6 +84,27 @@ class IndoorView(Generic[R]):
         self.boxed = np.bincount(self.category_of, minlength=len(names))
         first = np.searchsorted(self.category_of, np.arange(len(names)))
         self.first = np.minimum(first, max(len(objects) - 1, 0))
+
+    @property
+    def objects(self) -> Sequence[SceneObject]:
+        """The objects of `boxes`, in the same order."""
+        return self._objects
+
+    def instances(self, category: int) -> IntArray:
+        """Indices of a category's boxes."""
+        return np.flatnonzero(self.category_of == category)
+
+    def closest_points(self, first: int, second: int) -> tuple[int, int, FloatArray, FloatArray]:
+        """Of two categories the boxes that are closest, as `distance_m` has them, and their closest points (3,)."""
+        i, j = (grid.ravel() for grid in np.meshgrid(self.instances(first), self.instances(second), indexing="ij"))
+        if self.rules.distance == "exact":
+            best = int(closest_distance_m(self.boxes.take(i), self.boxes.take(j)).argmin())
+            pair = slice(best, best + 1)
+            on_first, on_second = closest_points(self.boxes.take(i[pair]), self.boxes.take(j[pair]))
+            return int(i[best]), int(j[best]), on_first[0], on_second[0]
+        sampled = SampledBoxes(self.boxes)
+        best = int(sampled.distance_m(i, j).argmin())
+        return int(i[best]), int(j[best]), *sampled.closest_points(int(i[best]), int(j[best]))
 
     @property
     def names(self) -> StrArray:

@@ -15,6 +15,7 @@ from pipeline.core.schema import Vec3
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, SceneObject, Visibility
+from pipeline.worlds.indoor.observe.best import best_frames, cameras_at
 from pipeline.worlds.indoor.observe.closer import absent, first_frames
 from pipeline.worlds.indoor.observe.completeness import unscanned_below
 from pipeline.worlds.indoor.observe.pixels import Sides, count_pixels
@@ -49,6 +50,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     passes = counts.pixels >= config.min_pixels
     unshown = np.flatnonzero(~counts.pixels.any(0))
     gone = unshown[absent(mesh, unshown)]
+    best = best_frames(frames, counts, items)
     objects = []
     for number, item in enumerate(items):
         rows = {n: np.searchsorted(chosen, frame) for n, frame in budgets.items()}
@@ -60,6 +62,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
             first_seen_s=_time(frames, first.frame[number]),
             budgets={n: int(counts.pixels[row, number].max(initial=0)) for n, row in rows.items()},
             first_in_budget_s={n: _time(frames, _first(chosen[row], passes[row, number])) for n, row in rows.items()},
+            best_s=_time(frames, int(best[number])),
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
     missing = unscanned_below(scene.facts.room, frames.world_T_camera[:, :3, 3])
@@ -75,6 +78,8 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         unscanned_m2=None if missing is None else round(missing.area_m2, 4),
         unscanned_share=None if missing is None else round(missing.share, 4),
         camera_path=_path(frames, regular),
+        picture=frames.size,
+        cameras=cameras_at(frames, np.concatenate([best, first.frame])),
     )
     observed = scene.with_facts(objects=tuple(objects), observation=observation)
     return observed.model_copy(update={"findings": (*scene.findings, *verdicts(observation, config))})

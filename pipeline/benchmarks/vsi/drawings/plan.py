@@ -1,0 +1,135 @@
+"""A scan ready to be drawn: what all of its maps show, and how a question's things are marked on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.benchmarks.vsi.rules import ScanView
+from pipeline.core.arrays import FloatArray
+from pipeline.core.video_form import VideoForm
+from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
+from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.worlds.indoor.projection import Cameras
+from pipeline.worlds.indoor.sketch import sketch
+
+KINDS: Final = "abcdef"  # classes of what a question names, in order
+_TALLEST: Final = 560.0
+
+
+@dataclass(frozen=True)
+class Named:
+    """An object that a question speaks of, as it is marked.
+
+    Attributes:
+        index: of its box in the view.
+        kind: class.
+        name: what stands beside it.
+        second: of the video's picture that is shown of it; None: there is none.
+    """
+
+    index: int
+    kind: str
+    name: str
+    second: float | None
+
+
+@dataclass
+class Drawn:
+    """What was drawn of a question, before its pictures of the video.
+
+    Attributes:
+        map: from above.
+        named: the objects that it speaks of.
+        parts: below the map.
+        notes: in words.
+    """
+
+    map: Canvas
+    named: list[Named] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Plan:
+    """A scan under its rules, and the map that all of its questions begin with."""
+
+    def __init__(self, view: ScanView, form: VideoForm) -> None:
+        self.view = view
+        self.sketch = sketch(view.scene)
+        self.ground = Ground(points_to_show(self.sketch), WIDTH, _TALLEST)
+        self.cameras = Cameras(view.scene, form)
+        self._map = self.ground.canvas()
+        draw_sketch(self._map, self.ground, self.sketch)
+
+    def drawn(self) -> Drawn:
+        """A map on which nothing is marked yet."""
+        return Drawn(self._map.copy())
+
+    @cached_property
+    def corners(self) -> FloatArray:
+        """Corners (n, 8, 3) of the boxes."""
+        return self.view.boxes.corners()
+
+    @cached_property
+    def outlines(self) -> list[FloatArray]:
+        """The boxes from above, each (k, 2)."""
+        items = self.view.scene.facts.objects
+        of = {(item.category, item.instance): thing for item, thing in zip(items, self.sketch.things, strict=True)}
+        return [np.array(of[item.category, item.instance].outline) for item in self.view.objects]
+
+    def category(self, name: str) -> int:
+        """The category of an operand."""
+        return self.view.index[name]
+
+    def only(self, name: str) -> int:
+        """The box of an operand that is the only one of its kind."""
+        return int(self.view.first[self.view.index[name]])
+
+    def center(self, index: int) -> FloatArray:
+        """The middle (3,) of a box."""
+        return np.asarray(self.view.boxes.center[index])
+
+    def mark(self, drawn: Drawn, index: int, kind: str, name: str, *, first: bool = False) -> None:
+        """Marks a box on the map, and notes that it is to be shown; ``first``: as it appears first."""
+        sight = self.view.objects[index].visibility
+        second = None if sight is None else sight.first_seen_s if first else sight.best_s
+        outline = self.ground.at(self.outlines[index])
+        if len(outline) > 2:
+            drawn.map.shape(kind, [outline], name)
+        else:
+            drawn.map.dot(f"{kind} dot", outline[0], 4.5, name)
+        drawn.map.label("name", self._beside(outline), name, 6.0)
+        drawn.named.append(Named(index, kind, name, second))
+
+    def _beside(self, outline: FloatArray) -> FloatArray:
+        return np.array([outline[:, 0].mean(), outline[:, 1].min()])
+
+
+def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:
+    """Subject and value of the numbers of one name behind an answer, in order."""
+    return [(fact["subject"], fact["value"]) for fact in row["evidence"] or () if fact["name"] == name]
+
+
+def rule(row: Mapping[str, Any], name: str) -> str:
+    """A rule that the question passed, as a person reads it: "13.2 deg (at least 10)"; empty where there is none."""
+    words = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
+    for fact in row["evidence"] or ():
+        if fact["name"] == name and fact["limit"] is not None:
+            return f"{fact['value']:.4g} {fact['unit']} ({words[fact['relation']]} {fact['limit']:.4g})"
+    return ""
+
+
+def told(name: str, subject: str) -> dict[str, str]:
+    """What a drawn line measures."""
+    return {"fact": name, "subject": subject}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in words."""
+    return ", ".join(names)

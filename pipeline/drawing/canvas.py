@@ -1,0 +1,155 @@
+"""A part of a drawing: elements of SVG with their classes, in units from its upper left corner."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.drawing.fonts import width_of
+
+TEXT: Final = 13  # units of a letter's height
+LINE: Final = 17
+_PAD: Final = 2.0
+_TRIED: Final = 3  # places of a label are tried so many lines away
+
+
+class Box(NamedTuple):
+    """A rectangle: left, top, right, bottom."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether the two overlap."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+class Canvas:
+    """Collects elements. Positions are (n, 2) arrays or pairs; texts are escaped.
+
+    Args:
+        width: of the part.
+        height: of the part.
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self._parts: list[str] = []
+        self._labels: list[str] = []  # above all else
+        self._taken: list[Box] = []
+
+    def copy(self) -> Canvas:
+        """The same, to be drawn on."""
+        other = Canvas(self.width, self.height)
+        other._parts, other._labels, other._taken = [*self._parts], [*self._labels], [*self._taken]
+        return other
+
+    def elements(self) -> str:
+        """All that was drawn."""
+        return "".join((*self._parts, *self._labels))
+
+    def shape(self, kind: str, outlines: Iterable[npt.ArrayLike], title: str = "", *, closed: bool = True) -> None:
+        """Outlines, each (n, 2), as one path."""
+        d = "".join(f"M{points_of(outline)}{'Z' if closed else ''}" for outline in outlines)
+        if d:
+            self._parts.append(f'<path class="{kind}" d="{d}"{_inner("path", title)}')
+
+    def line(self, kind: str, points: npt.ArrayLike, told: Mapping[str, str] | None = None) -> None:
+        """A line through points (n, 2); ``told`` says what it measures (`data-` attributes)."""
+        self._parts.append(f'<path class="{kind}" d="M{points_of(points)}"{_data(told)}/>')
+
+    def dot(self, kind: str, at: npt.ArrayLike, radius: float, title: str = "") -> None:
+        """A circle."""
+        x, y = _pair(at)
+        self._parts.append(f'<circle class="{kind}" cx="{x}" cy="{y}" r="{radius:g}"{_inner("circle", title)}')
+
+    def arc(self, kind: str, center: npt.ArrayLike, radius: float, start_deg: float, turn_deg: float) -> None:
+        """An arc from a direction (counter-clockwise from the right, as on a map) on by ``turn_deg``."""
+        steps = np.radians(np.linspace(start_deg, start_deg + turn_deg, max(2, int(abs(turn_deg) / 5) + 2)))
+        middle = np.asarray(center, dtype=np.float64)
+        self.line(kind, middle + radius * np.column_stack([np.cos(steps), -np.sin(steps)]))
+
+    def arrow(self, kind: str, start: npt.ArrayLike, end: npt.ArrayLike, size: float = 9.0) -> None:
+        """A line with a head at its end."""
+        a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
+        self.line(kind, [a, b])
+        self.head(kind, b, b - a, size)
+
+    def head(self, kind: str, tip: npt.ArrayLike, along: npt.ArrayLike, size: float = 9.0) -> None:
+        """The head of an arrow that points along a direction."""
+        b, way = np.asarray(tip, dtype=np.float64), np.asarray(along, dtype=np.float64)
+        length = float(np.hypot(*way))
+        if length > 0:
+            way = way / length
+            side = np.array([-way[1], way[0]])
+            self.shape(f"{kind} head", [[b, b - size * way + size * 0.4 * side, b - size * way - size * 0.4 * side]])
+
+    def text(self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT) -> None:
+        """A line of text whose baseline begins, ends or has its middle at a point."""
+        x, y = _pair(at)
+        more = f' text-anchor="{anchor}"' if anchor != "start" else ""
+        more += f' font-size="{size}"' if size != TEXT else ""
+        self._labels.append(f'<text class="{kind}" x="{x}" y="{y}"{more}>{escape(words)}</text>')
+
+    def label(self, kind: str, at: npt.ArrayLike, words: str, away: float = 8.0, size: int = TEXT) -> None:
+        """A text beside a point where it covers no other, within the part."""
+        x, y = (float(value) for value in np.asarray(at, dtype=np.float64))
+        half, tall = width_of(words, size, bold=True) / 2 + _PAD, size * 0.75
+        places = []
+        for step in range(_TRIED):
+            up, aside = away + step * LINE, away + half + step * LINE
+            places += [(x, y - up), (x, y + up + tall), (x + aside, y + tall / 2), (x - aside, y + tall / 2)]
+            places += [(x + aside, y - up), (x - aside, y - up), (x + aside, y + up + tall), (x - aside, y + up + tall)]
+        boxes = [self._within(middle, baseline, half, tall) for middle, baseline in places]
+        free = [box for box in boxes if not any(box.meets(other) for other in self._taken)]
+        box = (free or boxes)[0]
+        self._taken.append(box)
+        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size)
+
+    def keep_free(self, box: Box) -> None:
+        """No label is put there."""
+        self._taken.append(box)
+
+    def image(self, jpeg: bytes, box: Box) -> None:
+        """A picture."""
+        raw = base64.b64encode(jpeg).decode()
+        place = f'x="{box.left:g}" y="{box.top:g}" width="{box.right - box.left:g}" height="{box.bottom - box.top:g}"'
+        self._parts.append(f'<image {place} preserveAspectRatio="none" href="data:image/jpeg;base64,{raw}"/>')
+
+    def put(self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None) -> None:
+        """Another part, its upper left corner at a point; what is outside of it is cut off."""
+        view = f'width="{other.width:g}" height="{other.height:g}" viewBox="0 0 {other.width:g} {other.height:g}"'
+        self._parts.append(f'<svg x="{at[0]:g}" y="{at[1]:g}" {view}{_data(told)}>{other.elements()}</svg>')
+
+    def _within(self, middle: float, baseline: float, half: float, tall: float) -> Box:
+        x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))
+        y = min(max(baseline, tall + 2 * _PAD), self.height - 2 * _PAD)
+        return Box(x - half, y - tall - _PAD, x + half, y + _PAD)
+
+
+def points_of(points: npt.ArrayLike) -> str:
+    """Points (n, 2) as a path has them, to hundredths."""
+    rows: Sequence[Sequence[float]] = (np.round(np.asarray(points, dtype=np.float64), 2) + 0.0).tolist()
+    return " ".join(f"{x:.8g},{y:.8g}" for x, y in rows)
+
+
+def _pair(at: npt.ArrayLike) -> tuple[str, str]:
+    x, y = (np.round(np.asarray(at, dtype=np.float64), 2) + 0.0).tolist()
+    return f"{x:.8g}", f"{y:.8g}"
+
+
+def _data(told: Mapping[str, str] | None) -> str:
+    return "".join(f' data-{name}="{escape(value)}"' for name, value in (told or {}).items())
+
+
+def _inner(tag: str, title: str) -> str:
+    return f"><title>{escape(title)}</title></{tag}>" if title else "/>"

@@ -1,0 +1,48 @@
+"""The font of all drawings, which comes as a package: no drawing depends on what a machine has installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import fontpkg_noto_sans
+from PIL import ImageFont
+
+FAMILY: Final = fontpkg_noto_sans.FAMILY
+_FILE: Final = "files/NotoSans[wdth,wght].ttf"
+_BOLD: Final = 1.08  # a bold letter is about so many times as wide
+
+
+def font_file() -> str:
+    """Where the font is."""
+    return str(fontpkg_noto_sans.ROOT / _FILE)
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(font_file(), size)
+
+
+@cache
+def width_of(text: str, size: int, bold: bool = False) -> float:
+    """How wide a text is, in units of the drawing."""
+    return float(_font(size).getlength(text)) * (_BOLD if bold else 1.0)
+
+
+def lines_of(text: str, size: int, most: float) -> list[str]:
+    """A text in lines that are no wider than ``most``; a word that is wider has one of its own, cut off."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and width_of(longer, size) > most:
+            lines.append(_cut(word, size, most))
+        else:
+            lines[-1] = longer if lines[-1] else _cut(word, size, most)
+    return lines
+
+
+def _cut(text: str, size: int, most: float) -> str:
+    if width_of(text, size) <= most:
+        return text
+    kept = next((n for n in range(len(text) - 1, 0, -1) if width_of(f"{text[:n]}…", size) <= most), 1)
+    return f"{text[:kept]}…"

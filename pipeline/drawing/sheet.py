@@ -1,0 +1,173 @@
+"""A sheet: what is drawn of one question, parts below one another, pictures of its video beside them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from pipeline.core.arrays import FloatArray
+from pipeline.drawing.canvas import LINE, Box, Canvas
+from pipeline.drawing.fonts import FAMILY, lines_of
+
+WIDTH: Final = 560.0  # of the parts
+STILL: Final = (400.0, 300.0)  # of a picture of the video, at most; two in a row are smaller
+_SMALL: Final = (280.0, 210.0)
+_GAP: Final = 12.0
+_CAPTION: Final = 20.0
+_FEW: Final = 2  # pictures below one another
+MOST_STILLS: Final = 6
+_QUALITY: Final = 82
+_STYLE: Final = f"""
+:root{{color-scheme:light dark}}
+text{{font-family:"{FAMILY}",system-ui,sans-serif;font-size:13px;fill:#1f2430}}
+.paper{{fill:#fff}}.panel{{fill:#f6f7f9}}.ground{{fill:#e9ecf1;stroke:#b9c0cc;fill-rule:evenodd}}
+path,circle{{stroke-linejoin:round}}
+.thing{{fill:#d5dae3;fill-opacity:.55;stroke:#8a93a3;stroke-width:.8}}.faint{{stroke-dasharray:2 2;fill-opacity:.2}}
+.path{{fill:none;stroke:#7d8aa5;stroke-width:1.2;stroke-dasharray:1 3;stroke-linecap:round}}
+.way{{fill:none;stroke:#2b62b8;stroke-width:2.4;stroke-linecap:round}}
+.way.head,.here{{fill:#2b62b8;stroke:#fff;stroke-width:.8}}
+.a,.b,.c,.d,.e,.f{{fill-opacity:.35;stroke-width:1.8}}
+.a{{fill:#d1495b;stroke:#b02a40}}.b{{fill:#2a7f9e;stroke:#1b6580}}.c{{fill:#5a8f29;stroke:#44701d}}
+.d{{fill:#8e5bb5;stroke:#71429a}}.e{{fill:#b7791f;stroke:#8f5c11}}.f{{fill:#596579;stroke:#434d5e}}
+.dot{{fill-opacity:1;stroke:#fff;stroke-width:1.2}}
+.measure{{fill:none;stroke:#c2410c;stroke-width:2.2}}.measure.head{{fill:#c2410c;stroke:none}}
+.bar{{fill:none;stroke-width:3.5}}.onvideo{{fill:none;stroke-width:1.6}}.tick{{fill:none;stroke:#1f2430;stroke-width:1}}
+.aid{{fill:none;stroke:#596579;stroke-width:1;stroke-dasharray:4 3}}.aid.head{{fill:#596579;stroke:none}}
+.wedge{{fill:#e0a800;fill-opacity:.18;stroke:#b7791f;stroke-width:1}}
+.scale{{fill:none;stroke:#1f2430;stroke-width:1.2}}
+.stretch{{fill:#2b62b8;fill-opacity:.13}}.curve{{fill:none;stroke:#1f2430;stroke-width:1.4}}
+.edge{{fill:none;stroke:#fff;stroke-width:2;stroke-opacity:.75}}
+.name{{font-weight:700}}.name,.value,.small{{stroke:#fff;stroke-width:3;stroke-opacity:.85;paint-order:stroke;
+stroke-linejoin:round}}.value{{fill:#9a3412;font-weight:700}}.small,.note{{fill:#4b5465}}.digit{{fill:#fff;font-weight:700}}
+@media (prefers-color-scheme:dark){{
+text{{fill:#e8ebf1}}.paper{{fill:#14171d}}.panel{{fill:#1b1f27}}.ground{{fill:#262b36;stroke:#454d5d}}
+.thing{{fill:#3b4354;stroke:#6d788c}}.path{{stroke:#8793ab}}.way{{stroke:#7aa7f0}}.way.head,.here{{fill:#7aa7f0;stroke:#14171d}}
+.a{{fill:#e26d7d;stroke:#f08a98}}.b{{fill:#4fb0d2;stroke:#6cc5e4}}.c{{fill:#86bf52;stroke:#9ed36b}}
+.d{{fill:#b98ae0;stroke:#cba4ec}}.e{{fill:#e0a64b;stroke:#edbb6b}}.f{{fill:#95a1b6;stroke:#aeb9cc}}
+.dot{{stroke:#14171d}}.measure{{stroke:#fb923c}}.measure.head{{fill:#fb923c}}.tick,.scale,.curve{{stroke:#e8ebf1}}
+.aid{{stroke:#95a1b6}}.aid.head{{fill:#95a1b6}}.stretch{{fill:#7aa7f0;fill-opacity:.2}}
+.name,.value,.small{{stroke:#14171d}}.value{{fill:#fdba74}}.small,.note{{fill:#aeb7c6}}}}
+""".replace("\n", "")
+
+
+@dataclass(frozen=True)
+class Still:
+    """A picture of a video with what is marked on it.
+
+    Attributes:
+        second: of the video.
+        picture: (h, w, 3) RGB.
+        caption: below it.
+        marks: class, lines (each (n, 2), in shares of the picture from its upper left corner), and a name or "".
+        told: what a reader measures by.
+    """
+
+    second: float
+    picture: npt.NDArray[np.uint8]
+    caption: str
+    marks: Sequence[tuple[str, Sequence[FloatArray], str]] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A map, a section or a chart, and what a reader of the drawing measures by."""
+
+    canvas: Canvas
+    told: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is drawn of one question.
+
+    Attributes:
+        title: of the drawing, for those who do not see it.
+        parts: below one another.
+        notes: lines below them.
+        stills: pictures of the video.
+    """
+
+    title: str
+    parts: Sequence[Part]
+    notes: Sequence[str] = ()
+    stills: Sequence[Still] = ()
+
+    def without_stills(self) -> Sheet:
+        """The drawing alone: all that may be passed on where the video may not."""
+        return Sheet(self.title, self.parts, self.notes)
+
+    def svg(self) -> str:
+        """The sheet as a file of its own."""
+        body = Canvas(0, 0)
+        y = _GAP
+        for part in self.parts:
+            body.shape("panel", [_rectangle(Box(_GAP, y, _GAP + part.canvas.width, y + part.canvas.height))])
+            body.put(part.canvas, (_GAP, y), part.told)
+            y += part.canvas.height + _GAP
+        for note in self.notes:
+            for line in lines_of(note, 13, WIDTH):
+                y += LINE
+                body.text("note", (_GAP, y - 4), line)
+        right, low = self._pictures(body)
+        width, height = max(WIDTH + 2 * _GAP, right), max(y + _GAP, low)
+        paper = f'<rect class="paper" width="{width:g}" height="{height:g}"/>'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+            f'viewBox="0 0 {width:g} {height:g}" role="img"><title>{escape(self.title)}</title>'
+            f"<style>{_STYLE}</style>{paper}{body.elements()}</svg>\n"
+        )
+
+    def _pictures(self, body: Canvas) -> tuple[float, float]:
+        """Draws the pictures to the right of the parts; gives the right and lower edge."""
+        left, top = WIDTH + 2 * _GAP, _GAP
+        columns, most = (1, STILL) if len(self.stills) <= _FEW else (2, _SMALL)
+        right, low = left, top
+        for start in range(0, len(self.stills), columns):
+            x, bottom = left, top
+            for still in self.stills[start : start + columns]:
+                canvas = _drawn(still, most)
+                body.put(canvas, (x, top), {"part": "still", "second": f"{still.second:g}", **still.told})
+                x, bottom = x + canvas.width + _GAP, max(bottom, top + canvas.height + _GAP)
+            right, top = max(right, x), bottom
+            low = max(low, bottom)
+        return (right, low) if self.stills else (0.0, 0.0)
+
+
+def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
+    rows, columns = still.picture.shape[:2]
+    scale = min(most[0] / columns, most[1] / rows)
+    width, height = round(columns * scale), round(rows * scale)
+    canvas = Canvas(width, height + _CAPTION)
+    canvas.image(jpeg_of(still.picture, width, height), Box(0, 0, width, height))
+    shown = Canvas(width, height)
+    for kind, lines, name in still.marks:
+        placed = [np.asarray(line) * [width, height] for line in lines]
+        shown.shape("edge", placed, closed=False)
+        shown.shape(f"{kind} onvideo", placed, closed=False)
+        if name and placed:
+            corner = np.concatenate(placed)
+            inside = np.clip(corner, 0, [width, height])
+            shown.label("name", (float(inside[:, 0].mean()), float(inside[:, 1].min())), name, 4.0)
+    canvas.put(shown, (0, 0), {"part": "marks"})
+    canvas.text("small", (0, height + _CAPTION - 6), lines_of(still.caption, 11, width)[0], size=11)
+    return canvas
+
+
+def jpeg_of(picture: npt.NDArray[np.uint8], width: int, height: int) -> bytes:
+    """A picture as JPEG of so many pixels."""
+    image = Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
+    raw = io.BytesIO()
+    image.save(raw, "JPEG", quality=_QUALITY)
+    return raw.getvalue()
+
+
+def _rectangle(box: Box) -> list[tuple[float, float]]:
+    return [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]

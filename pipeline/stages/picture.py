@@ -1,0 +1,134 @@
+"""Stage `picture`: what proves each answer, drawn, beside the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import RawDataError
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.drawing.files import FOLDER
+from pipeline.drawing.png import png_of
+from pipeline.engine.given import Given
+from pipeline.engine.stage import Stage
+from pipeline.film.written import is_there, write_media
+from pipeline.worlds.registry import read_scene
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipeline.core.video_form import VideoForm
+    from pipeline.engine.config import BuildConfig
+    from pipeline.formats.videos import VideoPictures
+    from pipeline.reading.reader import Reader
+
+
+class _Video:
+    """The delivered video of a scene, as drawings are given it (`Footage`)."""
+
+    def __init__(self, video: VideoPictures, path: Path, film: dict[str, Any], form: VideoForm, unit: str) -> None:
+        self.form = form
+        self._video, self._path, self._film, self._unit = video, path, film, unit
+        self._kept: dict[int, npt.NDArray[np.uint8]] = {}
+
+    def __call__(self, second: float) -> npt.NDArray[np.uint8]:
+        # The first picture that is on screen at that second or after it.
+        number = min(-int(-(second * self._film["fps"] - 1e-6) // 1), self._film["frames"] - 1)
+        if number not in self._kept:
+            picture = self._video(number)
+            if picture is None:
+                message = f"the picture at {second:.1f} s cannot be read"
+                raise RawDataError(self._path, "video_unreadable", message, "make the video again", self._unit)
+            self._kept[number] = picture
+        return self._kept[number]
+
+
+def run(given: Given) -> bytes:
+    """Writes a drawing of each selected question; the result says, as JSON, what was written.
+
+    Drawings of questions that are no longer asked go. Raises RawDataError where the video is damaged.
+    """
+    benchmark = BENCHMARKS[given.settings["benchmark"]]
+    scene = read_scene(given.needed("look"))
+    asked = asked_in(read_table(given.needed("select"))).to_pylist()
+    made: list[dict[str, Any]] = []
+    if benchmark.drawings is not None and asked:
+        view = benchmark.view(scene, benchmark.rules.model_validate(given.settings["rules"]))
+        with _video_of(given, benchmark.video) as footage:
+            for number, sheet in benchmark.drawings.draw(view, asked, footage):
+                name, svg = f"{FOLDER}/{given.unit}/{number}", sheet.svg()
+                files = {"svg": _write(given.folder, f"{name}.svg", svg.encode())}
+                files["png"] = _write(given.folder, f"{name}.png", png_of(svg))
+                alone = sheet.without_stills().svg().encode() if sheet.stills else None
+                drawing = files["svg"] if alone is None else _write(given.folder, f"{name}.drawing.svg", alone)
+                made.append({"id": number, **files, "drawing": drawing})
+    kept = {given.folder / one[kind]["file"] for one in made for kind in ("svg", "png", "drawing")}
+    for path in (given.folder / FOLDER / given.unit).glob("*.*"):
+        if path not in kept:
+            path.unlink()
+    return json.dumps({"pictures": made}).encode()
+
+
+@contextmanager
+def _video_of(given: Given, form: VideoForm) -> Iterator[_Video | None]:
+    raw = given.bytes_of("film")
+    film = json.loads(raw) if raw else {"video": None}
+    if film["video"] is None:
+        yield None
+        return
+    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
+
+    path = given.folder / film["video"]
+    video = VideoPictures(path)
+    try:
+        yield _Video(video, path, film, form, given.unit)
+    finally:
+        video.close()
+
+
+def _write(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
+    return {"file": name} | write_media(folder, name, raw)
+
+
+def is_whole(result: bytes, folder: Path) -> bool:
+    """Whether every drawing is there."""
+    made = json.loads(result)["pictures"]
+    return all(is_there(folder / one[kind]["file"], one[kind]) for one in made for kind in ("svg", "png", "drawing"))
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The rules under which a scene is looked at."""
+    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+
+
+def is_wanted(config: BuildConfig) -> bool:
+    """Whether the benchmark's answers can be drawn."""
+    return config.pictures and config.of_benchmark().drawings is not None
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What draws, and the view that it looks at."""
+    benchmark = config.of_benchmark()
+    drawing = [benchmark.drawings.module] if benchmark.drawings else []
+    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
+
+
+PICTURE: Final = Stage(
+    name="picture",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("select", "look"),
+    may_take=("film",),
+    settings=settings,
+    uses=uses,
+    is_wanted=is_wanted,
+    is_whole=is_whole,
+    folders=(FOLDER,),
+)
