@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
+from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.harness import harness_files
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
@@ -30,6 +31,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     video=VideoForm(size=(640, 360), bars=False, clips=True),
     pictures=map_pictures,
     scene_pictures=LEGENDS,
+    drawings=DRAWINGS,
     harness=harness_files,
     author=Writer(),
     score=SCORE,

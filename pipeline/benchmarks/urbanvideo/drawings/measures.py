@@ -1,0 +1,179 @@
+"""What was measured for a question of each task, drawn on its map or below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import shapely
+
+from pipeline.benchmarks.urbanvideo.drawings.plan import Drawn, Named, Plan, facts, nose
+from pipeline.benchmarks.urbanvideo.drawings.profile import Chart
+from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
+from pipeline.core.arrays import FloatArray
+from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.geometry.bearings import compass_deg
+from pipeline.worlds.flight.places import Place
+
+_ARC: Final = 34.0
+_CELL: Final = 26.0
+_WEDGE: Final = 90.0  # units
+
+
+def position(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """The nose, the way to the landmark, and the degrees between."""
+    ((label, metres),), ((_, bearing),) = facts(row, "distance"), facts(row, "bearing")
+    index = plan.view.index(row["until_s"])
+    if index is None:
+        return
+    here, place = plan.view.enu_m[index], _named(drawn, label).place
+    heading = float(plan.view.heading_deg[index])
+    ends = drawn.ground.at(np.stack([here[:2], place.center]))
+    drawn.map.line("measure", ends, {"fact": "distance", "subject": label})
+    ahead = ends[0] + 2.4 * _ARC * nose(heading)
+    drawn.map.line("measure", [ends[0], ahead], {"fact": "bearing", "subject": "nose"})
+    drawn.map.head("measure", ahead, ahead - ends[0])
+    drawn.map.arc("measure", ends[0], _ARC, 90 - heading, -bearing)
+    middle = ends[0] + (_ARC + 10) * nose(heading + bearing / 2)
+    side = "right" if bearing > 0 else "left"
+    drawn.map.label("value", middle, f"{abs(bearing):.0f}° {side}", 5.0)
+    drawn.map.label("value", ends.mean(0), f"{metres:.0f} m")
+    drawn.notes.append(f"{label} is {abs(bearing):.1f}° to the {side} of the nose, {metres:.1f} m away over ground.")
+
+
+def detection(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """What the camera's picture covers, and the goal."""
+    index, camera = plan.view.index(row["until_s"]), plan.view.flight.camera
+    if index is None or camera is None:
+        return
+    here = drawn.ground.at(plan.view.enu_m[index])
+    heading = float(plan.view.heading_deg[index])
+    half = camera.horizontal_fov_deg / 2
+    turns = np.linspace(heading - half, heading + half, 9)
+    drawn.map.shape("wedge", [[here, *(here + _WEDGE * nose(turn) for turn in turns)]], "in the picture")
+    goal = drawn.named[0].place
+    drawn.map.line("aid", [here, drawn.ground.at(goal.center)])
+    found = facts(row, "place_in_view")
+    told = f"{found[0][1]:+.2f} half widths from the middle" if found else "not in the picture"
+    drawn.notes.append(f"{goal.label}: {told}; the wedge is what the picture covers over ground.")
+
+
+def ends(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """From both ends of the path to the landmarks nearest to them."""
+    for name, second in (("start", plan.view.t_s[0]), ("end", row["until_s"])):
+        ((label, metres),) = facts(row, f"{name}_to_nearest")
+        index = int(np.abs(plan.view.t_s - second).argmin())
+        here = plan.view.enu_m[index, :2]
+        _length(drawn, np.stack([here, _on(_named(drawn, label).place, here)]), f"{name}_to_nearest", label, metres)
+        drawn.seconds[float(second)] = name
+        drawn.notes.append(f"{name.capitalize()}: {metres:.1f} m from {label}.")
+
+
+def beside(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """Between two footprints."""
+    name = "gap_to_goal" if facts(row, "gap_to_goal") else "gap_to_nearest"
+    ((label, metres),) = facts(row, name)
+    one, other = _named(drawn, row["operands"][0]).place, _named(drawn, label).place
+    _length(drawn, _between(one, other), name, label, metres)
+    drawn.notes.append(f"{one.label} and {label}: {metres:.1f} m between their outlines.")
+
+
+def planning(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """The straight way to the goal."""
+    ((goal, metres),) = facts(row, "distance")
+    index = plan.view.index(row["until_s"])
+    if index is None:
+        return
+    here = plan.view.enu_m[index, :2]
+    _length(drawn, np.stack([here, _named(drawn, goal).place.center]), "distance", goal, metres)
+    drawn.notes.append(f"{goal} is {metres:.1f} m away; {row['answer']} comes first on the straight way.")
+
+
+def proximity(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """The distance to the landmark over the seconds of the video, in the stretch and around it."""
+    label, view = row["operands"][0], plan.view
+    series = _named(drawn, label).place.distance_m(view.enu_m)
+    chart = Chart(f"distance to {label}", view.t_s, series, view.end_s, 0.0)
+    begin = drawn.flown[0].start_s if drawn.flown else 0.0
+    chart.stretch("stretch", max(begin, 0.0), row["until_s"], "stretch")
+    within = np.flatnonzero((view.t_s >= begin) & (view.t_s <= row["until_s"]))
+    at = {"start": within[0], "end": within[-1]}
+    at |= {"least": within[series[within].argmin()], "most": within[series[within].argmax()]}
+    for name, index in at.items():
+        ((_, metres),) = facts(row, f"distance_{name}")
+        point = chart.at(float(view.t_s[index]), metres)
+        foot = chart.at(float(view.t_s[index]), 0.0)
+        chart.canvas.line("measure", [foot, point], {"fact": f"distance_{name}", "subject": label})
+        chart.canvas.label("value", point, f"{metres:.0f} m", 5.0, 11)
+    drawn.parts.append(chart.part("distances"))
+
+
+def cells(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+    """The right map as it is offered."""
+    grid = row["answer"].split(ROW_SEPARATOR)
+    side = _CELL * len(grid)
+    canvas = Canvas(WIDTH, side + 20)
+    for number, line in enumerate(grid):
+        for column, sign in enumerate(line):
+            x, y = 10 + column * _CELL, 10 + number * _CELL
+            canvas.shape("cell", [[(x, y), (x + _CELL, y), (x + _CELL, y + _CELL), (x, y + _CELL)]])
+            if sign == "*":
+                canvas.dot("here", (x + _CELL / 2, y + _CELL / 2), 3.0)
+            elif sign != ".":
+                canvas.text("name", (x + _CELL / 2, y + _CELL / 2 + 5), sign, "middle")
+    for number, name in enumerate(row["operands"][1:], start=1):
+        canvas.text("note", (side + 30, 10 + 20 * number), f"{number} = {name}")
+    ((_, metres),) = facts(row, "cell")
+    canvas.text("note", (side + 30, side), f"a cell is {metres:.1f} m; the first way leads up")
+    drawn.parts.append(Part(canvas, {"part": "cells"}))
+
+
+def _named(drawn: Drawn, label: str) -> Named:
+    return next(one for one in drawn.named if one.place.label == label)
+
+
+def _length(drawn: Drawn, points: FloatArray, fact: str, subject: str, metres: float) -> None:
+    line = drawn.ground.at(points)
+    drawn.map.line("measure", line, {"fact": fact, "subject": subject})
+    drawn.map.label("value", line.mean(0), f"{metres:.0f} m" if metres >= 10 else f"{metres:.1f} m")
+
+
+def _on(place: Place, point: FloatArray) -> FloatArray:
+    """The point (2,) of a footprint that is nearest to a point."""
+    if place.outline is None:
+        offset = point - place.center
+        away = max(float(np.hypot(*offset)), 1e-9)
+        return np.asarray(place.center + offset * min(place.radius_m / away, 1.0))
+    nearest = shapely.shortest_line(shapely.Polygon(place.outline), shapely.Point(point))
+    return np.asarray(nearest.coords)[0]
+
+
+def _between(one: Place, other: Place) -> FloatArray:
+    """The closest points (2, 2) of two footprints."""
+    if other.outline is None:
+        start = _on(one, other.center)
+        return np.stack([start, _on(other, start)])
+    if one.outline is None:
+        end = _on(other, one.center)
+        return np.stack([_on(one, end), end])
+    line = shapely.shortest_line(shapely.Polygon(one.outline), shapely.Polygon(other.outline))
+    return np.asarray(line.coords)
+
+
+def bearing_to(plan: Plan, index: int, place: Place) -> float:
+    """Compass direction of a landmark's middle from where the drone is."""
+    return float(compass_deg(place.center - plan.view.enu_m[index, :2]))
+
+
+MEASURES: Final[dict[str, Callable[[Plan, Mapping[str, Any], Drawn], None]]] = {
+    "Landmark Position": position,
+    "Goal Detection": detection,
+    "Start/End Position": ends,
+    "Object Recall": beside,
+    "Association": beside,
+    "High-level Planning": planning,
+    "Proximity": proximity,
+    "Cognitive Map": cells,
+}
