@@ -106,7 +106,7 @@ class Run:
 Cli = Callable[..., Run]
 
 
-UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null")
+UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "pictures=false")
 
 
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:

@@ -35,13 +35,14 @@ def lines_of(text: str, size: int, most: float) -> list[str]:
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
         if lines[-1] and width_of(longer, size) > most:
-            lines.append(_cut(word, size, most))
+            lines.append(shortened(word, size, most))
         else:
-            lines[-1] = longer if lines[-1] else _cut(word, size, most)
+            lines[-1] = longer if lines[-1] else shortened(word, size, most)
     return lines
 
 
-def _cut(text: str, size: int, most: float) -> str:
+def shortened(text: str, size: int, most: float) -> str:
+    """A text, cut off where it is wider than ``most``."""
     if width_of(text, size) <= most:
         return text
     kept = next((n for n in range(len(text) - 1, 0, -1) if width_of(f"{text[:n]}…", size) <= most), 1)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from PIL import Image
 
 from pipeline.core.arrays import FloatArray
-from pipeline.drawing.canvas import LINE, Box, Canvas
-from pipeline.drawing.fonts import FAMILY, lines_of
+from pipeline.drawing.canvas import LINE, TEXT, Box, Canvas
+from pipeline.drawing.fonts import FAMILY, lines_of, shortened
 
 WIDTH: Final = 560.0  # of the parts
 STILL: Final = (400.0, 300.0)  # of a picture of the video, at most; two in a row are smaller
@@ -26,7 +26,7 @@ MOST_STILLS: Final = 6
 _QUALITY: Final = 82
 _STYLE: Final = f"""
 :root{{color-scheme:light dark}}
-text{{font-family:"{FAMILY}",system-ui,sans-serif;font-size:13px;fill:#1f2430}}
+text{{font-family:"{FAMILY}",system-ui,sans-serif;fill:#1f2430}}
 .paper{{fill:#fff}}.panel{{fill:#f6f7f9}}.ground{{fill:#e9ecf1;stroke:#b9c0cc;fill-rule:evenodd}}
 path,circle{{stroke-linejoin:round}}
 .thing{{fill:#d5dae3;fill-opacity:.55;stroke:#8a93a3;stroke-width:.8}}.faint{{stroke-dasharray:2 2;fill-opacity:.2}}
@@ -116,7 +116,7 @@ class Sheet:
             body.put(part.canvas, (_GAP, y), part.told)
             y += part.canvas.height + _GAP
         for note in self.notes:
-            for line in lines_of(note, 13, WIDTH):
+            for line in lines_of(note, TEXT, WIDTH):
                 y += LINE
                 body.text("note", (_GAP, y - 4), line)
         right, low = self._pictures(body)
@@ -124,7 +124,7 @@ class Sheet:
         paper = f'<rect class="paper" width="{width:g}" height="{height:g}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-            f'viewBox="0 0 {width:g} {height:g}" role="img"><title>{escape(self.title)}</title>'
+            f'viewBox="0 0 {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(self.title)}</title>'
             f"<style>{_STYLE}</style>{paper}{body.elements()}</svg>\n"
         )
 
@@ -158,9 +158,9 @@ def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
         if name and placed:
             corner = np.concatenate(placed)
             inside = np.clip(corner, 0, [width, height])
-            shown.label("name", (float(inside[:, 0].mean()), float(inside[:, 1].min())), name, 4.0)
+            shown.label("name", (float(inside[:, 0].mean()), float(inside[:, 1].min())), shortened(name, TEXT, 0.9 * width), 4.0)
     canvas.put(shown, (0, 0), {"part": "marks"})
-    canvas.text("small", (0, height + _CAPTION - 6), lines_of(still.caption, 11, width)[0], size=11)
+    canvas.text("small", (0, height + _CAPTION - 6), shortened(still.caption, 11, width), size=11)
     return canvas
 
 

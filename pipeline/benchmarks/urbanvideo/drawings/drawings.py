@@ -44,13 +44,14 @@ def draw(
 def _stills(plan: Plan, drawn: Drawn, footage: Footage) -> list[Still]:
     """The moments that are asked about, then the best picture of each landmark."""
     view = plan.view
-    stills = []
-    for second, words in drawn.seconds.items():
+    stills, shown = [], set()
+    for second, words in sorted(drawn.seconds.items()):
         marks = [mark for one in drawn.named if (mark := _prism(plan, one, second))]
+        shown |= {(name, round(second)) for _, _, name in marks}
         stills.append(Still(second, _frame(plan, footage, second), f"{second:.1f} s: {words}", marks))
     for one in drawn.named:
         shot = shot_of(view.flight, one.place.index, view.end_s)
-        if shot is not None:
+        if shot is not None and not {(one.name, round(shot.second) + more) for more in (-1, 0, 1)} & shown:
             left, top, right, bottom = shot.box
             corners = np.array([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)])
             mark = _prism(plan, one, shot.second) or (one.kind, [corners], one.name)

@@ -14,7 +14,6 @@ from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import WIDTH, Part
-from pipeline.geometry.bearings import compass_deg
 from pipeline.worlds.flight.places import Place
 
 _ARC: Final = 34.0
@@ -101,12 +100,13 @@ def proximity(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     within = np.flatnonzero((view.t_s >= begin) & (view.t_s <= row["until_s"]))
     at = {"start": within[0], "end": within[-1]}
     at |= {"least": within[series[within].argmin()], "most": within[series[within].argmax()]}
-    for name, index in at.items():
+    for name, index in at.items():  # the least and the most may be at an end
         ((_, metres),) = facts(row, f"distance_{name}")
         point = chart.at(float(view.t_s[index]), metres)
         foot = chart.at(float(view.t_s[index]), 0.0)
         chart.canvas.line("measure", [foot, point], {"fact": f"distance_{name}", "subject": label})
-        chart.canvas.label("value", point, f"{metres:.0f} m", 5.0, 11)
+        if name in {"start", "end"} or index not in {within[0], within[-1]}:
+            chart.canvas.label("value", point, f"{metres:.0f} m", 5.0, 11)
     drawn.parts.append(chart.part("distances"))
 
 
@@ -160,11 +160,6 @@ def _between(one: Place, other: Place) -> FloatArray:
         return np.stack([_on(one, end), end])
     line = shapely.shortest_line(shapely.Polygon(one.outline), shapely.Polygon(other.outline))
     return np.asarray(line.coords)
-
-
-def bearing_to(plan: Plan, index: int, place: Place) -> float:
-    """Compass direction of a landmark's middle from where the drone is."""
-    return float(compass_deg(place.center - plan.view.enu_m[index, :2]))
 
 
 MEASURES: Final[dict[str, Callable[[Plan, Mapping[str, Any], Drawn], None]]] = {
