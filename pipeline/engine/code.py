@@ -28,8 +28,10 @@ REGISTRIES: Final = frozenset({"pipeline.worlds.registry", "pipeline.benchmarks.
 # Names of distributions that are not the name by which they are imported.
 DISTRIBUTIONS: Final = {
     "PIL": ("pillow",),
+    "fontpkg_noto_sans": ("fontpkg-noto-sans",),
     "google": ("google-api-core", "google-auth", "google-genai", "google-generativeai", "protobuf"),
     "open3d": ("open3d-cpu", "open3d"),
+    "resvg_py": ("resvg-py",),
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
 }
