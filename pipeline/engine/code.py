@@ -31,7 +31,6 @@ DISTRIBUTIONS: Final = {
     "fontpkg_noto_sans": ("fontpkg-noto-sans",),
     "google": ("google-api-core", "google-auth", "google-genai", "google-generativeai", "protobuf"),
     "open3d": ("open3d-cpu", "open3d"),
-    "resvg_py": ("resvg-py",),
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
 }

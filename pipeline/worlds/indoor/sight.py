@@ -9,7 +9,7 @@ from pipeline.worlds.indoor.facts import IndoorScene
 
 UNITS: Final = "scans"
 # Long facts, which only questions are made from.
-BULKY: Final = ("objects", "routes", "room.floor", "observation.camera_path")
+BULKY: Final = ("objects", "routes", "room.floor", "observation.camera_path", "observation.cameras")
 
 
 def sight(scenes: Sequence[IndoorScene]) -> list[str]:
