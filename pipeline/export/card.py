@@ -17,6 +17,7 @@ from pipeline.core.tables import DEBIASED, TINY
 from pipeline.export.blind_section import blind_section
 from pipeline.export.columns import said_of
 from pipeline.export.header import DTYPES, Part, header
+from pipeline.export.overview import OVERVIEW_FILE
 from pipeline.export.tables import FIXES
 from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, terms_of
 
@@ -75,6 +76,9 @@ def _about(
         f"# {settings['export']['pretty_name']}",
         "",
         benchmark.card.about,
+        "",
+        f"![A question with its map, and how many there are of each task, with their answers]({OVERVIEW_FILE})",
+        "",
         f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
         *([f"All of them are samples: {ALL_SAMPLES}"] if are_samples(settings) else []),
         "",

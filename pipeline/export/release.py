@@ -22,12 +22,14 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
+from pipeline.core.sketch import Sketch
 from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in, rejected_in
 from pipeline.export.card import dataset_card
 from pipeline.export.columns import said_of
 from pipeline.export.croissant import CROISSANT_FILE, croissant
 from pipeline.export.header import Part
 from pipeline.export.media import Media, place_media
+from pipeline.export.overview import OVERVIEW_FILE, overview
 from pipeline.export.review_section import accepted, review_section, review_table
 from pipeline.export.tables import (
     FIXES,
@@ -91,6 +93,7 @@ def write_release(
     whole: Callable[[], Iterable[AnyScene]],
     pictures: Iterable[pa.Table] = (),
     media: Iterable[Media] = (),
+    sketch: Callable[[str], Sketch] = lambda scene: Sketch(),
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
 
@@ -106,6 +109,7 @@ def write_release(
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
         media: those that another stage wrote as files.
+        sketch: a scene from above, by its id.
     """
     split = settings["export"]["split"]
     with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
@@ -124,6 +128,9 @@ def write_release(
         for (part, of), table in tables.items():
             if part == "data":
                 files |= benchmark.harness(of, _name(part, of), table)
+        title = settings["export"]["pretty_name"]
+        told = _told(sorted_out, scenes)
+        files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, sketch)
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
@@ -131,7 +138,6 @@ def write_release(
         rejected.publish()
     tables_sums = {part.file: _sha256(files[part.file]) for part in parts if part.file in files}
     tables_sums[_name("rejected", split)] = rejected.sha256
-    title = settings["export"]["pretty_name"]
     files[CROISSANT_FILE] = croissant(title, benchmark.card, parts, partial(said_of, benchmark), tables_sums)
     for name, raw in files.items():
         write_atomically(folder / name, raw)
@@ -177,6 +183,12 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
             waiting = []
     if waiting:
         yield pa.concat_tables(waiting)
+
+
+def _told(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
+    """The release on one line."""
+    asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
+    return f"{asked:,} questions about {len(scenes):,} scenes; {dropped:,} candidates dropped, each with its reason"
 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:

@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
-from pipeline.engine.given import Given
+from pipeline.core.sketch import Sketch
+from pipeline.engine.given import STORE, Given
 from pipeline.engine.stage import Stage
+from pipeline.engine.store import Store
 from pipeline.export.history import RELEASE, RELEASES, publish
 from pipeline.export.media import media_of
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
@@ -51,12 +53,19 @@ def run(given: Given) -> bytes:
     def whole() -> Iterator[AnyScene]:
         return map(read_scene, given.all_bytes("look"))
 
+    kept = dict(given.results.get("look", ()))
+    store = Store(given.folder / STORE)
+
+    def sketch(unit: str) -> Sketch:
+        scene = read_scene(store.get(kept[unit]))
+        return WORLDS[scene.facts.world].sketch(scene)
+
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         selected, own = given.tables("select"), dict(given.settings)
         pictures = given.tables("legend")
         shown = given.all_bytes("views") if "views" in given.settings else ()  # else other results stand for them
         media = media_of(shown, given.folder)
-        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media)
+        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, sketch)
 
     return publish(given.folder, write, given.config.keep)
 
@@ -105,7 +114,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
     benchmark = config.of_benchmark()
-    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.sight)]
+    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.sight, world.sketch)]
     parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 

@@ -149,7 +149,12 @@ def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
 
 
 def _options(asked: Asked, row: Mapping[str, Any]) -> tuple[Option, ...]:
-    """The options as they stand in the release, the right one marked; none of a question for a number or words."""
+    """The options as they stand in the release, the right one marked; none of a question for a number or words.
+
+    The four of ``choices`` are for evaluations that need letters, and for asking models without the video.
+    """
+    if row["choices"]:
+        return ()
     options = []
     for option in asked.options:
         told = _OPTION.fullmatch(option)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from pipeline.blind.rule import ANSWERED, BALANCE
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.schema import Quarantine
 from pipeline.export.comparison import CAPS
-from pipeline.export.release import Released
+
+if TYPE_CHECKING:  # which draws these figures for its card
+    from pipeline.export.release import Released
 
 RULE: Final = "rule"  # what a candidate was dropped by; the others are `CHOICE` and `GUESSED`
 CHOICE: Final = "choice"
