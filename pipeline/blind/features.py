@@ -102,7 +102,7 @@ def _encode_keys(codes: IntArray, rows: Rows, own: IntArray, test: int) -> Float
     present = np.maximum((codes >= 0).sum(axis=1), 1)[:, None]
     for table, fold in zip(tables, training, strict=True):
         seen = [other for other in training if other != fold]
-        table[:-1] = _means(sums[:, :, seen].sum(axis=2), rows.target[np.isin(own, seen)], rows.choice)
+        table[:-1] = _means(sums[:, :, seen].sum(axis=2), rows.target[(own != fold) & (own != test)], rows.choice)
         mine = own == fold
         encoded[mine] = table[codes[mine]].sum(axis=1) / present[mine]
     if training:

@@ -12,6 +12,7 @@ the cases and up to 30 otherwise it is near 4.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,7 @@ from pipeline.metrics.mra import mean_relative_accuracies
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-    from sklearn.tree import ExtraTreeRegressor
+    from sklearn.tree._tree import Tree
 
 TREES: Final = 50  # with 100 no task gains more than its standard error
 MIN_LEAF: Final = 5  # rows; between 1 and 5 no difference beyond the standard error, and 5 is faster
@@ -32,6 +33,7 @@ MOST_ROWS: Final = 8_000  # that a tree is grown on; of more each tree draws its
 GUESSES: Final = 32  # numbers that are tried, by rank among the training answers
 _DECIMALS: Final = 9  # so that the order in which a machine sums up decides nothing
 _TINY: Final = 1e-6
+_ANY_DEPTH: Final = 2**31 - 1  # as scikit-learn says that there is no limit
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,10 @@ def score_fold(fit: Fit) -> tuple[FloatArray, FloatArray]:
 def _score_options(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     options = np.bincount(fit.rows.question)[fit.rows.question]
     right = fit.rows.target + 1 / options > 1 / 2  # the target is right or not minus 1/k
-    trees = _grown(features[train], right[train].astype(np.float64), "sqrt", fit.seed)
+    tried = max(1, math.isqrt(features.shape[1]))
+    trees = _grown(features[train], right[train].astype(np.float64), tried, fit.seed)
     asked = features[~train].astype(np.float32)
-    worth = np.round(sum(tree.tree_.predict(asked)[:, 0] for tree in trees) / TREES, _DECIMALS) + _TINY
+    worth = np.round(sum(tree.predict(asked)[:, 0] for tree in trees) / TREES, _DECIMALS) + _TINY
     _, question = np.unique(fit.rows.question[~train], return_inverse=True)
     best = np.zeros(int(question.max()) + 1)
     np.maximum.at(best, question, worth)
@@ -76,7 +79,7 @@ def _score_options(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[Fl
 
 
 def _score_numbers(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
-    trees = _grown(features[train], fit.rows.target[train], None, fit.seed)
+    trees = _grown(features[train], fit.rows.target[train], features.shape[1], fit.seed)
     ranks = np.linspace(0, 1, GUESSES + 2)[1:-1]
     guesses = np.unique(np.quantile(fit.truth[train], ranks, method="nearest"))
     earned = mean_relative_accuracies(guesses[None], fit.truth[train][:, None])
@@ -87,33 +90,34 @@ def _score_numbers(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[Fl
     return score, score
 
 
-def _grown(features: FloatArray, target: FloatArray, tried: str | None, seed: int) -> list[ExtraTreeRegressor]:
-    """Trees on features (r, f) and a target (r,); ``tried`` features at each split, None: all.
+def _grown(features: FloatArray, target: FloatArray, tried: int, seed: int) -> list[Tree]:
+    """Trees on features (r, f) and a target (r,); so many features ``tried`` at each split.
 
-    One by one: the forest class of the same library takes four times as long for a small task, nearly all of it for
-    copying and checking parameters.
+    Each is what `sklearn.tree.ExtraTreeRegressor` grows, without its parameters, tags and checks: those take longer
+    than a small tree, and the forest class of the same library four times as long again.
     """
-    from sklearn import config_context  # with scikit-learn: two seconds
-    from sklearn.tree import ExtraTreeRegressor
+    from sklearn.tree._criterion import MSE  # with scikit-learn: a second
+    from sklearn.tree._splitter import RandomSplitter
+    from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
     random = np.random.RandomState(seed)  # one for all; scikit-learn takes no newer generator
-    trees = [
-        ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, max_features=tried, random_state=random) for _ in range(TREES)
-    ]
-    with config_context(skip_parameter_validation=True):
-        known, target = features.astype(np.float32), target[:, None]  # as the trees take them: no copies for each
-        if len(known) <= MOST_ROWS:
-            return [tree.fit(known, target, check_input=False) for tree in trees]
-        drawn = (np.sort(random.permutation(len(known))[:MOST_ROWS]) for _ in trees)
-        return [tree.fit(known[rows], target[rows], check_input=False) for tree, rows in zip(trees, drawn, strict=True)]
+    known, target = features.astype(np.float32), np.ascontiguousarray(target[:, None])  # as the trees take them
+    one = np.ones(1, dtype=np.intp)
+    trees = [Tree(features.shape[1], one, 1) for _ in range(TREES)]
+    drawn = (None if len(known) <= MOST_ROWS else np.sort(random.permutation(len(known))[:MOST_ROWS]) for _ in trees)
+    for tree, rows in zip(trees, drawn, strict=True):
+        mine, right = (known, target) if rows is None else (known[rows], target[rows])
+        splitter = RandomSplitter(MSE(1, len(mine)), tried, MIN_LEAF, 0.0, random, None)
+        DepthFirstTreeBuilder(splitter, 2 * MIN_LEAF, MIN_LEAF, 0.0, _ANY_DEPTH, 0.0).build(tree, mine, right)
+    return trees
 
 
-def _leaves(trees: Sequence[ExtraTreeRegressor], features: FloatArray) -> csr_array:
+def _leaves(trees: Sequence[Tree], features: FloatArray) -> csr_array:
     """Rows by leaves of all trees, 1 where a row ends in a leaf."""
     from scipy.sparse import csr_array
 
-    first = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
+    first = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])
     asked = features.astype(np.float32)
-    leaf = np.stack([tree.tree_.apply(asked) for tree in trees], axis=1) + first[:-1]
+    leaf = np.stack([tree.apply(asked) for tree in trees], axis=1) + first[:-1]
     ends = np.arange(0, leaf.size + 1, len(trees))
     return csr_array((np.ones(leaf.size), leaf.ravel(), ends), (len(features), first[-1]))
