@@ -96,7 +96,7 @@ def _moved(job: Job, folder: Path) -> Job:
         )
         for step in job.steps
     )
-    return replace(job, outputs=outputs, steps=steps, folder=folder)
+    return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)  # nobody else works in that folder
 
 
 def _moved_back(done: Done, folder: Path, home: Path) -> Done:

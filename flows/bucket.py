@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -106,6 +108,8 @@ class BucketLease:
         self._bucket, self._mark = bucket, new_mark()
         self._tag: str | None = None  # None: not ours
         self._beats = 0
+        self._beaten_s = _now_s()
+        self._lock = threading.Lock()  # two beats at once would each find what the other wrote
 
     def take(self) -> None:
         """Raises StoreError where another build holds it, or was faster."""
@@ -118,16 +122,18 @@ class BucketLease:
             mode = {"e_tag": there[1]}
         try:
             self._tag = self._bucket.put(LEASE_FILE, self._now(), mode)
+            self._beaten_s = _now_s()
         except FileExistsError:
             there = self._bucket.get(LEASE_FILE)
             raise self._busy(there[0].decode(errors="replace") if there else "") from None
 
     def beat(self) -> None:
         """Says that its holder lives."""
-        if self._tag is not None:
-            self._beats += 1
-            with suppress(StoreError):  # the next one may come through
-                self._replace(self._now())
+        with self._lock:
+            if self._tag is not None:
+                self._beats += 1
+                with suppress(StoreError):  # the next one may come through
+                    self._replace(self._now())
 
     def check(self) -> None:
         """Raises StoreError where another build has taken it over."""
@@ -138,15 +144,21 @@ class BucketLease:
             message = f"{self._bucket.url}: taken over by another build{told}, as this one was not heard of"
             raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
 
+    def check_late(self) -> None:
+        """The same, where so long has passed since the last beat that another build may have come."""
+        if _now_s() - self._beaten_s > EXPIRES_S / 2:
+            self.check()
+
     def give_back(self) -> None:
         """Lets the next one in at once."""
-        with suppress(StoreError):  # else it expires
+        with self._lock, suppress(StoreError):  # else it expires
             if self._tag is not None:
                 self._replace(FREE.encode())
 
     def _replace(self, raw: bytes) -> None:
         try:
             self._tag = self._bucket.put(LEASE_FILE, raw, {"e_tag": self._tag})
+            self._beaten_s = _now_s()
         except FileExistsError:
             self._tag = None
 
@@ -162,3 +174,8 @@ class BucketLease:
     def _busy(self, mark: str) -> StoreError:
         told = holder_told(mark.partition("\n")[0])
         return StoreError(f"{self._bucket.url}: another build works on this store{told}; wait for it")
+
+
+def _now_s() -> float:
+    """Seconds of a clock that goes on while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

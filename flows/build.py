@@ -19,7 +19,7 @@ from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown
 from flows.samples import sample_roots
-from flows.server import is_kept, spare_loopback, trouble
+from flows.server import LostPrefectError, is_kept, spare_loopback, trouble
 from flows.show_forecast import show_bounds, show_efforts, show_outlook
 from flows.stop import stoppable
 from flows.tables import print_table
@@ -30,7 +30,7 @@ from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
-from pipeline.engine.manifest import read_manifest
+from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.engine.run import Execute, at_once
 from pipeline.export.history import history
 from pipeline.reading.doctor import inspect
@@ -282,16 +282,13 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
         keys = start(prepared, options.get("name"))
         if prefect is None:
             prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
-        prefect = prefect and _can_use_prefect(asked)
-        with progress_shown() as progress:
-            if prefect:
-                from flows.orchestrate import Handed, orchestrate
-
-                outcome = orchestrate(asked, Handed(prepared, keys, progress, far), action, options)
-            else:
-                with hands_of(asked, config.store) as workers:
-                    execute, here = through(far, asked, workers.execute), far.sending_here(at_once) if far else at_once
-                    outcome = getattr(Builder(config, folder, execute, progress, keys, here=here), action)(**options)
+        outcome = None
+        if prefect and _can_use_prefect(asked):
+            outcome = _with_prefect(asked, prepared, keys, far, action, options)
+        if outcome is None:
+            with progress_shown() as progress, hands_of(asked, config.store) as workers:
+                execute, here = through(far, asked, workers.execute), far.sending_here(at_once) if far else at_once
+                outcome = getattr(Builder(config, folder, execute, progress, keys, here=here), action)(**options)
     print_json(told(config, folder, outcome))
     if voice.verbose:
         show.show_entries(outcome)
@@ -302,19 +299,41 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
     return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 
+def _with_prefect(
+    asked: Asked, prepared: Prepared, keys: Mapping[str, str], far: Far | None, action: str, options: dict[str, Any]
+) -> Outcome | None:
+    """The same as a Prefect flow; None where Prefect fails on the way, and the store has what was finished."""
+    from flows.orchestrate import Handed, orchestrate
+
+    try:
+        with progress_shown() as progress:
+            handed = Handed(prepared, keys, progress, far)
+            outcome = orchestrate(asked, handed, action, options)
+    except LostPrefectError as error:
+        _without_prefect(asked, str(error))
+        return None
+    if handed.lost:
+        console.print(f"Prefect was not told how this ended: {handed.lost}", soft_wrap=True)
+    return outcome
+
+
 def _can_use_prefect(asked: Asked) -> bool:
     """Whether Prefect can be used. Says why not; raises ConfigError where it was asked for."""
     spare_loopback(os.environ)
     told = trouble()
-    if told is None:
-        return True
+    if told is not None:
+        _without_prefect(asked, told)
+    return told is None
+
+
+def _without_prefect(asked: Asked, why: str) -> None:
+    """Says that the build goes on without Prefect. Raises ConfigError where it was asked for."""
     if asked.prefect:
-        raise ConfigError(f"Prefect cannot be used: {told}; build without it: --no-prefect")
+        raise ConfigError(f"Prefect cannot be used: {why}; build without it: --no-prefect")
     done_waiting()
     console.print(
-        f"Building without Prefect: {told}. Its states are not kept; results are.", soft_wrap=True, markup=False
+        f"Building without Prefect: {why}. Its states are not kept; results are.", soft_wrap=True, markup=False
     )
-    return False
 
 
 def start(prepared: Prepared, stage: str | None = None) -> dict[str, str]:

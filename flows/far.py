@@ -61,13 +61,13 @@ class Far:
         self._keep()
 
     def send(self) -> None:
-        """Makes the far side what the folder is."""
-        self._lease.check()
+        """Makes the far side what the folder is. Raises StoreError where another build has taken it over."""
         here = {path.relative_to(self._folder).as_posix() for path in _files(self._folder)}
         here = {path for path in here if is_shared(path)}
         changed = [path for path in here if path not in self._alike or self._alike[path][1:] != self._as_is(path)]
         # What names other files comes after them: whoever looks on meanwhile finds all that is named.
         for last in (False, True):
+            self._lease.check()
             list(self._threads.map(self._send, [path for path in changed if ("/" not in path) == last]))
         self._bucket.remove([path for path in self._alike if path not in here])
         self._alike = {path: known for path, known in self._alike.items() if path in here}
@@ -116,6 +116,7 @@ class Far:
         self._alike[path] = [tag, *self._as_is(path)]
 
     def _send(self, path: str) -> None:
+        self._lease.check_late()
         place = self._folder / path
         now = self._as_is(path)
         raw = str(place.readlink()).encode() if place.is_symlink() else place.read_bytes()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -19,29 +20,38 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
+from flows.server import LostPrefectError, is_kept
+
 # Before prefect is imported: stay offline, and give the first start of its local server time to migrate.
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
 os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
+os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
+if not is_kept():  # a temporary server that is gone does not come back, and each further try takes twice as long
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "1")
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
+from prefect.exceptions import Abort, CancelledRun
 from prefect.futures import PrefectFuture, as_completed
 from prefect.logging import get_run_logger
+from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+import pipeline
 from flows.artifacts import show_in_prefect
 from flows.build import Asked, Prepared, hands_of, prepare, prepare_stage, shared, start, through
 from flows.cancel import cancellable
 from flows.cluster import Cluster
 from flows.options import CORES, configuration
 from flows.pool import Hands, Pool
-from pipeline.core.errors import NoSpaceError
+from flows.temporary_server import forget_untold, start_server
+from pipeline.core.errors import NoSpaceError, Scan2qaError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.explain import written
 from pipeline.engine.given import Progress, silent
@@ -58,6 +68,7 @@ WITH_QUARANTINE: Final = "CompletedWithQuarantine"  # names of states, of type C
 UP_TO_DATE: Final = "UpToDate"
 RETRIES: Final = 3  # of a run that nobody watches
 RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
+CALLERS: Final = frozenset({"orchestrate.py", "artifacts.py", "cancel.py"})  # files that call Prefect
 HEALING: Final = frozenset({"models_missing"})  # findings that may be gone when it is tried again
 
 Dones = SimpleQueue[Done | None]  # None: there are no more
@@ -72,8 +83,10 @@ class Handed:
     progress: Progress
     far: Far | None = None
     outcome: Outcome | None = None
+    lost: str = ""  # why the run's end could not be told to Prefect
 
 
+_OURS: Final = (Path(__file__).resolve().parent, Path(pipeline.__file__).resolve().parent)
 _handed: ContextVar[Handed | None] = ContextVar("handed", default=None)
 _hands: ContextVar[Hands | None] = ContextVar("hands", default=None)
 _THREADS: Final[Any] = ThreadPoolTaskRunner(max_workers=CORES)
@@ -139,15 +152,22 @@ def stage_flow(
 
 
 def orchestrate(asked: Asked, handed: Handed, action: str, options: dict[str, Any]) -> Outcome:
-    """Runs ``build`` or ``stage`` as a flow of this process, for the command line."""
+    """Runs ``build`` or ``stage`` as a flow of this process, for the command line.
+
+    Raises LostPrefectError where Prefect fails before the build ends; what was finished is in the store.
+    """
     called: Any = {"build": build_flow, "stage": stage_flow}[action]
-    logging.getLogger("prefect").setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
+    logging.raiseExceptions = False  # what a server that is gone misses is no news
+    for name in ("prefect", "EventsWorker"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors reach the user once, as scan2qa's own line
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).setLevel(logging.INFO)  # to the server, and not to the terminal
         logging.getLogger(name).propagate = False
     prepared = handed.prepared
     token = _handed.set(handed)
     try:
+        if not PREFECT_API_URL.value():
+            start_server()
         called(
             benchmark=asked.name,
             roots={name: str(root) for name, root in prepared.roots.items()},
@@ -158,11 +178,29 @@ def orchestrate(asked: Asked, handed: Handed, action: str, options: dict[str, An
             runner_address=asked.address,
             **({"stage": options["name"], "scenes": list(options["scenes"])} if options else {}),
         )
+    except (Scan2qaError, LostPrefectError, CancelledRun, Abort):
+        raise
+    except Exception as error:
+        if not _is_of_prefect(error):
+            raise
+        forget_untold()
+        told = str(error).partition("\n")[0] or type(error).__name__
+        if handed.outcome is None:
+            raise LostPrefectError(told) from error
+        handed.lost = told
     finally:
         _handed.reset(token)
     if handed.outcome is None:
         raise RuntimeError("the flow ended without an outcome")
     return handed.outcome
+
+
+def _is_of_prefect(error: Exception) -> bool:
+    """Whether Prefect raised it, or what it stands on: the last of our own functions behind it is one that calls it."""
+    files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    ours = [number for number, file in enumerate(files) if any(file.is_relative_to(folder) for folder in _OURS)]
+    last = files[ours[-1]] if ours else None
+    return last is None or (last.name in CALLERS and last.parent == _OURS[0] and ours[-1] < len(files) - 1)
 
 
 def _said(roots: dict[str, str], settings: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -191,8 +229,8 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
         _name_run(f"{config.build} {what}", config.benchmark)
         logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
         outcome: Outcome = getattr(builder, action)(**options)
+        handed.outcome = outcome
         show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)
-    handed.outcome = outcome
     return _state(outcome)
 
 

@@ -24,6 +24,10 @@ ANSWERS_WITHIN_S: Final = 5.0
 DATABASE_BYTES: Final = 64 * 2**20  # a temporary server's database, with room
 
 
+class LostPrefectError(Exception):
+    """Prefect failed while it was used, and the build can go on without it; says why in half a sentence."""
+
+
 def is_kept() -> bool:
     """Whether the environment or Prefect's active profile names the address of a server."""
     return kept_url() is not None

@@ -25,6 +25,10 @@ Progress = Callable[[str, int, int], None]  # what is counted, how many are done
 Results = Mapping[str, tuple[tuple[str, Result], ...]]  # stage -> units, in order, and their results
 
 
+def unfenced() -> None:
+    """Nobody else may be building in the folder."""
+
+
 def silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
 
@@ -45,6 +49,7 @@ class Given:
             requests at once, or where a server is.
         keys: API keys by the name of their environment variable; never part of a result.
         progress: to be called now and then by a stage that takes long.
+        fence: raises StoreError where another build has taken the folder over; to be called before what others see.
     """
 
     unit: str
@@ -57,6 +62,7 @@ class Given:
     whole_config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
+    fence: Callable[[], None] = unfenced
 
     @property
     def config(self) -> BuildConfig:

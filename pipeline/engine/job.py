@@ -13,7 +13,8 @@ from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.identity import digest
 from pipeline.core.schema import Quarantine
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent
+from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent, unfenced
+from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry
 from pipeline.engine.plan import Step
 from pipeline.engine.raw import RawInput, RawScene
@@ -32,6 +33,7 @@ class Job:
         asks: the models of a stage that asks some; such jobs, and those of the whole build, stay in its process.
         config: for the stages of the whole build.
         keys: API keys, for the same.
+        lease: of the folder, where others may be building in it: nothing is written there by whom has lost it.
     """
 
     unit: str
@@ -43,6 +45,7 @@ class Job:
     config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = silent
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,13 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         whole_config=job.config,
         keys=job.keys,
         progress=job.progress,
+        fence=job.lease.check if job.lease else unfenced,
     )
     try:
-        output = Store(job.folder / STORE).put(recipe.stage, job.unit, entry.key, recipe.run(given), recipe.suffix)
+        given.fence()  # before what the stage writes beside the store, too
+        raw_result = recipe.run(given)
+        given.fence()
+        output = Store(job.folder / STORE).put(recipe.stage, job.unit, entry.key, raw_result, recipe.suffix)
         entry = replace(entry, output=output)
     except (StoreError, ConfigError):
         raise  # of the build, not of the unit

@@ -11,6 +11,7 @@ from pathlib import Path
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import REPLIES_FILE, STORE, Progress
 from pipeline.engine.job import Done, Job, batches_of, run_job
+from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry, Outcome
 from pipeline.engine.plan import Planner, Step, known
 from pipeline.engine.raw import RawInput
@@ -68,6 +69,7 @@ class Runner:
     progress: Progress
     keys: Mapping[str, str]
     outcome: Outcome
+    lease: Lease | None = None
     outputs: dict[str, dict[str, Result]] = field(default_factory=dict)
 
     def run(self, group: Sequence[Stage]) -> None:
@@ -98,7 +100,7 @@ class Runner:
             for stage, found in self.outputs.items()
             if of_build or unit in found
         }
-        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.folder)
+        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, lease=self.lease)
 
     def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[Done]:
         first, last = group[0], group[-1]

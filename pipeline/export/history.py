@@ -51,13 +51,19 @@ def history(build: Path) -> list[Published]:
     return [one for one in listed if (build / RELEASES / one.name).is_dir()]
 
 
-def publish(build: Path, write: Callable[[Path], tuple[bytes, dict[str, str]]], keep: int) -> bytes:
+def publish(
+    build: Path,
+    write: Callable[[Path], tuple[bytes, dict[str, str]]],
+    keep: int,
+    fence: Callable[[], None] = lambda: None,
+) -> bytes:
     """Writes a release and makes it the newest; gives its summary.
 
     Args:
         build: folder of the build.
         write: writes all files into a new folder; gives the summary, and each file's SHA-256.
         keep: how many releases stay, the newest included.
+        fence: called before anything changes that others see; raises where another build has taken over.
 
     Raises StoreError where the disk refuses, or where something that is not ours stands in the link's place.
     """
@@ -69,11 +75,13 @@ def publish(build: Path, write: Callable[[Path], tuple[bytes, dict[str, str]]], 
             made.mkdir(parents=True)
         summary, files = write(made)
         name = _name_of(checksums(files))
+        fence()
         with explained(home):
             _place(made, home / name)
     finally:
         shutil.rmtree(made, ignore_errors=True)
     before = [one for one in history(build) if one.name != name]
+    fence()
     with explained(build):
         _point(build, name)
     kept = max(0, len(before) + 1 - keep)

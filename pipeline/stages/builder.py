@@ -83,7 +83,7 @@ class Builder:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
         with self._leased() as lease:
             outcome = Outcome()
-            runner = self._runner(outcome, self._inputs(outcome))
+            runner = self._runner(outcome, self._inputs(outcome), lease)
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             lease.check()
@@ -149,7 +149,7 @@ class Builder:
                 chosen = set(matching(units, scenes))
                 inputs = {unit: raw for unit, raw in inputs.items() if unit in chosen}
                 outputs = {s: {u: r for u, r in found.items() if u in chosen} for s, found in outputs.items()}
-            runner = self._runner(outcome, inputs, asked=True)
+            runner = self._runner(outcome, inputs, lease, asked=True)
             runner.outputs |= outputs
             runner.run([stage])
             lease.check()
@@ -182,10 +182,19 @@ class Builder:
     def _planner(self, inputs: Mapping[str, RawInput], asked: bool = False) -> Planner:
         return Planner(self._stages, self.config, self.out, inputs, self._previous, asked)
 
-    def _runner(self, outcome: Outcome, inputs: Mapping[str, RawInput], asked: bool = False) -> Runner:
+    def _runner(self, outcome: Outcome, inputs: Mapping[str, RawInput], lease: Lease, asked: bool = False) -> Runner:
         planner = self._planner(inputs, asked)
         return Runner(
-            self.config, self.out, inputs, planner, self._execute, self._here, self._progress, self._keys, outcome
+            self.config,
+            self.out,
+            inputs,
+            planner,
+            self._execute,
+            self._here,
+            self._progress,
+            self._keys,
+            outcome,
+            lease,
         )
 
     def _check_models(self, stages: Iterable[Stage]) -> None:

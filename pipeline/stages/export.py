@@ -67,7 +67,7 @@ def run(given: Given) -> bytes:
         media = media_of(shown, given.folder)
         return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, sketch)
 
-    return publish(given.folder, write, given.config.keep)
+    return publish(given.folder, write, given.config.keep, given.fence)
 
 
 def _without_bulk(raw: bytes) -> AnyScene:
