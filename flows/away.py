@@ -128,7 +128,7 @@ def _check_folder(job: Job, mark: str) -> None:
 
 def _check(job: Job) -> None:
     """Other code or libraries would put other bytes under the names that the build looks for."""
-    if job.raw is not None and not job.raw.root.is_dir():
+    if job.raw is not None and job.raw.mirror is None and not job.raw.root.is_dir():
         raise StoreError(f"worker {socket.gethostname()} does not see {job.raw.root}: mount it there at the same path")
     for step in job.steps:
         if code_digest(step.recipe.modules) != step.recipe.code:

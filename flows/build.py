@@ -18,6 +18,7 @@ from flows.options import BUILDS, OUTPUTS
 from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown
+from flows.roots import root_at, roots_of, written
 from flows.samples import sample_roots
 from flows.server import LostPrefectError, is_kept, spare_loopback, trouble
 from flows.show_forecast import show_bounds, show_efforts, show_outlook
@@ -27,6 +28,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
 from pipeline.core.fixes import DROPPED
+from pipeline.core.mirrors import named
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
@@ -37,7 +39,7 @@ from pipeline.reading.doctor import inspect
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.registry import READERS, configured, world_of
+from pipeline.worlds.registry import configured, world_of
 
 if TYPE_CHECKING:
     from flows.far import Far
@@ -110,6 +112,7 @@ def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
         found = outlook(config, folder, outcome, list_inputs(config).inputs, asked.workers)
         done_waiting()
         print_json(told(config, folder, outcome) | {"dry_run": True} | foretold(found))
+        show.show_elsewhere(config.roots)
         show.show_dry_run(outcome)
         show_outlook(config, found, asked.workers)
         return True
@@ -157,7 +160,8 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         need(reader.extra, f"reader {name}")
         inspection = inspect(reader, folder)
         done_waiting()
-        show.show_inspection(name, folder, inspection)
+        show.show_inspection(name, named(folder), inspection)
+        show.show_elsewhere({name: folder})
         sound &= not inspection.broken
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
@@ -196,12 +200,12 @@ def prepare(asked: Asked, write: bool, needs_root: bool = True) -> Prepared:
     settings = kept.with_settings(asked.settings)
     config = load_config(asked.path, settings)
     _refuse_another(folder, kept, config, "build")
-    given = roots_of(asked.roots) or {name: Path(root) for name, root in kept.roots.items()}
+    given = roots_of(asked.roots) or {name: root_at(root) for name, root in kept.roots.items()}
     need("s3" if config.store else None, "--store")
     done_waiting()
     _say_what_is_kept(asked, kept, config, given)
     wait("Looking for what has changed")
-    roots = dict(config.roots) | given
+    roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
     if not roots and needs_root:
         _refuse_samples(folder)
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
@@ -243,8 +247,8 @@ def _say_what_is_kept(asked: Asked, kept: Kept, config: BuildConfig, roots: Mapp
     if unsaid := kept.unsaid(asked.roots, asked.settings):
         console.print(f"As last time: {unsaid}", soft_wrap=True)
     if kept.configured:
-        now = {name: str(root.resolve()) for name, root in roots.items()}
-        for change in changes({"roots": kept.roots, **kept.configured}, {"roots": now, **config.resolved()}):
+        now = {"roots": written(roots), **config.resolved()}
+        for change in changes({"roots": kept.roots, **kept.configured}, now):
             console.print(f"Changed since last time: {change}", soft_wrap=True)
 
 
@@ -262,17 +266,6 @@ def _refuse_samples(folder: Path) -> None:
     if read_manifest(folder) and is_real:
         message = f"{folder} holds a build of real data, and sample scenes would replace it"
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
-
-
-def roots_of(roots: Sequence[str]) -> dict[str, Path]:
-    """Folders by reader, from ``reader=folder`` each. Raises ConfigError."""
-    given = {}
-    for root in roots:
-        reader, equals, directory = root.partition("=")
-        if not equals or not directory:
-            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
-        given[reader] = Path(directory)
-    return given
 
 
 def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any]) -> bool:

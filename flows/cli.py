@@ -153,8 +153,8 @@ def fix_check(
     folder: Annotated[Path | None, typer.Option(help="Your own, beside the shipped ones.")] = None,
 ) -> None:
     """Holds all corrections against the data, without a build."""
-    from flows.build import roots_of
     from flows.fixes import check
+    from flows.roots import roots_of
 
     end(check(roots_of(root), folder))
 

@@ -21,7 +21,10 @@ from pipeline.core.extras import need
 from pipeline.engine.job import Done, Job
 from pipeline.engine.lease import LEASE_FILE
 
-PIECE: Final = 4  # scenes of one task: a scan takes minutes, and no worker should wait long for another
+# Scenes of one task: a scan takes minutes, and no worker should wait long for another; a task takes some milliseconds.
+PIECE: Final = 4
+LARGEST_PIECE: Final = 16  # where there are so many scenes that there are `PIECES` of them
+PIECES: Final = 64
 REACHED_WITHIN_S: Final = 30
 # What Dask's processes look at all the time, many times a second: on a cluster of this machine nobody reads it.
 UNWATCHED: Final = {
@@ -71,7 +74,8 @@ class Cluster(ABC):
 
     def _run(self, jobs: list[Job]) -> Iterator[Done]:
         where = self.store or (jobs[0].folder / LEASE_FILE).read_text(encoding="utf-8")
-        pieces = [jobs[first : first + PIECE] for first in range(0, len(jobs), PIECE)]
+        size = max(PIECE, min(LARGEST_PIECE, len(jobs) // PIECES))
+        pieces = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         for task in [self._submit(piece, where) for piece in pieces]:
             yield from self._result(task)
 

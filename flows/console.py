@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from pipeline.core.mirrors import with_urls
+
 PLAIN_WIDTH: Final = 130  # where there is no terminal to ask
 # What a terminal obeys: names and paths come from outside. Tabs and line breaks stay.
 _OBEYED: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
@@ -88,4 +90,4 @@ def print_json(outcome: dict[str, Any]) -> None:
 def show_error(error: Exception) -> None:
     """An error made on purpose, on one line."""
     done_waiting()
-    errors.print(Text("scan2qa:", "red"), " ".join(str(error).split()), soft_wrap=True)
+    errors.print(Text("scan2qa:", "red"), with_urls(" ".join(str(error).split())), soft_wrap=True)

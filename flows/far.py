@@ -110,6 +110,7 @@ class Far:
         if path == RELEASE:
             with suppress(FileNotFoundError):
                 place.unlink()
+            place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(raw.decode())
         else:
             write_atomically(place, raw)

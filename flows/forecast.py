@@ -11,6 +11,7 @@ from typing import Final
 from flows.rates import Rate, rates
 from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
 from pipeline.blind.forecast import Forecast, bound
+from pipeline.core.mirrors import is_here
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.config import BuildConfig
@@ -125,7 +126,8 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
         terms = Terms(getattr(config.observe, world.name), config.generate.resolved_rules(), config.generate.tasks, cap)
-        read = raws[:COUNTED] if name in world.quick else []
+        quick = [raw for raw in raws[:COUNTED] if name in world.quick and is_here(raw.root / raw.ref.files[0])]
+        read = quick if len(quick) == len(raws[:COUNTED]) else []  # nothing is fetched to be counted
         refs = [raw.ref for raw in read]
         found = prospects(
             benchmark,

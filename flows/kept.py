@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import yaml
 
+from flows.roots import written
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.explain import written
+from pipeline.engine.explain import written as as_setting
 
 KEPT_FILE: Final = "build.yaml"
 _HEAD: Final = (
@@ -60,7 +61,7 @@ def read_kept(folder: Path) -> Kept:
     path = folder / KEPT_FILE
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        settings = {key: value if isinstance(value, str) else written(value) for key, value in found["set"].items()}
+        settings = {key: value if isinstance(value, str) else as_setting(value) for key, value in found["set"].items()}
         return Kept(dict(found["roots"]), settings, dict(found["configured"]), str(found["at"]))
     except (FileNotFoundError, NotADirectoryError):
         return Kept()
@@ -73,7 +74,7 @@ def keep(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapp
     told = {
         "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         "versions": {"scan2qa": version("scan2qa"), "python": ".".join(map(str, sys.version_info[:3]))},
-        "roots": {name: str(root.resolve()) for name, root in roots.items()},
+        "roots": written(roots),
         "set": dict(setting.split("=", 1) for setting in settings),
         "configured": config.resolved(),
     }

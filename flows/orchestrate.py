@@ -50,6 +50,7 @@ from flows.cancel import cancellable
 from flows.cluster import Cluster
 from flows.options import CORES, configuration
 from flows.pool import Hands, Pool
+from flows.roots import written as written_roots
 from flows.temporary_server import forget_untold, start_server
 from pipeline.core.errors import NoSpaceError, Scan2qaError
 from pipeline.core.fixes import DROPPED
@@ -170,7 +171,7 @@ def orchestrate(asked: Asked, handed: Handed, action: str, options: dict[str, An
             start_server()
         called(
             benchmark=asked.name,
-            roots={name: str(root) for name, root in prepared.roots.items()},
+            roots=written_roots(prepared.roots),
             settings=dict(setting.split("=", 1) for setting in prepared.settings),
             out=str(prepared.folder),
             workers=asked.workers,
@@ -227,7 +228,7 @@ def _run(asked: Asked, prepares: Callable[[], Prepared], action: str, options: d
         builder = Builder(config, folder, execute, handed.progress, handed.keys, here=here)
         what = options.get("name") or f"{builder.scenes()} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
-        logger.info("in %s, roots %s", folder, {name: str(root) for name, root in config.roots.items()})
+        logger.info("in %s, roots %s", folder, written_roots(config.roots))
         outcome: Outcome = getattr(builder, action)(**options)
         handed.outcome = outcome
         show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
-from flows.build import roots_of
 from flows.console import console
 from flows.half_blocks import half_blocks
+from flows.roots import roots_of
 from pipeline.benchmarks.cityeqa.released import Task, read_released
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flows.build import Asked, prepare, start
 from flows.console import console
+from flows.roots import written
 from flows.server import is_kept, spare_loopback, trouble
 from pipeline.core.errors import ConfigError
 
@@ -43,7 +44,7 @@ def schedule(asked: Asked, cron: str, zone: str) -> None:
         schedule=at,
         parameters={
             "benchmark": asked.name if asked.path.stem == asked.name else str(asked.path.resolve()),
-            "roots": {reader: str(root.resolve()) for reader, root in prepared.roots.items()},
+            "roots": written(prepared.roots),
             "settings": dict(setting.split("=", 1) for setting in prepared.settings),
             "out": str(Path.cwd() / prepared.folder),
             "workers": asked.workers,

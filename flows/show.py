@@ -15,6 +15,7 @@ from flows.tables import print_table
 from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import RawDataError
+from pipeline.core.mirrors import MIRRORS, named
 from pipeline.core.schema import Quarantine
 from pipeline.engine.explain import Explained
 from pipeline.engine.manifest import Outcome
@@ -159,7 +160,7 @@ def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
 
 def show_broken(errors: Sequence[RawDataError]) -> None:
     """Scenes that cannot be read, with file, finding and remedy."""
-    _show_left_out([(e.scene or e.path.name, e.finding, f"{e.path}: {e.message}", e.remedy) for e in errors])
+    _show_left_out([(e.scene or e.path.name, e.finding, f"{named(e.path)}: {e.message}", e.remedy) for e in errors])
     if len(errors) > SHOWN:
         console.print(f"… and {len(errors) - SHOWN} more")
 
@@ -175,7 +176,16 @@ def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
     print_table(table)
 
 
-def show_inspection(reader: str, root: Path, inspection: Inspection) -> None:
+def show_elsewhere(roots: Mapping[str, Path]) -> None:
+    """What is known of roots in an object store; nothing for folders."""
+    if MIRRORS:
+        from flows.roots import told
+
+        for line in told(roots):
+            console.print(line, soft_wrap=True)
+
+
+def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
     """What lies below a root, and what is missing."""
     console.print(f"{reader} {root}: {len(inspection.scenes)} scenes")
     if inspection.missing:

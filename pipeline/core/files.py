@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import NoSpaceError, StoreError
+from pipeline.core.mirrors import here
 
 MAX_FILE_BYTES: Final = 4 * 2**30  # a mesh or an annotation of a room takes some MiB
 _NO_FILES: Final[dict[Callable[[int], bool], str]] = {
@@ -49,8 +50,8 @@ def sha256_of_file(path: Path) -> str:
 
 
 def size_of_file(path: Path) -> int:
-    """Bytes of a file. Raises OSError, also for what is no file and so is not to be opened."""
-    facts = path.stat()
+    """Bytes of a file, which are here then. Raises OSError, also for what is no file and so is not to be opened."""
+    facts = here(path).stat()
     if not stat.S_ISREG(facts.st_mode):
         what = next(name for is_one, name in _NO_FILES.items() if is_one(facts.st_mode))
         raise OSError(errno.EINVAL, f"this is a {what}, not a file", str(path))

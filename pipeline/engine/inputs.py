@@ -11,6 +11,7 @@ from typing import Any
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.extras import need
 from pipeline.core.fixes import Entry
+from pipeline.core.mirrors import MIRRORS
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.raw import RawInput, Said
 from pipeline.questions.published import Published, read_published
@@ -63,7 +64,7 @@ def list_inputs(config: BuildConfig) -> Listed:
             dataset, _, scene = ref.id.partition("/")
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
-            inputs[ref.id] = RawInput(reader, root, ref, Said(written.pop(ref.id, {}), asked, own))
+            inputs[ref.id] = RawInput(reader, root, ref, Said(written.pop(ref.id, {}), asked, own), MIRRORS.get(root))
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]

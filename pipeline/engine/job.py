@@ -11,6 +11,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.identity import digest
+from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent, unfenced
@@ -59,6 +60,16 @@ class Done:
 
 def run_job(job: Job) -> Done:
     """Runs one job and stores its results. Of a scene's stages only StoreError and ConfigError get out."""
+    if job.raw is None or not any(step.recipe.reads_raw and not step.reused for step in job.steps):
+        return _run_steps(job)
+    try:
+        with job.raw.in_use():
+            return _run_steps(job)
+    except RawDataError as error:
+        return Done(job.unit, (), (quarantine_of(error, job.unit, job.steps[0].recipe.stage),))
+
+
+def _run_steps(job: Job) -> Done:
     outputs: dict[str, dict[str, Result]] = {stage: dict(found) for stage, found in job.outputs.items()}
     entries: list[Entry] = []
     left_out: list[Quarantine] = []
@@ -120,7 +131,7 @@ def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
     return Quarantine(
         unit=unit,
         stage=stage,
-        file=str(error.path),
+        file=named(error.path),
         finding=error.finding,
         message=error.message,
         remedy=error.remedy,
@@ -133,7 +144,7 @@ def _unexpected(error: Exception, given: Given, stage: str) -> Quarantine:
     return Quarantine(
         unit=given.unit,
         stage=stage,
-        file=str(given.raw.files.folder) if given.raw else path,
+        file=named(given.raw.files.folder) if given.raw else path,
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Entry
 from pipeline.core.identity import digest_of
+from pipeline.core.mirrors import Mirror
 from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
 
 FIX: Final = "fix "  # before the id of a fix, in the names of inputs
+_AGAIN: Final[dict[tuple[Path, str], dict[str, SceneRef]]] = {}  # of this process: roots listed anew, by reader
 Parts = dict[str, str]  # inputs of a result by name, and their digests
 
 
@@ -42,12 +46,13 @@ class Said:
 
 @dataclass(frozen=True)
 class RawInput:
-    """One scene of a reader's root; ``reader`` with its options."""
+    """One scene of a reader's root; ``reader`` with its options, ``mirror`` of a root that lies elsewhere."""
 
     reader: Reader
     root: Path
     ref: SceneRef
     said: Said = field(default_factory=Said)
+    mirror: Mirror | None = None
 
     @property
     def parts(self) -> Parts:
@@ -57,7 +62,31 @@ class RawInput:
 
     def open(self) -> RawScene:
         """The scene's raw data, to be shared by the stages of one process that read them."""
-        return RawScene(self.reader, SceneFiles(self.root, self.ref))
+        return RawScene(self.reader, SceneFiles(self.mirror.root if self.mirror else self.root, self.ref))
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Within the block its files can be opened on this machine, wherever they lie.
+
+        Raises RawDataError where they are not what they were when the build was planned.
+        """
+        if self.mirror is None:
+            yield
+            return
+        with self.mirror.in_use():
+            self._check(self.mirror)
+            yield
+
+    def _check(self, mirror: Mirror) -> None:
+        if mirror.is_as_listed():
+            return
+        if (mirror.root, self.reader.name) not in _AGAIN:
+            _AGAIN[mirror.root, self.reader.name] = {r.id: r for r in self.reader.scenes(mirror.root).scenes}
+        refs = _AGAIN[mirror.root, self.reader.name]
+        if refs.get(self.ref.id) != self.ref:
+            place = mirror.root / self.ref.files[0]
+            message = "the scene changed after the build was planned"
+            raise RawDataError(place, "changed_while_reading", message, "build again", self.ref.id)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
+from pipeline.core.mirrors import here
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Box, Feature, Tally, named
 
@@ -102,7 +103,7 @@ def osm_bounds(path: Path) -> tuple[float, float, float, float] | None:
     """West, south, east and north of what an extract says that it covers, degrees; None where it does not say."""
     import osmium
 
-    box = osmium.io.Reader(str(path)).header().box()
+    box = osmium.io.Reader(str(here(path))).header().box()
     if not box.valid():
         return None
     low, high = box.bottom_left, box.top_right

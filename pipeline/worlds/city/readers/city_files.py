@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, FiniteFloat
 
+from pipeline.core.files import open_file
 from pipeline.core.schema import Model, Name, Origin
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.settings import File, SafeName, read_model
@@ -52,7 +53,7 @@ def is_map(path: Path) -> bool:
         return False
     if not path.name.lower().endswith(".json"):
         return True
-    with path.open("rb") as file:
+    with open_file(path) as file:
         head = file.read(_HEAD)
     return any(word in head for word in (b"CityJSON", b"CityObjects"))
 

@@ -1,0 +1,71 @@
+"""Roots that lie elsewhere: folders of this machine that show all their files, and hold the bytes of those in use.
+
+Readers see a folder like any other. Whoever opens a file of it by name calls `here` first (`core.files` does).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final, Protocol
+
+READABLE: Final = 0o400  # a file whose bytes are not here has no right to be read: nobody takes its zeros for them
+
+
+class Mirror(Protocol):
+    """One such root. It can be sent to another machine, which has a folder of its own for it."""
+
+    @property
+    def url(self) -> str:
+        """Where the files are."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """The folder of this machine."""
+        ...
+
+    def fetch(self, path: Path) -> None:
+        """Has the bytes of a file be here. Raises RawDataError where that costs its scene, StoreError for all."""
+        ...
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """Within the block the root is there, and no file of it is given up for want of space."""
+        ...
+
+    def is_as_listed(self) -> bool:
+        """Whether it shows what it showed the process that listed its scenes."""
+        ...
+
+
+MIRRORS: Final[dict[Path, Mirror]] = {}  # of this process, by root
+
+
+def here(path: Path) -> Path:
+    """The path of a file, once its bytes are on this machine."""
+    for root, mirror in MIRRORS.items():
+        if path.is_relative_to(root):
+            mirror.fetch(path)
+    return path
+
+
+def is_here(path: Path) -> bool:
+    """Whether a file can be read without fetching it."""
+    if not any(path.is_relative_to(root) for root in MIRRORS):
+        return True
+    return path.is_file() and bool(path.stat().st_mode & READABLE)
+
+
+def named(path: Path) -> str:
+    """A path as the user knows it: one of a mirror by its URL."""
+    for root, mirror in MIRRORS.items():
+        if path.is_relative_to(root):
+            return f"{mirror.url}/{path.relative_to(root).as_posix()}".removesuffix("/.")
+    return str(path)
+
+
+def with_urls(text: str) -> str:
+    """A message, with URLs in place of the folders of mirrors."""
+    for root, mirror in MIRRORS.items():
+        text = text.replace(str(root), mirror.url)
+    return text

@@ -1,0 +1,223 @@
+"""Raw data in an object store, through a real server that speaks S3."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import obstore
+import pytest
+from moto.server import ThreadedMotoServer
+from obstore.store import from_url
+
+from flows import mirror as mirrors
+from flows.mirror import ObjectMirror
+from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.core.files import read_file
+from pipeline.core.mirrors import MIRRORS, READABLE, is_here
+from pipeline.engine.config import build_config
+from pipeline.reading.files import SceneFiles
+from pipeline.stages.builder import Builder
+from pipeline.worlds.registry import READERS, WORLDS
+from tests.builds import UNASKED, UNASKED_SETTINGS, Cli, command_line, perturbed, release_of
+from tests.engine.test_kill import SCENES
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty bucket of one's own, and where it is and who may use it in the environment; a cache of one's own."""
+    name = f"raw-{abs(hash(tmp_path))}"
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT")).close()  # noqa: S310
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(key, "test")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(mirrors, "RETRIES", 0)
+    MIRRORS.clear()
+    mirrors._store_at.cache_clear()
+    return f"s3://{name}"
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+def upload(folder: Path, url: str) -> None:
+    """All files of a folder."""
+    store = from_url(url, client_options={"allow_http": True})
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        obstore.put(store, path.relative_to(folder).as_posix(), path.read_bytes())
+
+
+def fetched(mirror: ObjectMirror) -> set[str]:
+    """Files whose bytes are here."""
+    found = (p for p in mirror.root.rglob("*") if p.is_file() and p.stat().st_mode & READABLE and p.stat().st_size)
+    return {path.relative_to(mirror.root).as_posix() for path in found}
+
+
+@pytest.mark.slow
+def test_a_build_from_a_bucket_is_that_from_a_folder(bucket: str, scan2qa: Cli, tmp_path: Path) -> None:
+    meta, out = tmp_path / "meta", tmp_path / "out"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", perturbed(SCENES, 4))
+    upload(meta, f"{bucket}/released/meta")
+    root = f"vsi_meta={bucket}/released/meta"
+    looked = scan2qa("doctor", "--root", root)
+    assert looked.code == 0, looked.err
+    assert f"vsi_meta {bucket}/released/meta: 4 scenes" in looked.out
+    assert f"{bucket}/released/meta: 1 files, 0.00 GB, known by names, sizes and ETags" in looked.out
+    first = scan2qa("build", "vsi", "--root", root, "--out", out, *UNASKED_SETTINGS)
+    assert first.code == 0, first.err
+    assert (
+        scan2qa("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "local", *UNASKED_SETTINGS).code == 0
+    )
+    assert release_of(out) == release_of(tmp_path / "local")
+    again = scan2qa("build", "vsi", "--out", out, "--json")  # the URL is kept
+    assert {why for row in json.loads(again.out)["stages"].values() for why in row} == {"reused"}
+    assert f"--root {root}" in again.err
+    write_scenes(meta / "meta.json", perturbed(SCENES, 5))
+    upload(meta, f"{bucket}/released/meta")
+    more = scan2qa("build", "vsi", "--out", out, "--json")
+    assert json.loads(more.out)["stages"]["unify"] == {"new": 1, "reused": 4}
+
+
+def samples(reader: str, folder: Path) -> Path:
+    """The sample data that a world writes for a reader, all of the root and its scenes."""
+    world = next(world for world in WORLDS.values() if reader in {one.name for one in world.readers})
+    world.samples.write(folder)
+    return folder / reader
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["argoverse2", "carla", "kitti_tracking", "lerobot"])
+def test_readers_find_in_a_bucket_what_they_find_in_a_folder(reader: str, bucket: str, tmp_path: Path) -> None:
+    local = samples(reader, tmp_path / "samples")
+    upload(local, f"{bucket}/{local.name}")
+    mirror = ObjectMirror(f"{bucket}/{local.name}").shown()
+    one, other = READERS[reader].scenes(local), READERS[reader].scenes(mirror.root)
+    assert [ref.id for ref in other.scenes] == [ref.id for ref in one.scenes]
+    assert [ref.files for ref in other.scenes] == [ref.files for ref in one.scenes]
+    assert len(one.scenes) > 0
+    for mine, theirs in zip(one.scenes[:3], other.scenes[:3], strict=True):
+        with mirror.in_use():
+            read = READERS[reader].read(SceneFiles(mirror.root, theirs))
+        assert read == READERS[reader].read(SceneFiles(local, mine))
+
+
+def test_nothing_is_fetched_to_find_that_nothing_changed(bucket: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "raw" / name).mkdir(parents=True)
+        (tmp_path / "raw" / name / "log.ulg").write_bytes(name.encode() * 5000)
+        (tmp_path / "raw" / name / "video.mp4").write_bytes(b"m" * 7000)
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    before = READERS["flights"].scenes(mirror.root)
+    assert fetched(mirror) == set()
+    assert (mirror.root / "a" / "video.mp4").stat().st_size == 7000
+    assert not is_here(mirror.root / "a" / "log.ulg")
+    with mirror.in_use():
+        assert read_file(mirror.root / "a" / "log.ulg") == b"a" * 5000
+    assert "a/video.mp4" not in fetched(mirror)
+    upload(tmp_path / "raw", f"{bucket}/raw")  # the same bytes have the same ETags, at another time
+    assert READERS["flights"].scenes(mirror.shown().root) == before
+    (tmp_path / "raw" / "a" / "log.ulg").write_bytes(b"A" * 5000)
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    changed = READERS["flights"].scenes(mirror.shown().root)
+    assert [one.stamp == other.stamp for one, other in zip(before.scenes, changed.scenes, strict=True)] == [False, True]
+    assert "a/log.ulg" not in fetched(mirror)
+
+
+def test_what_changes_or_goes_after_it_was_listed_costs_its_scene(bucket: str, tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / "raw" / name).write_bytes(name.encode() * 100)
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    store = from_url(f"{bucket}/raw", client_options={"allow_http": True})
+    obstore.put(store, "a", b"x" * 100)
+    obstore.delete(store, "b")
+    for name in ("a", "b"):
+        with pytest.raises(RawDataError, match="the object changed during the build"):
+            read_file(mirror.root / name)
+    assert read_file(mirror.root / "c") == b"c" * 100
+    assert mirror.is_as_listed()
+    mirror.shown()
+    assert not mirror.is_as_listed()
+
+
+def test_what_cannot_be_reached_is_one_clear_error(
+    bucket: str, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = scan2qa("doctor", "--root", "vsi_meta=s3://no-such-bucket-here/x")
+    assert gone.code == 2
+    assert gone.err.startswith("scan2qa: s3://no-such-bucket-here/x: ")
+    assert "check the name, the network, and AWS_ENDPOINT_URL" in gone.err
+    empty = scan2qa("doctor", "--root", f"vsi_meta={bucket}/typo")
+    assert (empty.code, "no objects there" in empty.err) == (2, True)
+    other = scan2qa("doctor", "--root", "vsi_meta=https://example.org/x")
+    assert (other.code, "roots are folders, or s3://bucket/prefix, gs://" in other.err) == (2, True)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.txt").write_bytes(b"a")
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    none = scan2qa("doctor", "--root", f"vsi_meta={bucket}/raw")
+    assert none.err.startswith(f"scan2qa: {bucket}/raw: no *.json file here")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    mirrors._store_at.cache_clear()
+    with pytest.raises(StoreError, match="finished work is kept: run it again"):
+        read_file(mirror.root / "a.txt")
+    with pytest.raises(ConfigError, match="check the name, the network"):
+        mirror.shown()
+
+
+def test_names_that_no_folder_can_show_are_refused(bucket: str) -> None:
+    store = from_url(f"{bucket}/raw", client_options={"allow_http": True})
+    obstore.put(store, "a", b"1")
+    obstore.put(store, "a/b", b"2")
+    with pytest.raises(ConfigError, match="'a' is both an object and a folder of others"):
+        ObjectMirror(f"{bucket}/raw").shown()
+
+
+def test_the_folder_holds_no_more_than_it_may(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "raw").mkdir()
+    for name in "abcdef":
+        (tmp_path / "raw" / f"{name}.{name}").write_bytes(name.encode() * 1000)
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    monkeypatch.setattr(mirrors, "CACHE_BYTES", 3500)
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    for name in "abcdef":
+        with mirror.in_use():
+            assert read_file(mirror.root / f"{name}.{name}") == name.encode() * 1000
+        assert sum((mirror.root / file).stat().st_size for file in fetched(mirror)) <= 3500
+    assert "f.f" in fetched(mirror)
+    assert "a.a" not in fetched(mirror)
+    with mirror.in_use():  # fetched again
+        assert read_file(mirror.root / "a.a") == b"a" * 1000
+
+
+@pytest.mark.slow
+def test_a_scene_that_is_left_out_is_named_by_its_url(bucket: str, tmp_path: Path) -> None:
+    meta = tmp_path / "meta"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", {"one": SCENES["bedroom"], "two": {"dataset": "scannet"}})
+    upload(meta, f"{bucket}/meta")
+    mirror = ObjectMirror(f"{bucket}/meta").shown()
+    settings = {"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": mirror.root}} | UNASKED
+    outcome = Builder(build_config(settings), tmp_path / "out").build()
+    assert [(fault.unit, fault.file) for fault in outcome.quarantine] == [("scannet/two", f"{bucket}/meta/meta.json")]
+    shutil.rmtree(mirror.root.parent.parent)
