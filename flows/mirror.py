@@ -161,11 +161,12 @@ class ObjectMirror:
             if _facts(got.meta) != (facts.st_size, facts.st_mtime_ns):
                 raise self._changed(path)
             with explained(self._new):
-                with temporary.open("wb") as file:
-                    for chunk in got.stream(min_chunk_size=CHUNK_BYTES):
+                file = temporary.open("wb")
+            with file:
+                for chunk in got.stream(min_chunk_size=CHUNK_BYTES):
+                    with explained(self._new):
                         file.write(chunk)
-                if temporary.stat().st_size != facts.st_size:
-                    raise self._changed(path)
+            with explained(self._new):
                 temporary.chmod(_SHOWN)
                 os.utime(temporary, ns=(time.time_ns(), facts.st_mtime_ns))
                 temporary.replace(path)
@@ -173,11 +174,8 @@ class ObjectMirror:
         except (FileNotFoundError, exceptions.NotFoundError) as error:
             raise self._changed(path) from error
         except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            message, remedy = (
-                "the store does not let it be read",
-                "give the keys in the environment the right to read it",
-            )
-            raise RawDataError(path, "unreadable_file", message, remedy) from error
+            remedy = "give the keys in the environment the right to read it"
+            raise RawDataError(path, "unreadable_file", "the store does not let it be read", remedy) from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             said = _first_line(error)
             raise StoreError(f"{self.url}/{name}: {said}; finished work is kept: run it again") from error

@@ -35,7 +35,8 @@ Roots = Annotated[
         "--root",
         metavar="READER=DIR",
         help="Raw data, in a folder or at s3://bucket/prefix; may be given several times "
-        "(scan2qa readers lists the readers). With none, those of the last time; the first time, procedural sample scenes.",
+        "(scan2qa readers lists the readers). With none, those of the last time; the first time, procedural "
+        "sample scenes.",
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]

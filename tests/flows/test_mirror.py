@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
+import pickle
+import socket
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
 from pipeline.core.mirrors import MIRRORS, READABLE, is_here
 from pipeline.engine.config import build_config
+from pipeline.engine.job import Done, Job, run_job
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.worlds.registry import READERS, WORLDS
@@ -220,4 +223,63 @@ def test_a_scene_that_is_left_out_is_named_by_its_url(bucket: str, tmp_path: Pat
     settings = {"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": mirror.root}} | UNASKED
     outcome = Builder(build_config(settings), tmp_path / "out").build()
     assert [(fault.unit, fault.file) for fault in outcome.quarantine] == [("scannet/two", f"{bucket}/meta/meta.json")]
-    shutil.rmtree(mirror.root.parent.parent)
+
+
+@pytest.mark.slow
+def test_a_worker_elsewhere_has_a_folder_of_its_own(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, scenes = tmp_path / "raw", perturbed(SCENES, 2)
+    raw.mkdir()
+    for name, scene in scenes.items():
+        write_scenes(raw / f"{name}.json", {name: scene})
+    upload(raw, f"{bucket}/raw")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    settings = {"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": mirror.root}} | UNASKED
+    first, _ = sorted(scenes)
+    changed = scenes[first] | {"room_size": 1.5}
+
+    def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+        write_scenes(raw / f"{first}.json", {first: changed})
+        upload(raw, f"{bucket}/raw")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other machine"))
+        MIRRORS.clear()
+        yield from (run_job(pickle.loads(pickle.dumps(job))) for batch in batches for job in batch)  # noqa: S301
+
+    outcome = Builder(build_config(settings), tmp_path / "out", elsewhere).build()
+    faults = [(fault.finding, fault.file, fault.message) for fault in outcome.quarantine]
+    told = "the scene changed after the build was planned"
+    assert faults == [("changed_while_reading", f"{bucket}/raw/{first}.json", told)]
+    assert outcome.released is not None
+    assert len(outcome.released.files) > 5
+
+
+def test_a_connection_that_is_cut_ends_the_build_and_leaves_no_half_file(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that promises more than it sends."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.txt").write_bytes(b"a" * 100_000)
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    etag = obstore.head(from_url(f"{bucket}/raw", client_options={"allow_http": True}), "a.txt")["e_tag"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def cut() -> None:
+            while True:
+                try:
+                    asked, _ = server.accept()
+                except OSError:
+                    return
+                with asked:
+                    asked.recv(65536)
+                    head = f"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: {etag}\r\n"
+                    asked.sendall(f"{head}Last-Modified: Mon, 23 Nov 2026 03:00:00 GMT\r\n\r\n".encode() + b"a" * 500)
+
+        threading.Thread(target=cut, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+        mirrors._store_at.cache_clear()
+        with pytest.raises(StoreError, match=r"a\.txt: .*finished work is kept: run it again"):
+            read_file(mirror.root / "a.txt")
+    assert not is_here(mirror.root / "a.txt")
+    assert not list((mirror.root.parent.parent / "new").iterdir())
