@@ -81,11 +81,14 @@ def show(
         bool | None, typer.Option("--page/--no-page", help="Write a page and open it.", show_default="with a display")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The page.", show_default="shown/ID.html in the build")] = None,
+    rerun: Annotated[
+        Path | None, typer.Option(metavar="FILE.rrd", help="A recording for Rerun is written too.", show_default="none")
+    ] = None,
 ) -> None:
     """Shows a question with all that proves it, a dropped candidate with its reason, or a scene."""
     from flows.show_one import show
 
-    show(wanted, all_builds() if build is None else [folder_of(build)], page, out)
+    show(wanted, all_builds() if build is None else [folder_of(build)], page, out, rerun)
 
 
 @app.command()

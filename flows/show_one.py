@@ -33,7 +33,7 @@ FOUND_IN: Final = ("provenance", "rejected")
 Pictured = tuple[Detail, list[Picture]]
 
 
-def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None) -> None:
+def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None, rerun: Path | None = None) -> None:
     """Shows a question or a dropped candidate by its id, or a scene by its name, from the first build that has it.
 
     Args:
@@ -41,13 +41,20 @@ def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | No
         folders: of builds, or of releases.
         page: write a page and open it; None: where there is a display.
         out: the page's file.
+        rerun: a recording for Rerun is written there too.
 
     Raises ConfigError where none of them has it, or what is there cannot be read.
     """
     folder = _folder_of(wanted, folders)
     opened = open_build(folder)
     found = _Found(opened, wanted)
+    if rerun is not None:
+        from flows.record import record
+
+        record(opened, found.scene, found.questions, rerun)
     found.print()
+    if rerun is not None:
+        console.print(f"Recording: {rerun} (rerun {rerun} opens it)", soft_wrap=True)
     if page or out or (page is None and _has_display()):
         path = out or folder / SHOWN / f"{wanted.replace('/', '_')}.html"
         write_atomically(path, found.page())

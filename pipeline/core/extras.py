@@ -18,6 +18,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "dask": ("distributed",),
     "ray": ("ray",),
     "s3": ("obstore",),
+    "rerun": ("rerun",),
 }
 
 

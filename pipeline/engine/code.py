@@ -31,6 +31,7 @@ DISTRIBUTIONS: Final = {
     "fontpkg_noto_sans": ("fontpkg-noto-sans",),
     "google": ("google-api-core", "google-auth", "google-genai", "google-generativeai", "protobuf"),
     "open3d": ("open3d-cpu", "open3d"),
+    "rerun": ("rerun-sdk",),
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
 }

@@ -11,6 +11,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
 from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Spatial
 from pipeline.reading.reader import Reader
 
 if TYPE_CHECKING:  # this record is code of all stages that name a world
@@ -106,6 +107,7 @@ class World(Generic[F]):
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed; "a.b" is b within a.
         sketch: a scene from above, for the map that reviewers see.
+        spatial: a scene in space, with the geometry of its raw data where that is at hand; None: its map, laid flat.
         pictures: JPEG of some of its pictures, in order, from its raw data: views of a scene's sphere, or of all of it
             (`geometry.views`); photographs that its facts name.
         looker: asks a model what things look like in the video.
@@ -129,6 +131,7 @@ class World(Generic[F]):
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
     sketch: Callable[[Scene[F]], Sketch] = no_map
+    spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None
     drawn: Callable[[Scene[F]], Footage | None] | None = None

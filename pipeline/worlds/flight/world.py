@@ -15,6 +15,7 @@ from pipeline.worlds.flight.readers.episodes import Episodes
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.sight import BULKY, UNITS, sight
 from pipeline.worlds.flight.sketch import sketch
+from pipeline.worlds.flight.spatial import spatial
 from pipeline.worlds.world import Looker, Samples, World
 
 
@@ -68,6 +69,7 @@ FLIGHT: Final = World(
     quick=(Flights.name, Episodes.name),
     bulky=BULKY,
     sketch=sketch,
+    spatial=spatial,
     drawn=drawn,
     looker=Looker("pipeline.worlds.flight.look.look", _prompts, _look, _calls, _is_whole),
 )

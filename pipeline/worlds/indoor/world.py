@@ -17,6 +17,7 @@ from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.sight import BULKY, UNITS, sight
 from pipeline.worlds.indoor.sizes import implausible
 from pipeline.worlds.indoor.sketch import sketch
+from pipeline.worlds.indoor.spatial import spatial
 from pipeline.worlds.world import Samples, World
 
 
@@ -51,4 +52,5 @@ INDOOR: Final = World(
     bulky=BULKY,
     drafts=drafts,
     sketch=sketch,
+    spatial=spatial,
 )

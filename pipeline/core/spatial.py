@@ -1,0 +1,65 @@
+"""A scene in space, in a form that any world's facts can be brought into and that any viewer of space can be given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.sketch import Sketch
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes with names.
+
+    Attributes:
+        labels: (n,) as questions call them; empty where they do not.
+        centers: (n, 3) metres.
+        lengths: (n, 3) full sides along the axes, metres.
+        axes: (n, 3, 3) one unit axis per row.
+    """
+
+    labels: tuple[str, ...] = ()
+    centers: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    lengths: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    axes: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+
+
+@dataclass(frozen=True)
+class Spatial:
+    """A scene in space: metres, z up, the frame of its facts.
+
+    Attributes:
+        boxes: around its things.
+        lines: outlines and the like, (k, 3) each.
+        path: (m, 4) seconds of the video, x, y, z: of the camera; in order of time.
+        vertices: (v, 3) of its surface; empty where there is none.
+        faces: (f, 3) vertex indices.
+    """
+
+    boxes: Boxes = Boxes()
+    lines: tuple[FloatArray, ...] = ()
+    path: FloatArray = field(default_factory=lambda: np.empty((0, 4)))
+    vertices: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    faces: IntArray = field(default_factory=lambda: np.empty((0, 3), dtype=np.intp))
+
+
+def flat(sketch: Sketch) -> Spatial:
+    """A map laid on the ground: things as boxes without height about their outlines, axes along those of the map."""
+    outlines = [np.array(thing.outline, dtype=np.float64) for thing in sketch.things]
+    low = np.array([points.min(0) for points in outlines]).reshape(-1, 2)
+    high = np.array([points.max(0) for points in outlines]).reshape(-1, 2)
+    n = len(outlines)
+    labels = tuple(thing.label for thing in sketch.things)
+    boxes = Boxes(labels, on_ground((low + high) / 2), on_ground(high - low), np.tile(np.eye(3), (n, 1, 1)))
+    closed = [*sketch.ground, *(thing.outline for thing in sketch.things if len(thing.outline) > 2)]
+    lines = tuple(on_ground(np.array([*line, line[0]], dtype=np.float64)) for line in closed)
+    path = np.array(sketch.path, dtype=np.float64).reshape(-1, 3)
+    return Spatial(boxes, lines, np.column_stack([path, np.zeros(len(path))]))
+
+
+def on_ground(points: FloatArray) -> FloatArray:
+    """Points (n, 2) as (n, 3) at height 0."""
+    return np.column_stack([points, np.zeros(len(points))])
