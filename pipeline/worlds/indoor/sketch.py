@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.core.schema import OrientedBox
 from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.geometry.hulls import hull
 from pipeline.worlds.indoor.facts import IndoorScene
 
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
@@ -31,11 +32,8 @@ def sketch(scene: IndoorScene) -> Sketch:
 
 def _footprint(box: OrientedBox) -> tuple[Point, ...]:
     """The outline of a box from above, counter-clockwise; its middle where it has no area."""
-    from scipy.spatial import ConvexHull, QhullError  # for those who look at the map alone
-
     corners = (np.array(box.center) + _CORNERS * box.lengths @ np.array(box.axes))[:, :2]
-    try:
-        outline = corners[ConvexHull(corners).vertices]
-    except QhullError:
-        outline = np.array([box.center[:2]])
+    outline = hull(corners)
+    if len(outline) < 3:
+        outline = [(box.center[0], box.center[1])]
     return tuple((round(float(x), _DIGITS), round(float(y), _DIGITS)) for x, y in outline)
