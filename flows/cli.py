@@ -332,14 +332,35 @@ def check(
     until_s: Annotated[float | None, typer.Option(help="Second at which it ends.")] = None,
     name: Annotated[str | None, typer.Option(help="Which of several, where the log holds more than one.")] = None,
     out: Annotated[Path | None, typer.Option(help="For scan2qa score embodied4c: .jsonl.", show_default="none")] = None,
+    leader: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Of a drive: the vehicle ahead; 'nearest': whoever is so in our lane at the start."
+        ),
+    ] = None,
+    lane: Annotated[
+        list[str],
+        typer.Option(metavar="[TASK=]ID", help="Of a drive: the lane of a target.", show_default="those that hold it"),
+    ] = [],
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Of a drive: lanes as Argoverse 2 has them, in the log's frame: .json."),
+    ] = None,
+    stop_line: Annotated[
+        list[str],
+        typer.Option(
+            metavar="LIGHT=X1,Y1,X2,Y2", help="Of a drive: where a traffic light stops us.", show_default="none"
+        ),
+    ] = [],
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Says which VLN tasks of Embodied4C a log can be scored for, and what it earns in them."""
     speak(quiet=quiet, as_json=as_json)
-    from flows.vln import check
+    from flows.vln import Declared, check
 
-    end(check(log, domain, task, target, seed, from_s, until_s, name, out))
+    declared = Declared(leader, lane, map_file, stop_line)
+    end(check(log, domain, task, target, seed, from_s, until_s, name, out, declared))
 
 
 @app.command()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
 
 from pipeline.core.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageFont
 
 SIZE: Final = (640, 360)
 MARK: Final = "drawn from the log, not filmed"
@@ -41,6 +44,8 @@ class Raster:
     """
 
     def __init__(self, base: Image.Image | None = None) -> None:
+        from PIL import Image, ImageDraw  # worlds name who draws: most builds draw nothing
+
         self.image = Image.new("RGB", SIZE, INK["paper"]) if base is None else base.copy()
         self._draw = ImageDraw.Draw(self.image)
         self._draw.fontmode = "1"
@@ -65,12 +70,12 @@ class Raster:
 
     def text(self, at: tuple[float, float], words: str, colour: Colour = INK["text"], size: int = _TEXT) -> None:
         """A line of text whose upper left corner is at a point."""
-        self._draw.text(at, words, fill=colour, font=ImageFont.load_default(size=size))
+        self._draw.text(at, words, fill=colour, font=_font(size))
 
     def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
         """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
         ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
-        width, height = self._draw.textlength(words, font=ImageFont.load_default(size=_TEXT)), _TEXT + 2
+        width, height = self._draw.textlength(words, font=_font(_TEXT)), _TEXT + 2
         for left in (x + _AWAY, x - _AWAY - width):
             for top in (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height):
                 own = (left, top, left + width, top + height)
@@ -83,7 +88,7 @@ class Raster:
 
     def mark(self, from_x: float = 6) -> None:
         """Says on the picture that no camera took it."""
-        width = self._draw.textlength(MARK, font=ImageFont.load_default(size=_MARK))
+        width = self._draw.textlength(MARK, font=_font(_MARK))
         self.box(from_x - 3, SIZE[1] - 22, from_x + width + 3, SIZE[1] - 3, INK["paper"])
         self.text((from_x, SIZE[1] - 20), MARK, INK["red"], _MARK)
 
@@ -103,6 +108,13 @@ def colours_of(names: Iterable[str]) -> dict[str, Colour]:
         red, green, blue = ((0.25 + 0.75 * rgb) * shade * 255).round().astype(int).tolist()
         found[name] = (red, green, blue)
     return found
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size=size)
 
 
 def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:

@@ -91,6 +91,7 @@ class Controls(Model):
     brake: Packed = Field(description="0 to 1")
     steering: Packed = Field(description="-1 to 1, positive to the left")
     gear: Packed = Field(description="negative: reverse")
+    handbrake: Packed | None = Field(default=None, description="1: set, 0: released; None: not recorded")
 
 
 class Ego(Model):

@@ -208,7 +208,8 @@ def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
     assert drive.driven_m()[-1] == pytest.approx(np.trapezoid(speed, drive.t_s), rel=0.01)
     assert drive.steering is None
     assert points(task("Accelerate", speed_kmh=20), drive) == 100
-    assert points(task("FollowLane"), drive) is None
+    assert points(task("FollowLane"), drive) is not None, "its map has lanes"
+    assert points(task("FollowVehicle"), drive) is None, "nobody said who the leader is"
     ARM.samples.write(tmp_path / "arms")
     episodes = read_trials(tmp_path / "arms" / "lerobot", "manipulation")
     assert len(episodes) == 9

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.drive.facts import Lane
+from pipeline.worlds.drive.view import DriveView
 
 ALIGNED_DEG: Final = 30.0  # at most, between a vehicle and the lane that it is in
 LINKS: Final = 4  # lanes before and after ours that are still called ours
@@ -19,7 +19,7 @@ LINKS: Final = 4  # lanes before and after ours that are still called ours
 class Lanes:
     """The map of a drive."""
 
-    def __init__(self, view: DriveExam) -> None:
+    def __init__(self, view: DriveView) -> None:
         self.view = view
         self.by_id = {lane.id: lane for lane in view.facts.lanes}
 
@@ -30,14 +30,18 @@ class Lanes:
         """
         (rows,) = self.view.lanes_at(place[None, :2])
         found = [
-            row for row in rows if abs((self._direction_deg(row, place) - yaw_deg + 180) % 360 - 180) <= ALIGNED_DEG
+            row for row in rows if abs((self.direction_deg(row, place) - yaw_deg + 180) % 360 - 180) <= ALIGNED_DEG
         ]
         if len(found) != 1:
             return None, np.nan
         border = self.view.lane_polygons[found[0]].boundary
         return self.view.facts.lanes[found[0]], float(shapely.distance(border, shapely.Point(place[:2])))
 
-    def _direction_deg(self, row: int, place: FloatArray) -> float:
+    def at(self, row: int) -> Lane:
+        """The lane of a row of `DriveView.lanes_at`."""
+        return self.view.facts.lanes[row]
+
+    def direction_deg(self, row: int, place: FloatArray) -> float:
         """Where a lane leads at the part of its centre line nearest to a place."""
         line = np.array(self.view.facts.lanes[row].centre)[:, :2]
         start, step = line[:-1], np.diff(line, axis=0)

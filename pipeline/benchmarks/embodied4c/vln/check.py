@@ -30,6 +30,7 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 AT_A_PLACE: Final = ("reach_place", "reach_height")
 SAMPLES_MIN: Final = 2
+OTHERS: Final = ("leader_m", "leader_lane")
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,32 @@ class Outcome:
 
 
 def checked(
-    tasks: Iterable[Specification], trial: Trial, places: Mapping[str, FloatArray] | None = None
+    tasks: Iterable[Specification],
+    trial: Trial,
+    places: Mapping[str, FloatArray] | None = None,
+    lanes: Mapping[str, str] | None = None,
 ) -> list[Outcome]:
-    """What a trial earns in each task. ``places``: targets (3,), its frame, by the task's id, or "" for all."""
-    return [_checked(task, trial, places or {}) for task in tasks]
+    """What a trial earns in each task.
+
+    Args:
+        tasks: as drawn.
+        trial: cut to its own time.
+        places: targets (3,), the trial's frame, by the task's id, or "" for all.
+        lanes: ids of the lanes that they are in; where none is given, those of the map that hold the target.
+    """
+    return [_checked(_aimed(task, trial, places or {}, lanes or {}), trial, places or {}) for task in tasks]
+
+
+def _aimed(
+    task: Specification, trial: Trial, places: Mapping[str, FloatArray], lanes: Mapping[str, str]
+) -> Specification:
+    """A task that ends in a lane, with that lane."""
+    if task.rule not in AT_A_PLACE or task.target.get("lane") is not True:
+        return task
+    lane, place = lanes.get(task.id, lanes.get("")), places.get(task.id, places.get(""))
+    if lane is None and place is not None and trial.lanes_at is not None:
+        lane = " ".join(trial.lanes_at(place)) or None
+    return task if lane is None else task.model_copy(update={"target": {**task.target, "lane": lane}})
 
 
 def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]) -> Outcome:
@@ -105,22 +128,31 @@ def missing(task: Specification, trial: Trial, place: FloatArray | None) -> str 
         needs.append("gripper_open" if "open" in task.target else "joints_deg")
     needs += ["lane"] if "lane" in task.target else []
     needs += ["speed_mps"] if "speed_max_mps" in task.target else []
-    lacking = [name for name in dict.fromkeys(needs) if _unknown(getattr(trial, name))]
+    lacking = [name for name in dict.fromkeys(needs) if _is_lacking(name, getattr(trial, name))]
     if lacking:
         return f"the log does not tell {', '.join(lacking)}"
     if task.rule in AT_A_PLACE:
         if place is None:
             return "its target's place is not given"
         if task.target.get("lane") is True:
-            return "its target's lane is not given"
+            return "its target's lane is not given, and no lane of a map holds it"
     joints = 0 if trial.joints_deg is None else trial.joints_deg.shape[1]
     if "joint" in task.target and joints < task.number("joint"):
         return f"the arm has {joints} joints"
     return None
 
 
+def _is_lacking(name: str, value: Any) -> bool:
+    """Whether a task that needs something cannot be scored; a leader may come, or go, on the way."""
+    if name in OTHERS and value is not None:
+        return not (np.isfinite(value).any() if value.dtype.kind == "f" else (value != "").any())
+    return _unknown(value)
+
+
 def _unknown(value: Any) -> bool:
     """Whether a log tells nothing, or nothing of the start, which all movements are measured from."""
-    return value is None or (
-        isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value[0]).all()
-    )
+    if not isinstance(value, np.ndarray):
+        return value is None
+    if value.dtype.kind in "OU":
+        return bool(value[0] == "")
+    return value.dtype.kind == "f" and not bool(np.isfinite(value[0]).all())

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
+from pipeline.benchmarks.embodied4c.vln.roads import (
+    Roads,
+    Told,
+    Ways,
+    leader_row,
+    middles_m,
+    red_lights_s,
+)
 from pipeline.benchmarks.embodied4c.vln.trial import Trial
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.packed import Packed
 from pipeline.core.schema import AnyScene
 from pipeline.geometry.tracks import Track
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import Reader, SceneRef
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.arm.world import ARM
+from pipeline.worlds.drive.facts import Crossing, Lane, Line
+from pipeline.worlds.drive.readers.argoverse2_map import read_map
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.tracks.read import read_tracks
@@ -32,30 +44,62 @@ def trial_of_flight(track: Track) -> Trial:
     )
 
 
-def trial_of_drive(scene: AnyScene) -> Trial:
+def trial_of_drive(scene: AnyScene, told: Told, from_s: float) -> Trial:
     """A drive: our own car's way, its controls, lamps and collisions where they are recorded.
 
-    Lanes, leaders, red lights and lane invasions are not told: a recording does not say which vehicle is the leader.
+    Lanes are those of a map; leaders and the lines of lights are known where they are declared, and only there.
+
+    Args:
+        scene: the log.
+        told: what people declare of it.
+        from_s: when the trial begins, at which "the nearest ahead" is looked for.
     """
+    if told.map_file is not None:
+        lanes, crossings, drivable = map_of(told.map_file)
+        mapped = {"lanes": lanes, "crossings": crossings, "drivable": drivable}
+        scene = scene.model_copy(update={"facts": scene.facts.model_copy(update=mapped)})
     view = DriveView(scene)
     known = np.isfinite(view.ego_m).all(1)
     times = view.times_s[known]
     ego = view.facts.ego
-    steering = (
-        _column(ego.controls.steering, ego.track.first, len(view.times_s))[known] if ego and ego.controls else None
-    )
+    controls = ego.controls if ego else None
+    steering = _column(controls.steering, ego.track.first, len(view.times_s))[known] if ego and controls else None
+    handbrake = None
+    if ego and controls and controls.handbrake:
+        handbrake = _column(controls.handbrake, ego.track.first, len(view.times_s))[known] == 1
     lit = [view.lit_at(EGO, index) for index in np.flatnonzero(known).tolist()]
     hits = view.facts.collisions
     events = {}
     if hits is not None:
         own = [hit.index for hit in hits if EGO in (hit.first, hit.second)]
         events["collision"] = view.times_s[np.array(own, dtype=np.intp)]
+    if told.stop_lines:
+        events["red_light"] = red_lights_s(view, told.stop_lines)
+    place_m = middles_m(view)
+    ways = leader_m = leader_lane = None
+    if view.facts.lanes and view.ego_moves:
+        ways = Roads(view).ways(place_m[known], view.ego_yaw_deg[known], times)
+        events["lane_invasion"] = ways.invaded_s
+    if told.leader is not None:
+        first = int(np.abs(times - from_s).argmin())
+        now = slice(first, first + 1)
+        ours = None if ways is None else Ways(ways.lane[now], ways.lane_id[now], ways.invaded_s)
+        row = leader_row(view, told.leader, ours, int(np.flatnonzero(known)[first]))
+        leader_m = view.place_m[row][known]
+        if ways is not None:
+            leader_lane = Roads(view).against(ways, leader_m, view.yaw_deg[row][known])
     return Trial(
         t_s=times,
-        place_m=view.ego_m[known],
+        place_m=place_m[known],
         heading_deg=view.ego_yaw_deg[known],
         speed_mps=view.ego_speed_mps[known],
         steering=steering,
+        handbrake=handbrake,
+        lane=None if ways is None else ways.lane,
+        lane_id=None if ways is None else ways.lane_id,
+        lanes_at=Roads(view).at if view.facts.lanes else None,
+        leader_m=leader_m,
+        leader_lane=leader_lane,
         low_beam=None if not lit or lit[0] is None else np.array(["low beam" in (lamps or ()) for lamps in lit]),
         events=events,
     )
@@ -76,17 +120,23 @@ def trial_of_episode(scene: AnyScene) -> Trial:
     )
 
 
+def map_of(path: Path) -> tuple[tuple[Lane, ...], tuple[Crossing, ...], tuple[Line, ...]]:
+    """The lanes, crossings and drivable areas of a map that people give. Raises RawDataError."""
+    files = SceneFiles(path.parent, SceneRef(f"map/{path.stem}", (".", path.name), ""))
+    return read_map(files, path)
+
+
 def _column(table: Packed, first: int, n: int) -> Any:
     found = np.full(n, np.nan)
     found[first : first + table.rows] = table.array[:, 0]
     return found
 
 
-def _flights(path: Path) -> dict[str, Trial]:
-    return {log.name or path.stem: trial_of_flight(assembled.track) for log, assembled in read_tracks(path)}
+def _flights(path: Path, told: Told, from_s: float) -> dict[str, Callable[[], Trial]]:
+    return {log.name or path.stem: partial(trial_of_flight, assembled.track) for log, assembled in read_tracks(path)}
 
 
-def _of_world(world: World[Any], trial: Callable[[AnyScene], Trial], path: Path) -> dict[str, Trial]:
+def _of_world(world: World[Any], trial: Callable[[AnyScene], Trial], path: Path) -> dict[str, Callable[[], Trial]]:
     """The trials of a folder of logs, or of one file, by the first reader of a world that knows it."""
     root = path if path.is_dir() else path.parent
     for reader in world.readers:
@@ -96,18 +146,30 @@ def _of_world(world: World[Any], trial: Callable[[AnyScene], Trial], path: Path)
             continue
         own = [ref for ref in found if path.is_dir() or any((root / file) == path for file in ref.files)]
         if own:
-            return {ref.id.partition("/")[2]: trial(reader.read(SceneFiles(root, ref))) for ref in own}
+            return {ref.id.partition("/")[2]: partial(_read, reader, root, ref, trial) for ref in own}
     names = ", ".join(reader.name for reader in world.readers)
     raise RawDataError(path, "no_log", f"none of the readers {names} knows it", "give a root folder, or a file of one")
 
 
-LOGS: Final[Mapping[str, Callable[[Path], dict[str, Trial]]]] = {
+def _read(reader: Reader, root: Path, ref: SceneRef, trial: Callable[[AnyScene], Trial]) -> Trial:
+    return trial(reader.read(SceneFiles(root, ref)))
+
+
+LOGS: Final[Mapping[str, Callable[[Path, Told, float], dict[str, Callable[[], Trial]]]]] = {
     AERIAL: _flights,
-    DRIVING: lambda path: _of_world(DRIVE, trial_of_drive, path),
-    MANIPULATION: lambda path: _of_world(ARM, trial_of_episode, path),
+    DRIVING: lambda path, told, from_s: _of_world(DRIVE, lambda scene: trial_of_drive(scene, told, from_s), path),
+    MANIPULATION: lambda path, told, from_s: _of_world(ARM, trial_of_episode, path),
 }
 
 
-def read_trials(path: Path, domain: str) -> dict[str, Trial]:
-    """The trials of a log of an embodiment, by name. Raises RawDataError for what is none."""
-    return LOGS[domain](path)
+def trials_of(path: Path, domain: str, told: Told | None = None, from_s: float = 0.0) -> dict[str, Callable[[], Trial]]:
+    """What reads each trial of a log of an embodiment, by name. Raises RawDataError for what is none.
+
+    ``told`` and when the trial begins (``from_s``) are those of a drive.
+    """
+    return LOGS[domain](path, told or Told(), from_s)
+
+
+def read_trials(path: Path, domain: str, told: Told | None = None, from_s: float = 0.0) -> dict[str, Trial]:
+    """All of them, read."""
+    return {name: read() for name, read in trials_of(path, domain, told, from_s).items()}

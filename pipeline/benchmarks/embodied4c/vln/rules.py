@@ -127,8 +127,8 @@ def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> 
         measured["speed_mps"] = float(speed_mps[-1])
         holds = holds and speed_mps[-1] <= task.number("speed_max_mps")
     if "lane" in task.target:
-        lane = trial.known("lane")
-        holds = holds and str(lane[-1]) == str(task.target["lane"])
+        lane = trial.known("lane") if trial.lane_id is None else trial.lane_id
+        holds = holds and str(lane[-1]) in str(task.target["lane"]).split()
     return Earned(FULL if holds else graded(float(away[0]), float(away[-1])), measured)
 
 
@@ -184,7 +184,8 @@ def overtake(task: Specification, trial: Trial, place: FloatArray | None) -> Ear
     same = lane == leader_lane
     home = lane == lane[0]
     near = np.linalg.norm(between, axis=1) <= task.number("gap_max_m")
-    left = ~same & ~home & (leftward > 0)
+    unsafe = [trial.events[name] for name in ("collision", "lane_invasion") if name in trial.events]
+    left = ~same & ~home & (leftward > 0) & ~np.isin(trial.t_s, np.concatenate([*unsafe, []]))
     goals = (same & near & (ahead < 0), left & (ahead < 0), left & (ahead > 0), home & (ahead > 0))
     at, points = 0, 0.0
     for goal, gain in zip(goals, task.numbers("points"), strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -22,7 +22,8 @@ class Trial:
         place_m: (N, 3) of the vehicle's centre or of the gripper.
         heading_deg: (N,) of the nose, counter-clockwise from x; NaN where it is not known.
         speed_mps: (N,).
-        lane: (N,) id of the lane, "" for none.
+        lane: (N,) of the lane, "" for none: the same as long as it is not left.
+        lane_id: (N,) the map's own names, of which one lane has many along the way; None: `lane` has them.
         steering: (N,) -1 full right to 1 full left.
         handbrake: (N,).
         low_beam: (N,).
@@ -30,6 +31,7 @@ class Trial:
         leader_lane: (N,).
         joints_deg: (N, J).
         gripper_open: (N,).
+        lanes_at: ids of the lanes that a place (3,) lies in, and of those that they go on into; None: without a map.
         success: whether the simulator says that the task was done.
         events: name in `SAFETY` -> times; a name that is missing was not recorded.
     """
@@ -39,6 +41,7 @@ class Trial:
     heading_deg: FloatArray | None = None
     speed_mps: FloatArray | None = None
     lane: StrArray | None = None
+    lane_id: StrArray | None = None
     steering: FloatArray | None = None
     handbrake: BoolArray | None = None
     low_beam: BoolArray | None = None
@@ -46,6 +49,7 @@ class Trial:
     leader_lane: StrArray | None = None
     joints_deg: FloatArray | None = None
     gripper_open: BoolArray | None = None
+    lanes_at: Callable[[FloatArray], list[str]] | None = None
     success: bool | None = None
     events: Mapping[str, FloatArray] = field(default_factory=dict)
 

@@ -84,7 +84,7 @@ class Recording:
         moving = self.tables[carla_log.KINEMATICS]
         tables["velocity_mps"] = _joined(ids, time, moving, right_handed(moving.records["velocity"]))
         driven = self.tables[carla_log.VEHICLE]
-        names = ("throttle", "brake", "steering", "gear")
+        names = ("throttle", "brake", "steering", "gear", "hand")
         said = np.stack([doubles(driven.records[name]) for name in names], axis=-1)
         tables["controls"] = _joined(ids, time, driven, within(said, CONTROL_MAX))
         return stretches(ids, time, tables)
@@ -227,10 +227,11 @@ def _controls(stretch: Stretch) -> Controls | None:
     said = stretch.tables["controls"]
     if np.isnan(said).all():
         return None
-    throttle, brake, steering, gear = said.T
+    throttle, brake, steering, gear, hand = said.T
     return Controls(
         throttle=pack(throttle, SHARE_STEP),
         brake=pack(brake, SHARE_STEP),
         steering=pack(-steering, SHARE_STEP),
         gear=pack(gear, 1.0),
+        handbrake=pack(np.where(np.isnan(hand), np.nan, hand != 0), 1.0),
     )
