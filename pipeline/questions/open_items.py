@@ -38,6 +38,10 @@ _NUMBERS: Final = re.compile(
     r"\bhow long (?:is|are|was|were)\b|\bwhat (?:time|year|date)\b(?! of (?:the )?(?:day|year)\b)|"
     r"\b(?:number|amount|percentage|speed|distance|height|length|width|temperature) of\b"
 )
+_OPINION: Final = re.compile(
+    r"\b(?:best|worst|nicest|prettiest|ugliest|funniest|favou?rite|most (?:beautiful|boring|interesting)|"
+    r"should (?:i|you)|(?:do|would) you (?:think|like))\b"
+)
 _CHOICE: Final = re.compile(r"\bor\b")
 _EXAM: Final = re.compile(
     r"\b(?:questions?|answers?|answered|options?|choices?|prompts?|instructions?|facts?|tags?|openstreetmap|osm|data|"
@@ -49,7 +53,8 @@ _SAYS_NOTHING: Final = re.compile(
     r"\b(?:unknown|unclear|unsure|uncertain|undetermined|not (?:known|clear|sure|visible|shown|given|specified|told)|"
     r"cannot|can not|can't|depends?|various|varies|anything|something|nothing|everything|none|anyone|anybody|everyone|"
     r"everybody|n/a|maybe|possibly|probably|perhaps|likely|"
-    r"all of (?:the|these|them)|of the above|et cetera|etc|and so on|other things|many things|different things)\b|"
+    r"because of$|all of (?:the|these|them)|of the above|et cetera|etc|and so on|other things|many things|"
+    r"different things)\b|"
     r"^(?:a|an|the|some|all|many|most|other|different|normal|general|ordinary|certain)? ?(?:people|persons?|things?|"
     r"humans?|no one|nobody|someone|somebody|places?|objects?|purposes?|reasons?|public|visitors?|customers?|users?|"
     r"buildings?|shops?|goods|items|products|services?|stuff|materials?|conditions?|effects?|weather|surfaces?)$"
@@ -132,6 +137,7 @@ def form(item: OpenItem) -> Iterator[Measure]:
     yield rule("not_an_open_question", float(bool(_OPEN.match(asked))), ">=", 1, "question words")
     yield rule("asks_for_a_number", len(_NUMBERS.findall(asked)), "<=", 0, "numbers")
     yield rule("lists_what_to_choose", len(_CHOICE.findall(asked)), "<=", 0, "alternatives")
+    yield rule("asks_for_an_opinion", len(_OPINION.findall(asked)), "<=", 0, "words")
     told = len(_EXAM.findall(asked)) + sum(len(_ORDERS.findall(text.casefold())) for text in item.texts[1:])
     yield rule("speaks_of_the_exam", told, "<=", 0, "words")
     yield from _answer(item)
@@ -177,7 +183,9 @@ def leaks(item: OpenItem, told: Sequence[str] = ()) -> Iterator[Measure]:
     asked = stems(" ".join((item.question, *told)))
     wrong = [stems(text) for text in item.wrong]
     common = {word for word in asked if 2 * sum(word in other for other in wrong) >= len(wrong)}
-    shared = {word for text in item.right for word in stems(text) & asked} - common
+    shared = (stems(item.answer) & asked) - common
+    for text in item.accepted:  # a form may repeat the question ("blurred lights"), but not be all of it
+        shared |= (stems(text) if stems(text) <= asked else frozenset()) - common
     yield rule("answer_in_the_question", len(shared), "<=", 0, "words")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.embodied4c.authoring.author import Author
 from pipeline.benchmarks.embodied4c.card import CARD
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
@@ -28,6 +29,7 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     card=CARD,
     video=VideoForm(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
     pictures=question_pictures,
+    author=Author(),
     score=SCORE,
     shares=SHARES,
 )

@@ -1,4 +1,4 @@
-"""Tasks whose questions no facts prove: the domain-far bank (GEN), and what people wrote."""
+"""Tasks whose questions no facts prove: the domain-far bank (GEN), what people wrote, and what a model writes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.task import FreeText
 
+ONLY_SEEN: Final = "only_pictures_tell"  # why the facts of a log with pictures give no such question
 OTHERS: Final = 9  # answers of the same subject that are offered to who guesses
 
 
@@ -89,6 +90,27 @@ class OnesOwn(CaseTask[Exam]):
 
     def _is_of(self, one: Written, view: Exam) -> bool:
         return one.log in (view.scene.id, view.scene.name) and (one.unit is not None) == self.numeric
+
+
+class Assisted(CaseTask[Exam]):
+    """A sub-capability of which no facts tell: a model that sees the log writes its questions (stage `author`)."""
+
+    template = QUESTION
+    form = FreeText()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def obstacle(self, view: Exam) -> Rejection | None:
+        """Always: of a log without pictures nothing can be asked, of any other nothing from facts."""
+        if view.obstacle is not None:
+            return view.obstacle
+        if view.scene.video is None:
+            return Rejection(reason="log_without_pictures", measured=0, limit=1, unit="films")
+        return Rejection(reason=ONLY_SEEN, measured=0, limit=1, unit="facts")
+
+    def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
+        """The same words at another time are another question."""
 
 
 def _said(one: Written, every: Iterable[Written]) -> list[str]:

@@ -10,7 +10,7 @@ from pipeline.benchmarks.embodied4c.drive.asks import physical, relative, semant
 from pipeline.benchmarks.embodied4c.flight import counting, flying, landmarks
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, GEN, MANIPULATION
 from pipeline.benchmarks.embodied4c.tasks.base import Ask, ExamTask
-from pipeline.benchmarks.embodied4c.tasks.others import DomainFar, OnesOwn
+from pipeline.benchmarks.embodied4c.tasks.others import Assisted, DomainFar, OnesOwn
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.questions.cases import CaseTask
 from pipeline.questions.task import Form, FreeText, Number
@@ -105,10 +105,13 @@ EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
         )
         for row in _ALL
     },
+    **{sub: Assisted(sub) for sub in ("M/P", "E/E")},
     GEN: DomainFar(),
     **{task.name: task for task in (OnesOwn(numeric=True), OnesOwn(numeric=False))},
 }
 SHARES: Final[dict[str, int]] = {row.name: row.share for row in _ALL} | {
+    "M/P": 54,
+    "E/E": 54,
     GEN: 125,
     **dict.fromkeys(("written numbers", "written words"), 125),
 }

@@ -1,0 +1,325 @@
+"""Material properties and environmental effects that a model writes: what the log refuses, and what models say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pipeline.benchmarks.embodied4c.authoring.author import Author
+from pipeline.benchmarks.embodied4c.authoring.check import ASSISTED, measures
+from pipeline.benchmarks.embodied4c.authoring.known import Moment, moments
+from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
+from pipeline.benchmarks.embodied4c.view import Exam, exam
+from pipeline.core.schema import AnyScene, Video
+from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.llm.base import Image, Reply, Request, Text
+from pipeline.llm.session import Session
+from pipeline.llm.shown import Shown
+from pipeline.questions.asking import MODEL_ASSISTED
+from pipeline.questions.open_items import OpenItem, item_of
+from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.arm.world import ARM
+from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.samples.argoverse2 import write_log
+from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.registry import READERS
+from tests.benchmarks.embodied4c.test_flights import scene as flown
+from tests.llm.asking import KEY, hosted
+from tests.llm.fake_server import running
+
+ITEMS = Path(__file__).with_name("items.txt")
+NO_VEHICLES = frozenset({"bus", "tram", "van", "truck", "bicycle", "cyclist"})
+MOMENTS: Final = {
+    "driving": Moment(4.0, (), NO_VEHICLES, {"standing": False, "moving": True}),
+    "stopped": Moment(4.0, (), NO_VEHICLES - {"tram"}, {"standing": True, "moving": False}),
+    "air": Moment(
+        4.0,
+        (),
+        frozenset({"stadium", "windmill", "tower"}),
+        {"standing": False, "moving": True, "climbing": True, "sinking": False},
+    ),
+    "arm": Moment(4.0, (), frozenset({"bottle", "ball", "drawer"}), {"open": False, "closed": True}),
+}
+
+GOOD: Final[dict[str, Any]] = {
+    "proof": "Dark grey and even.", "second": 4.0, "question": "What is the road made of?", "answer": "asphalt",
+    "accepted": ["tarmac"], "wrong": ["gravel", "sand", "cobblestones"],
+}  # fmt: skip
+
+
+def items() -> list[tuple[str, str, OpenItem, str]]:
+    found = []
+    for row in ITEMS.read_text().splitlines():
+        if not row.startswith("#"):
+            sub, moment, question, answer, accepted, wrong, bad = (part.strip() for part in row.split("|"))
+            forms = tuple(form.strip() for form in accepted.split(";") if form.strip())
+            item = OpenItem(question, answer, forms, tuple(o.strip() for o in wrong.split(";")), "")
+            found.append((sub, moment, item, bad))
+    return found
+
+
+def refusal(sub: str, moment: str, item: OpenItem, off_s: float = 0.0) -> str | None:
+    return next((one.name for one in measures(item, sub, MOMENTS[moment], off_s) if not one.holds), None)
+
+
+def test_bad_items_are_refused_and_good_ones_are_not() -> None:
+    judged = [(refusal(sub, moment, item), item, bad) for sub, moment, item, bad in items()]
+    passed = [f"{bad}: {item.question} {item.answer}" for why, item, bad in judged if bad and why is None]
+    failed = [f"{why}: {item.question} {item.answer}" for why, item, bad in judged if not bad and why]
+    assert min(sum(bool(bad) for *_, bad in judged), sum(not bad for *_, bad in judged)) >= 40
+    # Of the first 45 bad items 4 passed and of 43 good ones 9 failed when no rule had seen them; of the second 13 and
+    # 13 5 and 1, before rules were made for them. What is left is for the second model.
+    assert len(passed) <= 0.1 * sum(bool(bad) for *_, bad in judged), passed
+    assert len(failed) <= 0.1 * sum(not bad for *_, bad in judged), failed
+
+
+@pytest.mark.parametrize(
+    ("changes", "moment", "reason"),
+    [
+        ({}, "driving", None),
+        ({"question": "What is the road by the bus made of?"}, "driving", "speaks_of_what_is_not_there"),
+        ({"question": "What is the road made of where we stand?"}, "driving", "contradicts_the_log"),
+        ({"question": "What is the road made of where we stand?"}, "stopped", None),
+        ({"question": "What is the road made of where we are driving?"}, "stopped", "contradicts_the_log"),
+        ({"question": "What is the roof made of as the drone sinks?"}, "air", "contradicts_the_log"),
+        ({"question": "What is the cube made of below the open gripper?"}, "arm", "contradicts_the_log"),
+        ({"question": "What is the road made of in 3 seconds?"}, "driving", "names_a_time"),
+        ({"question": "What will the surface soon be?"}, "driving", "speaks_of_later"),
+        ({"question": "Which way does the road bear?", "answer": "left", "accepted": []}, "driving",
+         "not_of_the_sub_capability"),
+        ({"question": "Is it made of asphalt or not?"}, "driving", "not_an_open_question"),
+    ],
+)  # fmt: skip
+def test_each_rule_says_what_is_wrong(changes: dict[str, Any], moment: str, reason: str | None) -> None:
+    assert refusal("M/P", moment, item_of(GOOD | changes)) == reason
+    assert refusal("M/P", moment, item_of(GOOD | changes), off_s=0.6) == "moment_unknown"
+
+
+# What logs say, and what models make of it.
+
+FILM: Final = Video(path="film", fps=10.0, frames=80, width=64, height=36)
+SECONDS: Final = (1.0, 3.0, 5.0, 7.0)
+PICTURES: Final = Shown(
+    tuple(p for s in SECONDS for p in (Text(f"Second {s:.1f}:"), Image(bytes([int(s)]), "image/jpeg"))), len(SECONDS)
+)
+
+
+@cache
+def drive() -> DriveScene:
+    """A sample drive."""
+    root = Path(mkdtemp())
+    write_log(root, PLANS["braking"])
+    reader = Argoverse2()
+    (ref,) = reader.scenes(root).scenes
+    return reader.read(SceneFiles(root, ref))
+
+
+@cache
+def arm() -> AnyScene:
+    """A sample episode."""
+    root = Path(mkdtemp())
+    ARM.samples.write(root)
+    reader = READERS["lerobot"]
+    return reader.read(SceneFiles(root / "lerobot", reader.scenes(root / "lerobot").scenes[0]))
+
+
+def view(scene: AnyScene | None = None, video: Video | None = FILM) -> Exam:
+    return exam((scene or drive()).model_copy(update={"video": video}), ExamRules(exam_moments_max=6))
+
+
+def facts_of(seen: Exam) -> pa.Table:
+    return pa.concat_tables([EXAM_TASKS[sub].candidates(seen) for sub in ASSISTED])
+
+
+Model = Callable[[Request], str]
+
+
+def write(
+    replies: Sequence[Any],
+    second: Model | None = None,
+    blind: str = "no idea",
+    shown: Shown | None = PICTURES,
+    own: Exam | None = None,
+) -> tuple[list[dict[str, Any]], list[Request]]:
+    """What is written of M/P, and all that the model which writes was asked."""
+    seen, left, sent = own or view(), list(replies), []
+
+    def writer(request: Request) -> Reply:
+        sent.append(request)
+        if request.schema is None:
+            return Reply(blind)
+        reply = left.pop(0)
+        return Reply(reply if isinstance(reply, str) else json.dumps(reply))
+
+    models: list[Callable[[Request], Reply]] = [writer]
+    if second is not None:
+        models.append(lambda request: Reply(second(request)))
+    found = Author().write(seen, facts_of(seen), models, ["M/P"], [shown] * len(models), 2)
+    return found.to_pylist(), sent
+
+
+def agreeing(
+    right: str = "asphalt", more: Sequence[str] = (), holds: bool = True, saw: list[bytes] | None = None
+) -> Model:
+    """A second model that finds an option right where it is shown something, and remembers what."""
+
+    def answer(request: Request) -> str:
+        told = request.messages[0].text
+        pictures = [part.data for part in request.messages[0].parts if isinstance(part, Image)]
+        if saw is not None:
+            saw.extend(pictures)
+        if request.schema is not None:
+            letters = [line[0] for line in told.splitlines() if line[1:2] == "." and line[3:] in (right, *more)]
+            return json.dumps({"right": letters, "holds": holds})
+        return right if pictures else "I cannot know"
+
+    return answer
+
+
+def test_a_log_without_pictures_is_refused_by_name_and_of_any_other_facts_tell_nothing() -> None:
+    for video, reason in ((None, "log_without_pictures"), (FILM, "only_pictures_tell")):
+        seen = view(video=video)
+        table = facts_of(seen)
+        assert table["reason"].to_pylist() == [reason] * 2
+        wanted = (2 + 2 * 2 * 2, 3 * 2 * 2) if video else (0, 0)
+        assert Author().calls(table, ASSISTED, [True, True], 2) == wanted
+        assert Author().calls(table, ASSISTED, [True, False], 2) == (0, 0), "a second that sees nothing proves nothing"
+        assert Author().calls(table, ASSISTED, [True], 2) == (0,)
+        assert Author().calls(table, ["CL"], [True, True], 2) == (0, 0)
+    rows, sent = write([{"questions": [GOOD]}], agreeing(), own=view(video=None))
+    assert (rows, sent) == ([], [])
+
+
+def test_what_is_borne_out_is_asked_at_its_moment_of_what_was_filmed_by_then() -> None:
+    saw: list[bytes] = []
+    rows, sent = write([{"questions": [GOOD]}], agreeing(saw=saw))
+    (row,) = rows
+    assert row["reason"] is None
+    assert (row["answer"], row["wrong"], row["proof"]) == ("asphalt", GOOD["wrong"], GOOD["proof"])
+    assert (row["wording"], row["until_s"]) == (GOOD["question"], pytest.approx(4.0, abs=0.1))
+    assert {MODEL_ASSISTED, "domain: driving", "modality: RGB", "accepted: tarmac"} <= {*row["flags"]}
+    assert set(saw) == {b"\x01", b"\x03"}, "nothing of what comes later"
+    assert len(sent) == 2, "to write, and one guess, which was wrong"
+    assert "our speed: " in sent[0].messages[0].text
+    asked = asked_in(select(pa.Table.from_pylist(rows, schema=CANDIDATES), EXAM_TASKS, 12, SHARES))
+    (public,) = COLUMNS.table(asked, ()).to_pylist()
+    assert (public["capability"], public["sub_capability"], public["answer"]) == ("PHY", "M/P", "asphalt")
+    assert (public["accepted"], public["value"], public["modality"]) == (["tarmac"], None, "RGB")
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (agreeing("gravel"), "second_model_disagrees"),
+        (agreeing(more=["sand"]), "second_model_finds_several_right"),
+        (agreeing(holds=False), "second_model_doubts_question"),
+        (lambda request: "Well, A or B, or perhaps C. " * 40, "second_model_disagrees"),
+        (lambda request: "asphalt", "exam_all_malformed"),
+    ],
+)
+def test_what_the_second_model_does_not_bear_out_is_refused(second: Model, reason: str) -> None:
+    (row,), _ = write([{"questions": [GOOD]}], second)
+    assert (row["reason"], row["answer"], row["proof"]) == (reason, "asphalt", GOOD["proof"])
+
+
+@pytest.mark.parametrize(
+    ("replies", "more", "reasons"),
+    [
+        ([{"questions": [GOOD]}], {"blind": "asphalt"}, ["answered_unseen"]),
+        ([{"questions": [GOOD]}], {"shown": None}, ["no_pictures_shown"]),
+        ([{"questions": []}], {}, ["nothing_written"]),
+        (["I am a friendly model."], {}, ["exam_malformed"]),
+        (['{"questions": [{"question": "<b>"}]}'], {}, ["exam_malformed"]),
+        (['{"questions": 1e999}'], {}, ["exam_malformed"]),
+        ([{"questions": [GOOD | {"second": 1e9}]}], {}, ["moment_unknown"]),
+        ([{"questions": [GOOD | {"answer": "asphalt</script>"}]}], {}, ["markup_in_text"]),
+        ([{"questions": [GOOD | {"question": "What is the tram on the road made of?"}]}], {}, [
+            "speaks_of_what_is_not_there"]),
+        ([{"questions": [GOOD, GOOD]}], {}, ["reads_in_two_ways"]),
+    ],
+)  # fmt: skip
+def test_replies_that_are_no_questions_have_their_reasons(
+    replies: list[Any], more: dict[str, Any], reasons: list[str]
+) -> None:
+    rows, _ = write(replies, agreeing(), **more)
+    assert [row["reason"] for row in rows] == reasons
+
+
+def test_without_a_second_model_nothing_is_asked_and_of_the_time_before_the_first_picture_nothing_either() -> None:
+    rows, sent = write([{"questions": [GOOD]}])
+    assert ([row["reason"] for row in rows], sent) == (["no_second_model"], [])
+    late = Shown(PICTURES.parts[4:], 2)
+    rows, _ = write([{"questions": [GOOD]}], agreeing(), shown=late)
+    assert [row["reason"] for row in rows] == ["no_picture_by_then"]
+
+
+def test_a_film_that_is_shown_as_such_goes_on_so_the_second_is_told() -> None:
+    told: list[str] = []
+
+    def second(request: Request) -> str:
+        told.append(request.messages[0].text)
+        if request.schema is None:
+            return "asphalt"
+        return json.dumps(
+            {"right": [line[0] for line in told[-1].splitlines() if line[3:] == "asphalt"], "holds": True}
+        )
+
+    (row,), _ = write([{"questions": [GOOD]}], second, shown=Shown((Text("a film"),)))
+    assert row["reason"] is None
+    assert "(at second 4.0 of the film)" in told[-1]
+    assert "second 4.0" not in row["wording"]
+
+
+def test_drives_flights_and_arms_tell_what_is_there_and_how_they_move() -> None:
+    braking, table = moments(view()), moments(view(arm()))
+    air = moments(exam(flown(), ExamRules(exam_moments_max=80, moments_max=80)))
+    speeds = [one.states for one in braking]
+    assert all(one.get("moving") for one in speeds[:1])
+    assert all("tram" in one.absent and "car" not in one.absent for one in braking)
+    assert any(one.states.get("climbing") for one in air)
+    assert any(one.states.get("standing") for one in air), "it hovers"
+    assert not any(one.states.get("standing") and one.states.get("moving") for one in air)
+    assert all({"stadium", "windmill"} <= one.absent and "church" not in one.absent for one in air)
+    assert any('landmark: "the red church"' in one.lines for one in air)
+    episode = arm().facts
+    for one in table:
+        opening = float(episode.gripper.opening.array[np.abs(episode.times_s - one.second).argmin(), 0])
+        assert one.states == ({} if 0.2 < opening < 0.8 else {"open": opening >= 0.8, "closed": opening <= 0.2})
+    assert all(any(line.startswith("on the table: ") for line in one.lines) for one in table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", ["openai", "gemini"])
+def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path: Path) -> None:
+    seen = view()
+    replies = {
+        "You write an examination": f"```json\n{json.dumps({'questions': [GOOD]})}",
+        "that you cannot see": "That depends on the road.",
+        "Examine this question": '{"right": ["{letter of asphalt}"], "holds": true}',
+        "The question is about": "<think>grey…</think>{letter of asphalt}",
+    }
+    with running(replies=replies) as server:
+        more = {"attempts": 1, "inputs": ("text", "image")}
+        spec = hosted(server.address, provider, **more)
+        second = hosted(server.address, provider, name="other", **more)
+        tables = []
+        for _ in range(2):
+            with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
+                models = [lambda r, name=name: session.ask(name, r) for name in (spec.name, second.name)]
+                tables.append(Author().write(seen, facts_of(seen), models, ["M/P"], [PICTURES] * 2, 1))
+        sent = len(server.records())
+    assert tables[0].equals(tables[1])
+    assert tables[0]["reason"].to_pylist() == [None]
+    assert sent == 4, "to write, to guess (both alike), with the pictures, and for all that may be called right"
