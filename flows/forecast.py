@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from flows.rates import Rate, rates
+from flows.rates import Rate, rates, seconds_to_count
 from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
 from pipeline.blind.forecast import Forecast, bound
 from pipeline.core.mirrors import is_here
@@ -26,6 +26,7 @@ from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import world_of
 
+COUNT_WITHIN_S: Final = 30.0  # by the table's rates: a city takes most of that
 COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the rest is counted at the caps
 
 
@@ -126,8 +127,9 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
         terms = Terms(getattr(config.observe, world.name), config.generate.resolved_rules(), config.generate.tasks, cap)
-        quick = [raw for raw in raws[:COUNTED] if name in world.quick and is_here(raw.root / raw.ref.files[0])]
-        read = quick if len(quick) == len(raws[:COUNTED]) else []  # nothing is fetched to be counted
+        most = min(COUNTED, int(COUNT_WITHIN_S / seconds_to_count(name))) if name in world.quick else 0
+        are_here = all(is_here(raw.root / raw.ref.files[0]) for raw in raws[:most])
+        read = raws[:most] if are_here else []  # nothing is fetched to be counted
         refs = [raw.ref for raw in read]
         found = prospects(
             benchmark,

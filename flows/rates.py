@@ -18,6 +18,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, read_manifest
 from pipeline.stages.registry import STAGES
 
+COUNTING: Final = ("unify", "observe", "generate")
 TABLE: Final = Path(__file__).with_name("rates.yaml")
 
 
@@ -61,6 +62,12 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
         of = {reader: datasets for reader, datasets in readers.items() if reader in roots or path.parent == folder}
         _measure(path.parent, of, scenes, asked)
     return Rates(scenes, asked)
+
+
+def seconds_to_count(reader: str) -> float:
+    """What it takes to read a scene of a reader and to make its candidates, by the table."""
+    stages = _table()["scenes"][reader]
+    return float(sum(stages[stage][0] for stage in COUNTING))
 
 
 def _measure(

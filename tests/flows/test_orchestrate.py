@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from prefect.logging import disable_run_logger
 
 from flows.artifacts import _funnel, _questions
 from flows.orchestrate import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
 from pipeline.core.errors import NoSpaceError, StoreError
 from pipeline.core.schema import Quarantine
+from pipeline.engine.lease import leased
 from pipeline.engine.manifest import Entry, Outcome, Why
 from pipeline.export.release import Released
 from tests.builds import REPOSITORY, Cli, command_line
+from tests.engine.test_kill import SCENES
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 LEFT_OUT = Quarantine(unit="a/b", stage="unify", file="f", finding="models_missing", message="m", remedy="r")
 RELEASED = Released(
@@ -93,6 +98,20 @@ def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, mo
     run = scan2qa("schedule", "vsi", "--out", tmp_path / "out")
     assert run.code == 2
     assert "a schedule needs a Prefect server that is kept running: run `prefect server start`" in run.err
+
+
+def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    meta, out = tmp_path / "meta", tmp_path / "out"
+    meta.mkdir()
+    write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
+    asked: dict[str, Any] = {
+        "roots": {"vsi_meta": str(meta)},
+        "settings": {"prune": None, "blind.models": []},
+        "out": str(out),
+    }
+    with leased(out), disable_run_logger(), pytest.raises(StoreError, match=r"another build is running .*process"):
+        build_flow.fn("vsi", **asked)
+    assert {path.name for path in out.iterdir()} == {".lock"}
 
 
 def test_a_schedule_is_refused_for_what_is_wrong_before_it_is_served(
