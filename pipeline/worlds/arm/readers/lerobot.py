@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.parquet_rows import ParquetError, columns_of, read_tables
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.folders import digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing, SceneRef
@@ -32,6 +32,7 @@ from pipeline.reading.wants import NO_VIDEO, Want
 from pipeline.worlds.arm.facts import EPISODE_MAX_S, TIME_STEP_S, Episode, EpisodeScene
 from pipeline.worlds.arm.readers.declared import Declared, declared_arm, declared_gripper, undeclared_arm
 from pipeline.worlds.arm.readers.lerobot_meta import TASKS, cameras_of, instructions, parts_of, rows_of, signals
+from pipeline.worlds.arm.readers.listing import check_name, list_episodes
 from pipeline.worlds.arm.readers.things import read_things
 
 INFO: Final = "meta/info.json"
@@ -70,25 +71,17 @@ class LeRobot:
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`: one for each episode of each dataset at, or up to two folders below, the root."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give a LeRobot dataset, or a folder of them")
-        folders = sorted({path.parent.parent for top in ("", "*/", "*/*/") for path in root.glob(top + INFO)})
-        refs: list[SceneRef] = []
-        broken: list[RawDataError] = []
-        for folder in folders:
-            dataset = ".".join(folder.relative_to(root).parts) or folder.resolve().name
-            try:
-                refs.extend(self._episodes(root, folder, dataset))
-            except RawDataError as error:
-                broken.append(error)
-        if not refs and not broken:
-            raise ConfigError(f"{root}: no {INFO} here. Give a LeRobot dataset of version 3, or a folder of them")
-        return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
+        return list_episodes(
+            root,
+            lambda root: (path.parent.parent for top in ("", "*/", "*/*/") for path in root.glob(top + INFO)),
+            self._episodes,
+            missing=f"no {INFO} here",
+            wanted="Give a LeRobot dataset of version 3, or a folder of them",
+        )
 
-    def _episodes(self, root: Path, folder: Path, dataset: str) -> Iterator[SceneRef]:
-        if not SAFE_NAME.fullmatch(f"{dataset}.episode000000"):
-            message = f"the name {dataset!r} of the dataset, from its folders, is not {SAFE}"
-            raise RawDataError(folder, "unsafe_scene_name", message, "rename the folders")
+    def _episodes(self, root: Path, folder: Path) -> Iterator[SceneRef]:
+        dataset = ".".join(folder.relative_to(root).parts) or folder.resolve().name
+        check_name(folder, dataset, "dataset", example=".episode000000")
         paths = sorted((folder / EPISODES).glob("chunk-*/file-*.parquet"))
         if not paths:
             message = f"no {EPISODES}/chunk-*/file-*.parquet: which episodes there are is not known"

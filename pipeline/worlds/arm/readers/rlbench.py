@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import sha256_of_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
@@ -27,7 +26,7 @@ from pipeline.formats.images import color_file, size_of
 from pipeline.formats.pickled import PickleError, Record
 from pipeline.formats.pickles import read_pickle
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.folders import digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import NO_VIDEO, Want
@@ -44,6 +43,7 @@ from pipeline.worlds.arm.facts import (
     Item,
     Signal,
 )
+from pipeline.worlds.arm.readers.listing import check_name, list_episodes
 from pipeline.worlds.arm.readers.panda import arm_of, placed
 from pipeline.worlds.arm.readers.rlbench_cameras import CAMERAS, cameras_of
 from pipeline.worlds.arm.readers.series import FINGERS, stacked, step_of, turns_wxyz
@@ -81,25 +81,22 @@ class RLBench:
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give a folder of RLBench's tasks")
         patterns = [f"{top}{inner}/episodes/episode*" for top in _TOPS for inner in ("variation*", "all_variations")]
-        folders = sorted({folder for pattern in patterns for folder in root.glob(pattern) if folder.is_dir()})
-        refs, broken = [], []
-        for folder in folders:
-            parts = [part for part in folder.relative_to(root).parts if part != "episodes"]
-            name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
-            if SAFE_NAME.fullmatch(name):
-                stamp = digest_files(folder, _files_of(folder), b"")
-                there = (folder, *(path for path in (folder / OBSERVATIONS,) if path.exists()))
-                paths = tuple(path.relative_to(root).as_posix() for path in there)
-                refs.append(SceneRef(f"{self.name}/{name}", paths, stamp))
-            else:
-                message = f"the name {name!r} of the episode, from its folders, is not {SAFE}"
-                broken.append(RawDataError(folder, "unsafe_scene_name", message, "rename the folders"))
-        if not refs and not broken:
-            raise ConfigError(f"{root}: no TASK/variationN/episodes/episodeN here. Give a folder of RLBench's tasks")
-        return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
+        return list_episodes(
+            root,
+            lambda root: (folder for pattern in patterns for folder in root.glob(pattern) if folder.is_dir()),
+            self._episode,
+            missing="no TASK/variationN/episodes/episodeN here",
+            wanted="Give a folder of RLBench's tasks",
+        )
+
+    def _episode(self, root: Path, folder: Path) -> Iterator[SceneRef]:
+        parts = [part for part in folder.relative_to(root).parts if part != "episodes"]
+        name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
+        check_name(folder, name, "episode")
+        stamp = digest_files(folder, _files_of(folder), b"")
+        there = (folder, *(path for path in (folder / OBSERVATIONS,) if path.exists()))
+        yield SceneRef(f"{self.name}/{name}", tuple(path.relative_to(root).as_posix() for path in there), stamp)
 
     def read(self, files: SceneFiles) -> EpisodeScene:
         """See `Reader.read`."""
