@@ -1,4 +1,7 @@
-"""How far questions of Embodied4C are answered from their text: `python -m tests.bench.exams [LOGS]`.
+"""How far questions of Embodied4C are answered from their text: `python -m tests.bench.exams [LOGS]`; are they right?
+
+`python -m tests.bench.exams --oracle [LOGS]` answers all that can be asked of so many random logs again.
+
 
 Of so many random drives, flights and episodes each, under the caps of a build: every kind of wording for itself, and
 every task of an embodiment. "Constant" is what the commonest answer earns, of numbers by the exam's own marks (eq. 2
@@ -10,8 +13,10 @@ chance, the commonest answer or the best constant number, whichever is most.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -29,8 +34,16 @@ from pipeline.blind.workers import run_here
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.samples import argoverse2
 from tests.bench.leaks import chosen_elsewhere
 from tests.benchmarks.embodied4c import logs
+from tests.oracles import exam_flights
+from tests.oracles.exam_answers import Log
+from tests.oracles.exam_arms import Episode
+from tests.oracles.exam_check import SLACK, answered_again, every_question
+from tests.oracles.exam_flights import Poses
 from tests.tables import candidates
 
 CAP: Final = 24  # as in flows/builds/embodied4c.yaml
@@ -104,8 +117,34 @@ def shown(rows: Sequence[dict[str, Any]], by: str) -> Table:
     return table
 
 
+def answered(count: int) -> dict[str, tuple[int, list[str]]]:
+    """Of so many random logs of each embodiment the questions that oracles answered, and which otherwise."""
+    found: dict[str, tuple[int, list[str]]] = defaultdict(lambda: (0, []))
+
+    def hold(what: str, scene: AnyScene, answer: Callable[..., str | float | None], slack: float = SLACK) -> None:
+        asked, wrong = answered_again(every_question(scene), answer, slack)
+        found[what] = found[what][0] + asked, found[what][1] + wrong
+
+    reader = Argoverse2()
+    for seed in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            argoverse2.write_log(Path(folder), logs.random_plan(seed))
+            (ref,) = reader.scenes(Path(folder)).scenes
+            hold("drives", reader.read(SceneFiles(Path(folder), ref)), Log(Path(folder) / ref.files[0]).answer)
+        flight = logs.flight(seed)
+        hold("flights", flight, Poses(flight).answer, exam_flights.SLACK)
+    for episode in logs.episodes(count):
+        hold("arms", episode, Episode(episode).answer)
+    return found
+
+
 def main() -> None:
-    given = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    numbers = [int(told) for told in sys.argv[1:] if told.isdecimal()]
+    given = numbers[0] if numbers else 100
+    if "--oracle" in sys.argv:
+        for what, (asked, wrong) in answered(given).items():
+            print(f"{what}: {asked} questions, {len(wrong)} answered otherwise", *wrong[:5], sep="\n  ")
+        return
     rows = questions(scenes(given))
     console = Console(width=140)
     for by in ("kind", "task"):

@@ -99,6 +99,26 @@ class Log:
         maps = sorted((folder / "map").glob("log_map_archive_*.json"))
         self.map: dict[str, Any] = json.loads(maps[0].read_text()) if maps else {}
 
+    @classmethod
+    def of_labels(cls, labels: Path) -> Log:
+        """A file of labels of KITTI's tracking benchmark, where it is not known how the camera moved.
+
+        Boxes stand about the camera: x right, y down, z ahead; the turn is about y, clockwise seen from above.
+        """
+        log = cls.__new__(cls)
+        rows = [line.split() for line in labels.read_text().splitlines()]
+        log.t = np.arange(max(int(row[0]) for row in rows) + 1) / 10
+        log.own, log.ego, log.map = [(0.0, 0.0, 0.0)] * len(log.t), None, {}
+        tracks: dict[str, Thing] = {}
+        for frame, track, kind, *_, height, width, length, x, _y, z, turn in (row[:17] for row in rows):
+            if kind == "DontCare":
+                continue
+            word = {"Person": "pedestrian", "Person_sitting": "pedestrian", "Misc": "object"}.get(kind, kind.lower())
+            thing = tracks.setdefault(track, Thing(word, (float(length), float(width), float(height))))
+            thing.at[int(frame)] = (float(z), -float(x), wrapped(-90 - math.degrees(float(turn))))
+        log.things = [tracks[name] for name in sorted(tracks)]
+        return log
+
     # What is where
 
     def sweep(self, t_s: float) -> int:

@@ -18,6 +18,9 @@ class Episode:
         self.t = facts.seconds.array[:, 0]
         self.grip = facts.gripper.place_m.array
         self.joints = {j.name: facts.arm.position.array[:, n] for n, j in enumerate(facts.arm.joints)}
+        self.limits = {j.name: (j.low, j.high) for j in facts.arm.joints}
+        rates = facts.arm.velocity
+        self.rates = {} if rates is None else {j.name: rates.array[:, n] for n, j in enumerate(facts.arm.joints)}
         self.units = {j.name: j.unit for j in facts.arm.joints}
         self.every = facts.items
         called = [f"the {one.attributes.get('colour', '')} {one.category}".replace("  ", " ") for one in facts.items]
@@ -74,7 +77,7 @@ class Episode:
         return sum(one.attributes["colour"] == colour for one in self.every)
 
     def arm_ct_all(self, n: int) -> float:
-        return len(self.items)
+        return len(self.every)
 
     def before(self, n: int, seconds: str) -> int:
         return int(np.abs(self.t - self.t[n] + float(seconds)).argmin())
@@ -151,3 +154,25 @@ class Episode:
 
     def arm_at(self, n: int, name: str) -> str:
         return str(next(one.attributes["colour"] for one in self.every if one.id == name))
+
+    def around(self, n: int, window_s: float) -> tuple[int, int]:
+        """The times nearest to half a window before and after."""
+        before, after = (int(np.abs(self.t - self.t[n] - d).argmin()) for d in (-window_s / 2, window_s / 2))
+        return before, after
+
+    def arm_mt(self, n: int) -> float:
+        a, b = self.around(n, 0.2)
+        return 100 * math.dist(self.grip[a], self.grip[b]) / float(self.t[b] - self.t[a])
+
+    def rate(self, n: int, joint: str) -> float:
+        if joint in self.rates:
+            return math.degrees(self.rates[joint][n])
+        a, b = self.around(n, 0.2)
+        return math.degrees(self.joints[joint][b] - self.joints[joint][a]) / float(self.t[b] - self.t[a])
+
+    def arm_md_rate(self, n: int, joint: str) -> float:
+        return abs(self.rate(n, joint))
+
+    def arm_cs_time(self, n: int, joint: str, said: str) -> float:
+        limit = math.degrees(self.limits[joint][said == "upper"])
+        return abs(limit - math.degrees(self.joints[joint][n])) / abs(self.rate(n, joint))

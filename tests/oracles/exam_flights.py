@@ -6,6 +6,7 @@ import math
 
 from pipeline.worlds.flight.facts import FlightScene
 
+SLACK = 0.002  # speeds are those of samples 0.2 s apart
 COMPASS = ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"]
 EIGHTHS = ["ahead", "ahead on the right", "on the right", "behind on the right", "behind", "behind on the left"]
 EIGHTHS += ["on the left", "ahead on the left"]
@@ -36,7 +37,7 @@ class Poses:
         return (math.degrees(math.atan2(east, north)) - (self.nose[n] or 0.0)) % 360
 
     def velocity(self, t_s: float) -> list[float]:
-        a, b = self.at(t_s - 0.5 + 0.01), self.at(t_s + 0.5 - 0.01)
+        a, b = self.at(t_s - 0.5 - 0.01), self.at(t_s + 0.5 - 0.01)  # of two as near the earlier
         return [(v - u) / (self.t[b] - self.t[a]) for u, v in zip(self.place[a], self.place[b], strict=True)]
 
     def way(self, first: int, last: int) -> float:
