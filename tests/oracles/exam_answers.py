@@ -24,6 +24,7 @@ WORDS = {"REGULAR_VEHICLE": "car", "CONSTRUCTION_CONE": "traffic cone", "BICYCLI
 WORDS |= {"ARTICULATED_BUS": "bus", "SCHOOL_BUS": "bus", "DOG": "animal", "TRUCK_CAB": "truck"}
 WORDS |= {"VEHICULAR_TRAILER": "trailer", "RAILED_VEHICLE": "tram", "CONSTRUCTION_BARREL": "construction barrel"}
 VEHICLES = {"car", "van", "truck", "bus", "trailer", "tram", "large vehicle", "motorcycle", "motorcyclist", "vehicle"}
+USERS = VEHICLES | {"cyclist", "pedestrian", "wheelchair user"}
 SIDES = {"ahead": 0, "to the left": 90, "behind": 180, "to the right": 270}
 EIGHTHS = ["ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right"]
 EIGHTHS += ["on the right", "ahead on the right"]
@@ -212,10 +213,12 @@ class Log:
         return None if known is None else known(self.sweep(t_s), *more)
 
     def cl_side(self, n: int, side: str) -> str:
-        return min(self.there(n, side=side), key=lambda thing: self.gap(thing, n)).kind
+        users = (thing for thing in self.there(n, side=side) if thing.kind in USERS)
+        return min(users, key=lambda thing: self.gap(thing, n)).kind
 
     def cl_most(self, n: int, radius: str) -> str:
-        return Counter(t.kind for t in self.there(n) if self.gap(t, n) <= int(radius)).most_common(1)[0][0]
+        near = (t for t in self.there(n) if t.kind in USERS and self.gap(t, n) <= int(radius))
+        return Counter(thing.kind for thing in near).most_common(1)[0][0]
 
     def cl_lane(self, n: int) -> str:
         lane = self.lane(self.own[n])
@@ -286,7 +289,8 @@ class Log:
     def tp_next(self, n: int, key: str) -> str:
         own = self.named(key, n)
         outline = own.outline(n)
-        return min((t for t in self.there(n) if t is not own), key=lambda t: outline.distance(t.outline(n))).kind
+        others = (t for t in self.there(n) if t is not own and t.kind in USERS)
+        return min(others, key=lambda t: outline.distance(t.outline(n))).kind
 
     def ct_near(self, n: int, kind: str, radius: str) -> float:
         return sum(self.gap(thing, n) <= int(radius) for thing in self.there(n, kind))

@@ -10,6 +10,7 @@ TWO_WHEELED: Final = frozenset({"bicycle", "motorcycle", "scooter"})
 RIDERS: Final = frozenset({"cyclist", "motorcyclist"})  # whoever rides, with what is ridden where the source joins them
 PEOPLE: Final = frozenset({"pedestrian", "wheelchair user"})
 VEHICLES: Final = CARS | HEAVY | frozenset({"motorcycle", "motorcyclist", "vehicle"})
+ROAD_USERS: Final = VEHICLES | RIDERS | PEOPLE  # what every source labels; not all label cones or parked bicycles
 FURNITURE: Final = frozenset({"bollard", "traffic cone", "construction barrel", "sign", "stop sign", "message board"})
 ALONGSIDE: Final = frozenset({"stroller", "wheelchair", "animal", "wheeled device", "object"})
 CATEGORIES: Final = CARS | HEAVY | TWO_WHEELED | RIDERS | PEOPLE | VEHICLES | FURNITURE | ALONGSIDE

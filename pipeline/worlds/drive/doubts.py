@@ -21,6 +21,7 @@ SPEED_STEPS: Final = 7  # of a track, of which the median is the speed about one
 GAP_MAX_S: Final = 1.0  # after a longer one a track may be anywhere
 OVERLAP_S: Final = 0.2  # between the times at which overlaps are looked for
 OVERLAPS_MIN: Final = 2  # such times, for one alone may be a box that wavers
+DOUBLE_M: Final = 0.1  # between the middles of two things of one kind: no two stand as near
 SAME_SHARE: Final = 0.5  # of the times of an actor, from which on it is our own car
 SAME_M: Final = 1.0  # of our own car without a box, from its point
 _PAIRS: Final = 1 << 21  # at a time: bounds memory to about 100 MB
@@ -29,7 +30,7 @@ _PAIRS: Final = 1 << 21  # at a time: bounds memory to about 100 MB
 def examine(scene: DriveScene) -> tuple[Finding, ...]:
     """The doubts about tracks of a scene; about part of a track where the rest of it can stand."""
     view = DriveView(scene)
-    return (*_jumps(view), *_overlaps(view))
+    return (*_jumps(view), *_overlaps(view), *_doubles(view))
 
 
 def _jumps(view: DriveView) -> Iterator[Finding]:
@@ -93,6 +94,25 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
             message = f"{name} and {other} are in one another at {count} of {seen} times"
             found = doubt("boxes_overlap", name, message, "annotate them again", count, OVERLAPS_MIN - 1, "times")
             yield found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
+
+
+def _doubles(view: DriveView) -> Iterator[Finding]:
+    """Things of one kind, other than vehicles, that stand at one point: one thing with two tracks."""
+    times = _every(view.times_s, OVERLAP_S)
+    for category in sorted(set(view.categories.tolist()) - VEHICLES):
+        rows = np.flatnonzero(view.categories == category)
+        place = view.place_m[rows][:, times]
+        for n, row in enumerate(rows.tolist()):
+            away = np.sqrt(((place - place[n]) ** 2).sum(2))
+            away[n] = np.nan
+            both = (away <= DOUBLE_M).any(0)
+            if both.sum() >= OVERLAPS_MIN:
+                other = str(view.ids[rows[int((away <= DOUBLE_M).sum(1).argmax())]])
+                seen, count = int(view.present[row, times].sum()), int(both.sum())
+                message = f"{view.ids[row]} and {other} are in one another at {count} of {seen} times"
+                remedy = "annotate them again"
+                found = doubt("boxes_overlap", str(view.ids[row]), message, remedy, count, OVERLAPS_MIN - 1, "times")
+                yield found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
 
 
 def _within(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -192,6 +192,9 @@ class Drive(Facts):
     ego: Ego | None = Field(default=None, description="None: how our car moved is not known")
     ego_point: str | None = Field(default=None, description='where frame "ego" has its zero: "the left grey camera"')
     actors: tuple[Actor, ...] = Field(default=(), description="by id")
+    labelled_in: Name | None = Field(
+        default=None, description='camera in whose picture alone things were labelled: "the left colour camera"'
+    )
     lanes: tuple[Lane, ...] = Field(default=(), description="empty: no map")
     crossings: tuple[Crossing, ...] = ()
     drivable: tuple[Line, ...] = Field(default=(), description="outlines, not closed")

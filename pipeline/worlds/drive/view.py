@@ -75,6 +75,15 @@ class DriveView:
 
     # Who and when
 
+    @cached_property
+    def unsure(self) -> BoolArray:
+        """(A, T): whom the log has then, but in doubt: nobody knows where it was, or that it was not there."""
+        found = np.zeros(self.present.shape, dtype=bool)
+        for row, actor in enumerate(self.facts.actors):
+            rows = slice(actor.track.first, actor.track.stop)
+            found[row, rows] = np.isfinite(actor.track.place_m.array[:, 0]) | (actor.id in self.doubts)
+        return np.asarray(found & ~self.present)
+
     def row(self, name: str) -> int:
         """The row of an actor. Raises KeyError."""
         return self._rows[name]

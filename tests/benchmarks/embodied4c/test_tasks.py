@@ -217,6 +217,37 @@ def test_doubts_about_a_log_take_what_rests_on_it(drives: Path) -> None:
     assert not (way | things | clock) & unknown["asked"]
 
 
+def test_nobody_in_doubt_is_taken_for_absent(drives: Path) -> None:
+    """A car that cannot be trusted could be the nearest one, or one more of those that are counted."""
+    reader = Argoverse2()
+    scene = reader.read(SceneFiles(drives, reader.scenes(drives).scenes[0]))
+    car = next(actor.id for actor in scene.facts.actors if actor.category == "car")
+    found = doubt("track_jumps", car, "", "", 3, 2, "m")
+
+    def asked(findings: tuple[Any, ...]) -> dict[str, set[tuple[str, ...]]]:
+        view = exam(scene.model_copy(update={"findings": findings}), ExamRules(far_per_log=0, even_answers=False))
+        kept: dict[str, set[tuple[str, ...]]] = {}
+        for task in EXAM_TASKS.values():
+            for row in task.candidates(view).to_pylist():
+                if row["reason"] is None:
+                    kept.setdefault(row["operands"][0], set()).add(tuple(row["operands"]))
+        return kept
+
+    before, after = asked(()), asked((found,))
+    track = next(actor.track for actor in scene.facts.actors if actor.id == car)
+    times_s = scene.facts.times_s[track.first : track.stop]
+
+    def then(operands: tuple[str, ...]) -> bool:
+        return bool(times_s[0] - 0.01 <= float(operands[1]) <= times_s[-1] + 0.01)
+
+    for kind in ("dt_near", "ct_near", "cl_side", "lm_seen"):
+        about = {operands for operands in before[kind] if kind == "cl_side" or operands[2].partition("@")[0] == "car"}
+        assert any(map(then, about)), kind
+        assert not [operands for operands in about & after.get(kind, set()) if then(operands)], kind
+    walkers = {operands for operands in before["dt_near"] if operands[2].startswith("pedestrian")}
+    assert walkers <= after["dt_near"]
+
+
 def test_every_kind_rests_on_something_or_on_a_pose_alone() -> None:
     known = {kind for _, kinds in RESTS for kind in kinds}
     kinds = {part.rpartition("/")[2] for task in EXAM_TASKS.values() for part in task.parts}

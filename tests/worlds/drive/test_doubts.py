@@ -81,6 +81,22 @@ def test_vehicles_in_one_another_are_doubted_while_they_are(tmp_path: Path) -> N
     assert scene_of(tmp_path / "2", [box(s) for s in SWEEPS], pair)["found"] == {}  # one within a car
 
 
+def test_one_thing_with_two_tracks_is_doubted(tmp_path: Path) -> None:
+    walkers = [[box(s, track=name, category="PEDESTRIAN", tx_m=x) for s in SWEEPS] for name, x in
+               (("a", 10.0), ("b", 10.05), ("c", 10.6))]  # fmt: skip
+    assert set(scene_of(tmp_path, *walkers)["found"]) == {("boxes_overlap", "a"), ("boxes_overlap", "b")}
+    other = [box(s, track="d", category="BOLLARD") for s in SWEEPS]
+    assert scene_of(tmp_path / "2", walkers[0], walkers[2], other)["found"] == {}
+
+
+def test_who_is_in_doubt_is_not_taken_for_absent(tmp_path: Path) -> None:
+    jumping = [box(s, track="b", tx_m=20.0 + 30.0 * (s == 15)) for s in SWEEPS]
+    view = DriveView(examined(scene_of(tmp_path, [box(s) for s in SWEEPS], jumping)["scene"]))
+    assert np.flatnonzero(view.unsure[view.row("b")]).tolist() == [14, 15, 16]
+    assert not view.unsure[view.row("a")].any()
+    assert not (view.unsure & view.present).any()
+
+
 def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
     made = scene_of(
         tmp_path, [box(s, tx_m=0.2) for s in SWEEPS], [box(s, track="b", tx_m=-0.9 + s / 10) for s in SWEEPS]

@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.geometry.rates import rate
 from pipeline.worlds.arm.facts import Joint
 
-RATE_MIN_DPS: Final = 5.0  # of a joint that turns
+RATE_MIN_DPS: Final = 10.0  # of a joint that turns
 RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may differ
 RATE_WINDOW_S: Final = 0.4
 TURNS_DEG: Final = (2, 5, 10, 20)
@@ -45,7 +45,7 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
             fields = _fields(column, joint) | {"way": "negative" if change < 0 else "positive", "seconds": seconds}
             one = case(view, "arm_md", index, (joint.name, seconds), **fields)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
-            one.require("angle_too_small", abs(change), ">=", view.rules.turn_min_deg, "deg")
+            one.require("angle_too_small", abs(change), ">=", 2 * view.rules.turn_min_deg, "deg")
             yield number(one, abs(change), "°", 0)
 
 

@@ -42,6 +42,7 @@ class Ref:
         kind: what it is called: a key of `KINDS`.
         side: a key of `SIDES`; "" for all around.
         gap_m: from us, as `DriveExam.near_m`.
+        scope: where alone it is the nearest, as the log's labels know no more: `DriveExam.scope`.
         rules: that the words lead to it alone, and that it is seen well.
     """
 
@@ -50,12 +51,13 @@ class Ref:
     kind: str
     side: str
     gap_m: float
+    scope: str
     rules: tuple[Measure, ...]
 
     @property
     def words(self) -> str:
         """How it is spoken of: "the nearest bus ahead of the ego vehicle"."""
-        return f"the nearest {self.kind} {self.side}".rstrip()
+        return f"the nearest {self.kind} {self.side}".rstrip() + self.scope
 
     @property
     def key(self) -> str:
@@ -85,7 +87,10 @@ def kinds_of(view: DriveExam) -> list[str]:
 
 
 def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[Ref]:
-    """The nearest of each kind at a moment, all around, and with ``sides`` on each side where something lies."""
+    """The nearest of each kind at a moment, all around, and with ``sides`` on each side where something lies.
+
+    Where things were labelled in a picture alone, the nearest in that, and none on a side.
+    """
     if moment not in view.refs:
         view.refs[moment] = list(_refs(view, moment))
     return [ref for ref in view.refs[moment] if sides or not ref.side]
@@ -96,7 +101,7 @@ def _refs(view: DriveExam, moment: int) -> Iterator[Ref]:
         members = of_kind(view, kind) & view.there[:, moment]
         if members.any():
             yield _nearest(view, moment, kind, "", members, members)
-        for side, middle in SIDES.items():
+        for side, middle in SIDES.items() if not view.scope else ():
             off = np.abs((view.off_deg[:, moment] - middle + 180) % 360 - 180)
             margin = view.rules.side_margin_deg
             surely = members & (off <= HALF_SIDE_DEG - margin)
@@ -117,9 +122,15 @@ def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArr
         rule("too_far", float(gap[actor]), "<=", rules.spoken_m, "m", kind),
         *seen_rules(view, actor, moment),
     ]
+    told.append(all_sure(view, of_kind(view, kind), moment))
     if np.isfinite(second):
         told.append(rule("another_as_near", second - float(gap[actor]), ">=", needed, "m", kind))
-    return Ref(actor, moment, kind, side, float(gap[actor]), tuple(told))
+    return Ref(actor, moment, kind, side, float(gap[actor]), view.scope, tuple(told))
+
+
+def all_sure(view: DriveExam, kinds: BoolArray, moment: int) -> Measure:
+    """That nothing of some kinds (A,) is in doubt then: it could be nearer, or one more."""
+    return rule("another_in_doubt", float((kinds & view.unsure_near[:, moment]).sum()), "<=", 0.0, "things")
 
 
 def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:

@@ -69,6 +69,12 @@ class DriveExam(DriveView):
         return np.unique(known[np.abs(self.times_s[known][None, :] - wanted[:, None]).argmin(1)])
 
     @property
+    def scope(self) -> str:
+        """Where alone it is known what there was, in words; "" all around."""
+        camera = self.facts.labelled_in
+        return f" in the picture of {camera}" if camera else ""
+
+    @property
     def us(self) -> str:
         """What of our car a distance is measured from."""
         ego = self.facts.ego
@@ -83,6 +89,12 @@ class DriveExam(DriveView):
     def there(self) -> BoolArray:
         """Which actors are there, with a box and a heading."""
         return self.present[:, self.moments] & np.isfinite(self.near_m)
+
+    @cached_property
+    def unsure_near(self) -> BoolArray:
+        """(A, M) who is there, but in doubt or without a box: which is the nearest, or how many, may hang on it."""
+        boxless = self.present & ~np.isfinite(self.size_m[:, :1])
+        return (self.unsure | boxless)[:, self.moments]
 
     @cached_property
     def here_m(self) -> FloatArray:

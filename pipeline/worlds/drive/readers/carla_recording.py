@@ -156,10 +156,19 @@ class Recording:
         found = []
         for number, actor in sorted(self.added.items()):
             if actor.kind == LIGHT:
-                x, y, z = (metres(np.array(actor.place)).round(4) + 0.0).tolist()
+                place, yaw = (
+                    metres(np.array(actor.place)).round(4) + 0.0,
+                    float(yaws_deg(np.array(actor.rotation)).round(4)),
+                )
+                if not (np.isfinite([*place, yaw]).all() and (np.abs(place) < PLACE_MAX_M).all()):
+                    message = "the place of this traffic light is no number, or 100 km and more away; it was left out"
+                    self.findings.add(
+                        doubt("place_not_finite", str(number), message, "record it again", 1, 0, "places")
+                    )
+                    continue
+                x, y, z = place.tolist()
                 states = self.states.get(number)
                 shown = () if states is None else colours_of(states.frame, states.records["state"])
-                yaw = float(yaws_deg(np.array(actor.rotation)).round(4))
                 found.append(TrafficLight(id=str(number), place_m=(x, y, z), yaw_deg=yaw, colours=shown))
         return tuple(sorted(found, key=lambda light: light.id))
 

@@ -45,6 +45,7 @@ from pipeline.worlds.drive.readers.tracking import (
     within,
 )
 
+LABELLED_IN: Final = "the left colour camera"
 RATE_HZ: Final = 10
 FIELDS: Final = 17  # of a label; an 18th is the score of a detector
 PASSED: Final = "DontCare"  # stretches of the picture in which nobody labelled
@@ -65,7 +66,7 @@ class KittiTracking:
     """Sequences of KITTI's tracking benchmark."""
 
     name = "kitti_tracking"
-    version = 1
+    version = 2
     extra = None
     video_fps = RATE_HZ
     wants = WANTS
@@ -122,6 +123,7 @@ class KittiTracking:
             ego=None if poses is None else _ego(poses),
             ego_point=POINT if poses is None else None,
             actors=labels.actors(poses, findings),
+            labelled_in=LABELLED_IN,
             cameras=_cameras(files, calibration),
         )
         return DriveScene(

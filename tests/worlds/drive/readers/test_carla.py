@@ -205,6 +205,13 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     scene = read_bytes(tmp_path, recording(None, POSITION=twice + once))
     assert (found(scene)["two_places_at_once"].subject, found(scene)["two_places_at_once"].measured) == ("2", 2)
     assert found(scene)["place_not_finite"].subject == "7"
+    lights = [
+        Added(0, n, 3, (0.0, 0.0, 0.0), (0.0, 0.0, yaw), "traffic.traffic_light", {})
+        for n, yaw in ((8, 90.0), (9, np.nan))
+    ]
+    scene = read_bytes(tmp_path, recording(None, actor(1, "hero"), *lights))
+    assert found(scene)["place_not_finite"].subject == "9"
+    assert [light.id for light in scene.facts.lights] == ["8"]
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,9 @@ def ranking(view: DriveExam) -> Iterator[ExamCase]:
                 moment,
                 [ref.key for ref in told],
                 *told,
-                first=names[0],
-                second=names[1],
-                third=names[2],
+                first=f"{names[0]}{view.scope}",
+                second=f"{names[1]}{view.scope}",
+                third=f"{names[2]}{view.scope}",
             )
             for ref in told:
                 one.fact("distance", ref.words, ref.gap_m, "m")

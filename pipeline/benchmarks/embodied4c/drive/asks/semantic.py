@@ -11,9 +11,9 @@ from pipeline.benchmarks.embodied4c.asking import number, words
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, seen_rules
+from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, all_sure, seen_rules
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.worlds.drive.categories import FURNITURE
+from pipeline.worlds.drive.categories import FURNITURE, ROAD_USERS
 
 # What reaches how far, of which a question asks which kind it is.
 ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
@@ -29,13 +29,18 @@ LANE_KINDS: Final = {"vehicle": ("vehicle lane", "normal lane", "car lane"), "bu
 
 
 def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
-    """CL: of which kind the nearest thing on each side is; nothing of another kind is nearly as near."""
-    every = sorted(set(view.categories.tolist()))
+    """CL: of which kind the nearest road user on each side is; nothing of another kind is nearly as near.
+
+    Where things were labelled in a picture alone, the nearest in that.
+    """
+    users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
+    every = sorted(set(view.categories[users].tolist()))
+    sides = {"": 0.0} if view.scope else SIDES
     for moment in range(len(view.moments)):
-        for side, middle in SIDES.items():
-            off = np.abs((view.off_deg[:, moment] - middle + 180) % 360 - 180)
+        for side, middle in sides.items():
+            off = np.abs((view.off_deg[:, moment] - middle + 180) % 360 - 180) * bool(side)
             margin = view.rules.side_margin_deg
-            there = view.there[:, moment]
+            there = view.there[:, moment] & users
             surely, maybe = there & (off <= HALF_SIDE_DEG - margin), there & (off <= HALF_SIDE_DEG + margin)
             if not surely.any():
                 continue
@@ -44,31 +49,33 @@ def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
             category = str(view.categories[actor])
             others = maybe & (view.categories != category)
             second = float(np.where(others, gap, np.inf).min())
-            one = case(view, "cl_side", moment, (side,), side=side)
+            one = case(view, "cl_side", moment, (side,), side=side or view.scope.strip())
             one.require("too_far", float(gap[actor]), "<=", view.rules.spoken_m, "m")
-            for measure in seen_rules(view, actor, moment):
+            for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):
                 one.measured(measure)
             if np.isfinite(second):
                 one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
-            one.require("kind_unnamed", float(category != "object"), ">=", 1, "names")
+            one.require("kind_unnamed", float(category != "vehicle"), ">=", 1, "names")
             mark(view, one, "asked", view.place_m[actor, view.moments[moment]])
             yield words(one, category, every, ACCEPTED.get(category, ()))
 
 
 def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:
-    """CL: of which kind there are most within a radius."""
-    every = sorted(set(view.categories.tolist()))
-    for moment in range(len(view.moments)):
+    """CL: of which kind there are most road users within a radius."""
+    users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
+    every = sorted(set(view.categories[users].tolist()))
+    for moment in range(len(view.moments)) if every else ():
         for radius in (20, 30, 40, 50):
-            gap = np.where(view.there[:, moment], view.near_m[:, moment], np.inf)
+            gap = np.where(view.there[:, moment] & users, view.near_m[:, moment], np.inf)
             near = gap <= radius
             counts = {name: int((near & (view.categories == name)).sum()) for name in every}
             ranked = sorted(counts, key=lambda name: (-counts[name], name))
             if not counts[ranked[0]]:
                 continue
-            one = case(view, "cl_most", moment, (str(radius),), radius=str(radius))
+            one = case(view, "cl_most", moment, (str(radius),), radius=str(radius), scope=view.scope)
             doubtful = int((np.abs(gap - radius) < view.rules.radius_margin_m).sum())
             lead = counts[ranked[0]] - (counts[ranked[1]] if len(ranked) > 1 else 0)
+            one.measured(all_sure(view, users, moment))
             one.fact("count", ranked[0], counts[ranked[0]], "things")
             one.require("lead_too_small", lead - doubtful, ">=", 2, "things")
             yield words(one, ranked[0], every, ACCEPTED.get(ranked[0], ()))

@@ -13,11 +13,11 @@ from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.directions import EIGHTHS
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, kinds_of, of_kind, plural, refs
+from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, all_sure, kinds_of, of_kind, plural, refs
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.worlds.drive.categories import PEOPLE, VEHICLES
+from pipeline.worlds.drive.categories import PEOPLE, ROAD_USERS, VEHICLES
 
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 
@@ -167,12 +167,15 @@ def _polygon(line: tuple[tuple[float, float, float], ...]) -> shapely.Polygon:
 
 
 def neighbour(view: DriveExam) -> Iterator[ExamCase]:
-    """TP: what kind of thing is next to a thing."""
-    every = sorted(set(view.categories.tolist()))
+    """TP: of which kind the road user next to a thing is; not where what lies outside a picture is not known."""
+    if view.scope:
+        return
+    users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
+    every = sorted(set(view.categories[users].tolist()))
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, ref in named(view):
         index = int(view.moments[moment])
-        gap = np.where(view.there[:, moment], apart[moment][ref.actor], np.inf)
+        gap = np.where(view.there[:, moment] & users, apart[moment][ref.actor], np.inf)
         gap[ref.actor] = np.inf
         if not np.isfinite(gap).any():
             continue
@@ -180,6 +183,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         category = str(view.categories[actor])
         second = float(np.where(view.categories != category, gap, np.inf).min())
         one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.words)
+        one.measured(all_sure(view, users, moment))
         one.require("nothing_beside", float(gap[actor]), "<=", 10.0, "m")
         one.require("own_size_matters", view.near_m[ref.actor, moment] - gap[actor], ">=", 0.5, "m")
         if np.isfinite(second):
@@ -198,7 +202,7 @@ def count_near(view: DriveExam) -> Iterator[ExamCase]:
         for kind in kinds_of(view):
             members = of_kind(view, kind)
             for radius in RADII_M:
-                for half in ("", " and ahead of the line through its sides"):
+                for half in ("",) if view.scope else ("", " and ahead of the line through its sides"):
                     yield from _counted(view, moment, kind, radius, half, members, gap, ahead if half else None, border)
 
 
@@ -218,9 +222,15 @@ def _counted(
     if count < 1:
         return
     one = case(
-        view, "ct_ahead" if half else "ct_near", moment, (kind, str(radius)), things=plural(kind), radius=str(radius)
+        view,
+        "ct_ahead" if half else "ct_near",
+        moment,
+        (kind, str(radius)),
+        radius=str(radius),
+        things=plural(kind) + view.scope,
     )
     rules = view.rules
+    one.measured(all_sure(view, members, moment))
     doubtful = members & (np.abs(gap - radius) < rules.radius_margin_m)
     one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
     if ahead is not None:

@@ -143,7 +143,7 @@ def driven_in_all(view: DriveExam) -> Iterator[ExamCase]:
 
 def passed(view: DriveExam) -> Iterator[ExamCase]:
     """L/M: how many of a kind we passed: ahead of our point before, behind it now, not far to the side between."""
-    if not view.ego_moves:
+    if not view.ego_moves or view.scope:
         return
     for moment, index in enumerate(view.moments.tolist()):
         surely, maybe = _passed(view, index)
@@ -153,6 +153,7 @@ def passed(view: DriveExam) -> Iterator[ExamCase]:
             if not count:
                 continue
             one = case(view, "lm_passed", moment, (kind,), things=plural(kind), side=f"{PASS_WITHIN_M:g}")
+            one.require("another_in_doubt", _unsure_so_far(view, members, index), "<=", 0, "things")
             one.require("passing_in_doubt", int((maybe & ~surely & members).sum()), "<=", 0, "things")
             one.require("too_many", count, "<=", view.rules.count_max, "things")
             for n, actor in enumerate(np.flatnonzero(surely & members).tolist()):
@@ -176,13 +177,19 @@ def _passed(view: DriveExam, until: int) -> tuple[BoolArray, BoolArray]:
     return surely, maybe
 
 
+def _unsure_so_far(view: DriveExam, members: BoolArray, until: int) -> float:
+    """How many of some actors (A,) were in doubt, or had no box, at any time until then."""
+    there = (view.unsure | (view.present & ~np.isfinite(view.size_m[:, :1])))[members, : until + 1]
+    return float(there.any(1).sum())
+
+
 def _last_seen(view: DriveExam, actor: int, until: int) -> int:
     return int(np.flatnonzero(view.present[actor, : until + 1])[-1])
 
 
 def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
     """L/M: how many different ones of a kind came within a radius of us since the log began."""
-    if not view.ego_moves:
+    if not view.ego_moves or view.scope:
         return
     nearest = view.nearest_so_far_m(max(SEEN_WITHIN_M) + view.rules.radius_margin_m)
     for moment in range(len(view.moments)):
@@ -194,6 +201,8 @@ def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
                 if not count:
                     continue
                 one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
+                index = int(view.moments[moment])
+                one.require("another_in_doubt", _unsure_so_far(view, members, index), "<=", 0, "things")
                 doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
                 one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
                 one.require("too_many", count, "<=", view.rules.count_max, "things")
