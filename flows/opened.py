@@ -33,7 +33,9 @@ from pipeline.export.release import Released, changed_file
 from pipeline.review.reviewed import Reviewed
 from pipeline.worlds.registry import WORLDS, read_scene
 
-_OF_QUESTION: Final = re.compile(r"[^/]+/(\d+)[^/]*\.png")  # a picture that goes with a question, by its id
+_OF_QUESTION: Final = re.compile(
+    r"[^/]+/(?:.+/)?(\d+)(?:\D[^/]*)?\.(?:png|svg)"
+)  # a picture that goes with a question, by its id
 
 
 @dataclass(frozen=True)

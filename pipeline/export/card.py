@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import yaml
@@ -21,6 +21,7 @@ from pipeline.export.overview import OVERVIEW_FILE
 from pipeline.export.tables import FIXES
 from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, terms_of
 
+DRAWN: Final = "- `pictures/DATASET/SCENE/ID.svg`: what was measured for the answer, drawn, light or dark as one reads."
 _OTHER_PARTS = {
     ("data", DEBIASED): "- Split `debiased` of `default`, also a configuration of that name: what bias pruning left.",
     ("data", TINY): "- Split `tiny` of `default`: a few questions of each task, for quick trials.",
@@ -90,6 +91,7 @@ def _about(
         "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
         *([f"- `{splits.folder}`: {splits.said}"] if (splits := benchmark.columns.splits) else []),
         *(f"- {line}" for line in benchmark.card.parts.values()),
+        *([DRAWN] if settings.get("pictures") else []),
         *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
         "",
     ]

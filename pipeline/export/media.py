@@ -7,10 +7,12 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import explained, sha256_of_file
+
+DRAWINGS: Final = "pictures"  # folder of a release
 
 
 class Media(NamedTuple):
@@ -27,6 +29,26 @@ def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
     for raw in results:
         for one in json.loads(raw)["pictures"]:
             yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
+
+
+def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
+    """What a result of stage `picture` names, as far as it may be passed on.
+
+    Args:
+        raw: the result.
+        unit: its scene.
+        build: folder of the build.
+        with_frames: whether pictures of the scene's video may be passed on too.
+    """
+    for one in json.loads(raw)["pictures"]:
+        kept = one["svg" if with_frames else "drawing"]
+        file = f"{DRAWINGS}/{unit}/{one['id']}.svg"
+        yield Media(file, build / kept["file"], kept["sha256"], frozenset([one["id"]]))
+
+
+def dataset_of(unit: str) -> str:
+    """The dataset of a scene."""
+    return unit.partition("/")[0]
 
 
 def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> dict[str, str]:

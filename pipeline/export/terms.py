@@ -47,8 +47,8 @@ def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark:
             "",
             *invented,
             f"This release passes on questions, numbers measured in the {units}, and pictures drawn of them: no scan, "
-            "no mesh, no video. Who wants those asks their owners. The terms of a source bind what is derived from it "
-            "as far as its owners say.",
+            f"no mesh, no video{_frames(settings)}. Who wants those asks their owners. The terms of a source bind what "
+            "is derived from it as far as its owners say.",
             "",
             f"| source | {units} | terms |",
             "|---|---|---|",
@@ -59,3 +59,13 @@ def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark:
             "",
         ]
     )
+
+
+def _frames(settings: Mapping[str, Any]) -> str:
+    """What else is passed on of videos whose terms allow it."""
+    if not settings.get("pictures"):
+        return ""
+    if are_samples(settings):
+        return "; single pictures of the videos are in pictures/"
+    named = settings["export"].get("frames") or ()
+    return f"; single pictures of the videos of {', '.join(named)} are in pictures/" if named else ""

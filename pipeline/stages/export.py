@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +17,11 @@ from pipeline.engine.given import STORE, Given
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Store
 from pipeline.export.history import RELEASE, RELEASES, publish
-from pipeline.export.media import media_of
+from pipeline.export.media import Media, dataset_of, drawings_of, media_of
 from pipeline.export.release import Blind, Released, release_is_whole, write_release
+from pipeline.export.terms import are_samples
 from pipeline.review.reviewed import Reviewed
+from pipeline.stages.picture import are_pictures_wanted
 from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
@@ -64,10 +67,22 @@ def run(given: Given) -> bytes:
         selected, own = given.tables("select"), dict(given.settings)
         pictures = given.tables("legend")
         shown = given.all_bytes("views") if "views" in given.settings else ()  # else other results stand for them
-        media = media_of(shown, given.folder)
+        media = chain(media_of(shown, given.folder), _drawings(given))
         return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, sketch)
 
     return publish(given.folder, write, given.config.keep, given.fence)
+
+
+def _drawings(given: Given) -> Iterator[Media]:
+    """The drawings of questions; with pictures of the video where its terms allow that these are passed on."""
+    if "pictures" not in given.settings:
+        return iter(())
+    allowed = given.settings["export"]["frames"]
+    units, results = given.units("picture"), given.all_bytes("picture")
+    return chain.from_iterable(
+        drawings_of(raw, unit, given.folder, are_samples(given.settings) or dataset_of(unit) in allowed)
+        for unit, raw in zip(units, results, strict=True)
+    )
 
 
 def _without_bulk(raw: bytes) -> AnyScene:
@@ -103,6 +118,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     rules = config.generate.resolved_rules().model_dump()
     settings |= {"views": True} if are_views_wanted(config) else {}
     settings |= {"samples": True} if config.samples else {}
+    settings |= {"pictures": True} if are_pictures_wanted(config) else {}
     return settings | {
         "applies_fixes": config.applies_fixes(),
         "rules": rules,
@@ -126,7 +142,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "look", "views"),
-    may_take=("legend", "blind", "filter", "prune", "review"),
+    may_take=("legend", "picture", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

@@ -107,7 +107,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
 
 
-def is_wanted(config: BuildConfig) -> bool:
+def are_pictures_wanted(config: BuildConfig) -> bool:
     """Whether the benchmark's answers can be drawn."""
     return config.pictures and config.of_benchmark().drawings is not None
 
@@ -128,7 +128,7 @@ PICTURE: Final = Stage(
     may_take=("film",),
     settings=settings,
     uses=uses,
-    is_wanted=is_wanted,
+    is_wanted=are_pictures_wanted,
     is_whole=is_whole,
     folders=(FOLDER,),
 )

@@ -153,8 +153,8 @@ def _cut(text: str) -> str:
 
 
 def embedded(raw: bytes) -> str:
-    """A picture, PNG or JPEG, as an address that holds it."""
-    kind = "jpeg" if raw.startswith(JPEG) else "png"
+    """A picture, PNG, JPEG or SVG, as an address that holds it."""
+    kind = "jpeg" if raw.startswith(JPEG) else "svg+xml" if raw.startswith(b"<svg") else "png"
     return f"data:image/{kind};base64," + b64encode(raw).decode()
 
 

@@ -1,0 +1,160 @@
+"""Drawings of flights are measured: stretches by their seconds, bearings and distances by the evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.core.video_form import VideoForm
+from pipeline.drawing.png import png_of
+from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, rules
+from tests.drawing.reading import SVG, measured, parts, points
+
+MOVES = [
+    ("ascend", 6, 20),
+    ("fly forward", 20, 160),
+    ("turn right", 4, 90),
+    ("fly forward", 12, 60),
+    ("hover", 4, 0),
+    ("fly backward", 8, 30),
+    ("turn left", 4, 60),
+]
+MARKS = [
+    mark("the red mill", 20, 60, top=12.0),
+    mark("the inn", -25, 150, top=15.0),
+    mark("the tower <b>", 90, 130, top=40.0),
+    mark("the barn", 40, 40),
+    mark("the lone oak", 100, 190, radius=2.0, top=9.0),
+]
+VIEWS = {n: [(1.0, 57.0)] for n in range(len(MARKS))}
+END_S = 58.0
+SCENE = flight(motion(MOVES, views=VIEWS), MARKS, goal="the tower <b>")
+
+
+class Blank:
+    form = VideoForm(size=(640, 360), bars=False, clips=True)
+
+    def __call__(self, second: float) -> np.ndarray:
+        return np.full((360, 640, 3), 128, dtype=np.uint8)
+
+
+def drawn(task: str, scene: FlightScene = SCENE, footage: Any = None) -> list[Any]:
+    rows = [r | {"text": "?", "options": None} for r in judged(scene, task) if r["reason"] is None][:12]
+    assert rows, f"{task} has no question"
+    sheets = dict(DRAWINGS.draw(FlightView(scene, rules(task)), rows, footage))
+    return [(row, sheets[row["id"]].svg()) for row in rows]
+
+
+def fact(row: dict[str, Any], name: str) -> float:
+    found = [e["value"] for e in row["evidence"] if e["name"] == name and e["limit"] is None]
+    assert len(found) == 1
+    return float(found[0])
+
+
+@pytest.mark.parametrize("task", ["Landmark Position", "Trajectory Captioning", "Proximity", "Duration"])
+def test_the_stretch_on_the_map_is_what_was_flown_in_its_seconds(task: str) -> None:
+    for row, svg in drawn(task):
+        for name in ("stretch", "movement"):
+            for line in measured(svg, "map", name):
+                path = [e for e in line.part.iter(f"{SVG}path") if e.get("data-fact") == name]
+                assert path
+        (stretch,) = measured(svg, "map", "stretch")
+        (element,) = (e for e in stretch.part.iter(f"{SVG}path") if e.get("data-fact") == "stretch")
+        ends = [float(element.attrib["data-from-s"]), float(element.attrib["data-until-s"])]
+        assert ends == [
+            row["from_s"] or 0.0,
+            FlightView(SCENE, rules(task)).end_s if row["until_s"] is None else row["until_s"],
+        ]
+        flown = where(ends)
+        assert stretch.length_m == pytest.approx(np.hypot(*(flown[1] - flown[0])), abs=0.15)
+
+
+@pytest.mark.parametrize("task", ["Duration", "Trajectory Captioning", "Sequence Recall"])
+def test_movements_on_the_heights_are_where_their_seconds_are(task: str) -> None:
+    for row, svg in drawn(task):
+        (part,) = parts(svg, "heights")
+        per_s = float(part.attrib["data-per-s"])
+        shown = [e for e in part.iter(f"{SVG}path") if e.get("data-fact") == "movement"]
+        said = [[e["value"] for e in row["evidence"] if e["name"] == name] for name in ("start", "end")]
+        assert len(shown) == len(said[0]) > 0
+        for element, start, end in zip(shown, *said, strict=True):
+            (left, _), (right, _) = points(element.attrib["d"])
+            assert (right - left) / per_s == pytest.approx(end - start, abs=0.05)
+            assert (left - 44.0) / per_s == pytest.approx(start, abs=0.05)  # the axis begins there
+
+
+def test_the_bearing_and_the_distance_are_the_evidences() -> None:
+    for row, svg in drawn("Landmark Position"):
+        (way,), (nose,) = measured(svg, "map", "distance"), measured(svg, "map", "bearing")
+        assert way.length_m == pytest.approx(fact(row, "distance"), abs=0.1)
+        compass = [np.degrees(np.arctan2((m.line[1] - m.line[0])[0], -(m.line[1] - m.line[0])[1])) for m in (nose, way)]
+        off = (compass[1] - compass[0] - fact(row, "bearing") + 180) % 360 - 180
+        assert off == pytest.approx(0, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("Start/End Position", ["start_to_nearest", "end_to_nearest"]),
+        ("Object Recall", ["gap_to_nearest"]),
+        ("High-level Planning", ["distance"]),
+    ],
+)
+def test_lengths_on_the_map_are_the_evidences(task: str, names: list[str]) -> None:
+    scene = SCENE
+    if task == "Object Recall":
+        marks = [mark("the red mill", 20, 60), mark("the kiosk", 40, 60), mark("the inn", -60, 150), *MARKS[2:]]
+        scene = flight(motion(MOVES, views=VIEWS), marks)
+    if task == "Start/End Position":
+        marks = [
+            mark("the pond", 0, -15),
+            mark("the hut", 30, 178),
+            mark("the inn", -90, 60),
+            mark("the mill", 120, 60),
+        ]
+        scene = flight(motion(MOVES, views={n: [(0.0, 57.0)] for n in range(4)}), marks)
+    for row, svg in drawn(task, scene):
+        for name in names:
+            (line,) = measured(svg, "map", name)
+            assert line.length_m == pytest.approx(fact(row, name), abs=0.2)
+
+
+def test_the_distances_of_proximity_are_as_high_as_they_are() -> None:
+    for row, svg in drawn("Proximity"):
+        for name in ("start", "end", "least", "most"):
+            (line,) = measured(svg, "distances", f"distance_{name}")
+            assert line.length_m == pytest.approx(fact(row, f"distance_{name}"), abs=0.5)
+
+
+@pytest.mark.parametrize("task", sorted(set(URBAN_TASKS) - {"Scene Recall", "Causal", "Counterfactual"}))
+def test_every_task_is_drawn_with_and_without_its_video(task: str) -> None:
+    scene = SCENE
+    if task == "Progress Evaluation":
+        scene = flight(
+            motion(MOVES), route=["ascend", "fly forward", "turn right", "fly forward", "fly backward", "turn left"]
+        )
+    if task == "Association":
+        views = {**VIEWS, 2: [(1.0, 20.0)]}
+        scene = flight(motion(MOVES, views=views), MARKS, goal="the tower <b>")
+    found = [r | {"text": "?", "options": None} for r in judged(scene, task) if r["reason"] is None]
+    if not found:  # what such a flight cannot ask is drawn from a refused candidate's words alone
+        found = [r | {"text": "?", "options": None, "answer": "", "evidence": []} for r in judged(scene, task)]
+    view = FlightView(scene, rules(task))
+    for footage in (None, Blank()):
+        for _, sheet in DRAWINGS.draw(view, found[:2], footage):
+            svg = sheet.svg()
+            assert "<b>" not in svg
+            assert ("data:image/jpeg" in svg) == bool(footage and sheet.stills)
+            assert png_of(svg).startswith(b"\x89PNG")
+
+
+def where(seconds: list[float]) -> np.ndarray:
+    facts = SCENE.facts.motion
+    assert facts is not None
+    return np.stack([np.interp(seconds, facts.t_s, np.array(facts.enu_m)[:, axis]) for axis in (0, 1)], axis=1)

@@ -1,0 +1,99 @@
+"""Sheets: names with markup, pictures of a video, the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.drawing.canvas import Box, Canvas
+from pipeline.drawing.fonts import lines_of, shortened, width_of
+from pipeline.drawing.ground import Ground
+from pipeline.drawing.png import png_of
+from pipeline.drawing.sheet import Part, Sheet, Still
+from tests.drawing.reading import measured, parts, texts
+
+HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
+
+
+def sheet(name: str = "chair", stills: int = 0) -> Sheet:
+    ground = Ground([(0, 0), (4, 2)], 560)
+    canvas = ground.canvas()
+    canvas.shape("a", [ground.at([(0, 0), (1, 0), (1, 1)])], name)
+    canvas.line("measure", ground.at([(0, 0), (3, 1)]), {"fact": "distance", "subject": name})
+    canvas.label("name", ground.at((0, 0)), name)
+    picture = np.full((48, 64, 3), (200, 10, 10), dtype=np.uint8)
+    edge = np.array([(0.25, 0.5), (0.75, 0.5)])
+    shown = [Still(float(n), picture, f"{n} s: {name}", [("a", [edge], name)]) for n in range(stills)]
+    return Sheet(name, [Part(canvas, ground.told())], [f"About {name}."], shown)
+
+
+def test_what_is_drawn_is_as_long_as_it_is() -> None:
+    (line,) = measured(sheet().svg(), "map", "distance")
+    assert line.length_m == pytest.approx(np.hypot(3, 1), abs=1e-3)
+
+
+def test_the_scale_is_as_long_as_it_says() -> None:
+    (part,) = parts(sheet().svg(), "map")
+    (bar,) = (line for line in part.iter() if line.get("class") == "scale")
+    xs = [float(pair.split(",")[0]) for pair in bar.attrib["d"].removeprefix("M").split()]
+    assert (max(xs) - min(xs)) / float(part.attrib["data-per-m"]) == pytest.approx(
+        float(bar.attrib["data-metres"]), abs=1e-3
+    )
+
+
+def test_names_with_markup_are_text() -> None:
+    svg = sheet(HOSTILE, 1).svg()
+    assert "<b onload" not in svg
+    assert HOSTILE in texts(svg)
+    assert measured(svg, "map", "distance", HOSTILE)
+    assert png_of(svg).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("stills", [0, 1, 3])
+def test_the_same_bytes_every_time(stills: int) -> None:
+    svg = sheet(stills=stills).svg()
+    assert svg == sheet(stills=stills).svg()
+    assert png_of(svg) == png_of(svg)
+
+
+def test_a_drawing_to_pass_on_holds_no_picture() -> None:
+    whole = sheet(stills=2)
+    assert whole.svg().count("data:image/jpeg") == 2
+    alone = whole.without_stills().svg()
+    assert "data:image" not in alone
+    assert alone == sheet().svg()
+
+
+def test_marks_lie_where_they_are_in_the_picture() -> None:
+    svg = sheet(stills=1).svg()
+    (part,) = parts(svg, "marks")
+    (line,) = (e for e in part.iter() if "onvideo" in e.get("class", ""))
+    assert line.attrib["d"] == "M100,150 300,150"  # a quarter and three quarters of 400, half of 300
+    with Image.open(io.BytesIO(png_of(svg))) as image:
+        red = np.asarray(image.convert("RGB"))
+    assert tuple(abs(red[100, 800].astype(int) - (200, 10, 10)) < 8) == (True, True, True)
+
+
+def test_labels_cover_one_another_only_where_there_is_no_room() -> None:
+    canvas = Canvas(400, 300)
+    for _ in range(6):
+        canvas.label("name", (200, 150), "table")
+    boxes = canvas._taken
+    assert not any(a.meets(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert all(b.left >= 0 and b.top >= 0 and b.right <= 400 and b.bottom <= 300 for b in boxes)
+
+
+def test_boxes_that_touch_do_not_meet() -> None:
+    assert not Box(0, 0, 1, 1).meets(Box(1, 0, 2, 1))
+    assert Box(0, 0, 1.01, 1).meets(Box(1, 0, 2, 1))
+
+
+def test_long_texts_are_broken_and_cut() -> None:
+    lines = lines_of("a table " * 30 + "w" * 300, 13, 200)
+    assert len(lines) > 5
+    assert all(width_of(line, 13) <= 200 for line in lines)
+    assert shortened("table", 13, 200) == "table"
+    assert shortened("table " * 50, 13, 60).endswith("…")

@@ -1,0 +1,79 @@
+"""Stage `picture` in a build: what is written, what is drawn again, and what of it a release holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
+from pipeline.drawing.files import pictures_of
+from pipeline.engine.manifest import Outcome
+from pipeline.export.media import drawings_of
+from tests.builds import build, results_of
+from tests.worlds.indoor.readers.broken_metadata import write_sound
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    return write_sound(tmp_path / "meta").parent
+
+
+@pytest.mark.slow
+def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    outcome = build(meta, out, pictures=True)
+    results = results_of(out, outcome)
+    drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "picture"), out)
+    selected = [read_table(raw) for (stage, _), raw in results.items() if stage == "select"]
+    assert sorted(drawn) == sorted(i for table in selected for i in asked_in(table)["id"].to_pylist())
+    for picture in drawn.values():
+        assert picture.png.read_bytes().startswith(b"\x89PNG")
+        assert picture.drawing == picture.svg
+        assert picture.passed_on(False) == picture.drawing
+    released = {path.stem: path.read_bytes() for path in (out / "release" / "pictures").rglob("*.svg")}
+    assert released == {str(number): picture.svg.read_bytes() for number, picture in drawn.items()}
+
+
+@pytest.mark.slow
+def test_only_what_changed_is_drawn_again_and_what_is_gone_too(meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = {p: p.read_bytes() for p in _files(out, build(meta, out, pictures=True))}
+    again = build(meta, out, pictures=True)
+    assert [e.why for e in again.manifest if e.stage == "picture"] == ["reused"] * _scenes(again)
+    lost = sorted(before)[0]
+    lost.unlink()
+    mended = build(meta, out, pictures=True)
+    ran = {e.unit for e in mended.manifest if e.stage == "picture" and e.why != "reused"}
+    assert ran == {lost.parent.relative_to(out / "pictures").as_posix()}
+    assert {p: p.read_bytes() for p in before} == before
+
+
+@pytest.mark.slow
+def test_drawings_of_questions_that_are_no_longer_asked_go(meta: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    many = set(_files(out, build(meta, out, pictures=True)))
+    few = set(_files(out, build(meta, out, pictures=True, select={"per_scene_and_task": 1})))
+    assert few < many
+    assert set((out / "pictures").rglob("*.*")) == few
+
+
+def test_frames_leave_the_machine_only_where_they_may(tmp_path: Path) -> None:
+    written = {
+        kind: {"file": f"pictures/d/s/1.{kind}", "sha256": kind, "bytes": 1} for kind in ("svg", "png", "drawing")
+    }
+    raw = json.dumps({"pictures": [{"id": 1} | written]}).encode()
+    ((kept,), (whole,)) = (list(drawings_of(raw, "d/s", tmp_path, allowed)) for allowed in (False, True))
+    assert (kept.file, kept.path, kept.of) == ("pictures/d/s/1.svg", tmp_path / "pictures/d/s/1.drawing", {1})
+    assert (whole.file, whole.path) == ("pictures/d/s/1.svg", tmp_path / "pictures/d/s/1.svg")
+
+
+def _files(out: Path, outcome: Outcome) -> list[Path]:
+    results = [raw for (stage, _), raw in results_of(out, outcome).items() if stage == "picture"]
+    return [path for one in pictures_of(results, out).values() for path in (one.svg, one.png)]
+
+
+def _scenes(outcome: Outcome) -> int:
+    return len([e for e in outcome.manifest if e.stage == "select"])
