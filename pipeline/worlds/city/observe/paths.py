@@ -16,31 +16,39 @@ from pipeline.worlds.city.observe.free import CELL_M, Slab
 
 REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
 _TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
-_WINDOWS: Final = 2  # kept at a time: 60 MB each at the usual reach
+_WINDOWS: Final = 1  # kept at a time: 40 MB each at the usual reach
 _TREES: Final = 8
 _STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
 
-class _Window(NamedTuple):
-    """A part of the grid as a graph.
+class _Nodes(NamedTuple):
+    """The free cells of a part of the grid.
 
     Attributes:
         corner: (2,) its first row and column in the grid.
         node: (rows, columns) number of each free cell, -1 for the others.
         cells: (N, 2) rows and columns of the nodes, in the grid.
-        graph: (N, N) lengths of steps.
     """
 
     corner: IntArray
     node: npt.NDArray[np.int32]
-    cells: IntArray
+    cells: npt.NDArray[np.int32]
+
+
+class _Window(NamedTuple):
+    """A part of the grid as a graph: lengths (N, N) of the steps between its nodes."""
+
+    nodes: _Nodes
     graph: Any
 
 
 class _Tree(NamedTuple):
-    """Lengths (N,) of the shortest paths from one node of a window, and the node (N,) before each on its path."""
+    """Lengths (N,) of the shortest paths from one node of a window, and the node (N,) before each on its path.
 
-    window: _Window
+    It holds no graph: several trees are kept, and graphs are ten times as large.
+    """
+
+    nodes: _Nodes
     length_m: FloatArray
     before: IntArray
 
@@ -67,7 +75,7 @@ class Paths:
         tree = self._from(start)
         if tree is None or not len(goals):
             return np.full(len(goals), np.inf)
-        node = self._nodes(tree.window, self.slab.cells(goals))
+        node = self._number(tree.nodes, self.slab.cells(goals))
         return np.where(node < 0, np.inf, tree.length_m[node])
 
     def path(self, start: FloatArray, goal: FloatArray) -> FloatArray | None:
@@ -75,13 +83,13 @@ class Paths:
         tree = self._from(start)
         if tree is None:
             return None
-        node = int(self._nodes(tree.window, self.slab.cells(goal[None]))[0])
+        node = int(self._number(tree.nodes, self.slab.cells(goal[None]))[0])
         if node < 0 or not np.isfinite(tree.length_m[node]):
             return None
         steps = [node]
         while (node := int(tree.before[node])) >= 0:
             steps.append(node)
-        return self.slab.middles(tree.window.cells[steps[::-1]])
+        return self.slab.middles(tree.nodes.cells[steps[::-1]].astype(np.intp))
 
     def _from(self, start: FloatArray) -> _Tree | None:
         if not self.slab.is_free(start[None])[0]:
@@ -89,20 +97,20 @@ class Paths:
         row, column = self.slab.cells(start[None])[0].tolist()
         return self._tree(row, column)
 
-    def _nodes(self, window: _Window, cells: IntArray) -> IntArray:
+    def _number(self, nodes: _Nodes, cells: IntArray) -> IntArray:
         """Nodes (n,) of cells (n, 2) of the grid; -1 where they are not free or not in the window."""
-        inner = cells - window.corner
-        inside = np.all((inner >= 0) & (inner < window.node.shape), axis=1)
+        inner = cells - nodes.corner
+        inside = np.all((inner >= 0) & (inner < nodes.node.shape), axis=1)
         row, column = np.where(inside[:, None], inner, 0).T
-        return np.asarray(np.where(inside, window.node[row, column], -1))
+        return np.asarray(np.where(inside, nodes.node[row, column], -1))
 
     def _make_tree(self, row: int, column: int) -> _Tree:
         from scipy.sparse.csgraph import dijkstra  # takes a moment, which builds of other benchmarks need not spend
 
         window = self._window(row // _TILE, column // _TILE)
-        node = int(self._nodes(window, np.array([[row, column]]))[0])
+        node = int(self._number(window.nodes, np.array([[row, column]]))[0])
         length, before = dijkstra(window.graph, indices=node, return_predecessors=True, limit=self.reach_m)
-        return _Tree(window, length, before)
+        return _Tree(window.nodes, length, before)
 
     def _make_window(self, tile_row: int, tile_column: int) -> _Window:
         margin = int(np.ceil(self.reach_m / CELL_M))
@@ -111,7 +119,8 @@ class Paths:
         free = self.slab.free[low[0] : high[0], low[1] : high[1]]
         node = np.full(free.shape, -1, dtype=np.int32)
         node[free] = np.arange(np.count_nonzero(free), dtype=np.int32)
-        return _Window(low, node, np.argwhere(free) + low, _graph(node))
+        cells = (np.argwhere(free) + low).astype(np.int32)
+        return _Window(_Nodes(low, node, cells), _graph(node))
 
 
 def _graph(node: npt.NDArray[np.int32]) -> Any:
