@@ -83,7 +83,7 @@ def _show_release(released: Released) -> None:
     kinds = Counter((name, severity) for _, name, severity, _ in released.findings)
     if kinds:
         findings = ", ".join(f"{n} {name} ({severity})" for (name, severity), n in sorted(kinds.items()))
-        console.print(f"Findings in the raw data: {findings}")
+        console.print(f"Findings in the raw data: {findings}. What helps: scan2qa show SCENE")
 
 
 def _show_blind(rows: Sequence[WithoutVideo]) -> None:

@@ -15,7 +15,11 @@ SHAPES = ["flat", "pitched", "pointed", "domed", "rounded"]
 AXES = ["north", "east", "south", "west"]
 _KINDS: dict[str, str] = {
     "nearer": r"Which is nearer to ",
+    "tallest": r"In which direction from .+ is the tallest ",
     "direction": r"In which direction ",
+    "same side": r"Is .+ on the same side of the street as ",
+    "front or behind": r"Is .+ in front of .+ or behind it",
+    "across": r"What is the name of the \w+ across ",
     "use": r"Is .+ a place where one can ",
     "any": r"Is there any ",
     "roof colour": r"What colour is the roof ",
@@ -47,7 +51,16 @@ def asked(row: dict[str, Any]) -> Asked:
     where, _, question = row["question"].partition("Please tell me ")
     kind = next(kind for kind, pattern in _KINDS.items() if re.match(pattern, question))
     found = re.search(r": (the .+) or (the .+)\?", question)
-    closed = {"direction": AXES, "use": ["yes", "no"], "any": ["yes", "no"], "roof shape": SHAPES}
+    ends = ["in front of it", "behind it"]
+    closed = {
+        "direction": AXES,
+        "tallest": AXES,
+        "same side": ["yes", "no"],
+        "front or behind": ends,
+        "use": ["yes", "no"],
+        "any": ["yes", "no"],
+        "roof shape": SHAPES,
+    }
     choices = found.groups() if kind == "nearer" and found else tuple(closed.get(kind, ()))
     return Asked(kind, where, question, row["answer"], row["group"], choices)
 
@@ -118,6 +131,35 @@ def none_within_less(one: Asked, others: Sequence[Asked]) -> str | None:
     return ("no" if "within 10 metres" in one.question else "yes") if one.kind == "any" else None
 
 
+def by_other(one: Asked, others: Sequence[Asked]) -> str | None:
+    """What is answered most often about things like the other that it names: a car park is across the street."""
+    if one.kind not in {"same side", "front or behind", "direction"}:
+        return None
+    named = re.match(r"(?:Is|In which direction from .+? is) (the .+?)(?: on the same| in front of|:)", one.question)
+    same = [o.answer for o in others if named and named[1] in o.question.partition(" as the ")[0]]
+    return _most(same) or most_frequent(one, others)
+
+
+def streets_cross(one: Asked, others: Sequence[Asked]) -> str | None:
+    """What the way led across the street to, or to its other side, has the others on its side, or has not."""
+    if one.kind != "same side":
+        return None
+    return "yes" if "same side" in one.where or "corner" in one.where else "no"
+
+
+def where_it_went_on(one: Asked, others: Sequence[Asked]) -> str | None:
+    """What lies behind something has things in front of it; what lies before it is low."""
+    if one.kind == "front or behind":
+        return "in front of it" if re.search(r"\. Behind ", one.where) else "behind it"
+    return last_direction(one, others) if one.kind == "tallest" else None
+
+
+def against_the_way(one: Asked, others: Sequence[Asked]) -> str | None:
+    """Opposite the direction that the way had last: the landmark that it came from is tall, and known by a name."""
+    last = last_direction(one, others)
+    return None if last is None else AXES[(AXES.index(last) + 2) % 4]
+
+
 def _of(question: str) -> str:
     """The question without signs, names and colours of its target: what sort of thing is asked of."""
     bare = re.sub(r" named [^:,?]+?(?=[:,?]| is | a place )| with an? \w+ signboard", "", question)
@@ -126,7 +168,7 @@ def _of(question: str) -> str:
 
 RULES: tuple[Rule, ...] = (
     most_frequent, as_it_says, last_colour, first_named, last_named, longest, right_elsewhere, by_target,
-    last_direction, more_within_more, none_within_less,
+    last_direction, more_within_more, none_within_less, by_other, streets_cross, where_it_went_on, against_the_way,
 )  # fmt: skip
 
 
@@ -136,8 +178,9 @@ def chance(one: Asked, others: Sequence[Asked]) -> float:
 
 
 def _raw(one: Asked) -> tuple[str, ...]:
-    """What is asked, from wherever and however its target is called."""
-    return (one.target, _of(one.question), one.answer, *one.choices)
+    """What is asked, from wherever, and however its target is called; of a red car and of a blue one is asked twice."""
+    asked = re.match(r"(?:Is there any|How many|What colour is the) (.+?) (?:in|within|nearest|to) ", one.question)
+    return (one.target, _of(one.question), asked[1] if asked else "", one.answer, *one.choices)
 
 
 def earned(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], tuple[int, float, float]]:

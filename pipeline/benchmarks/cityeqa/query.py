@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,14 +19,15 @@ from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, footprints
 from pipeline.benchmarks.cityeqa.streetwise import Streetwise
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, STREETWISE
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import BUILDING, City
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.worlds.city.facts import BUILDING, City, Thing
 from pipeline.worlds.city.frontage import Frontage, frontage, lines_of
 from pipeline.worlds.city.solids import height_bounds_m
 
 OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
 # How many times as tall, as large on the ground, or as near it must be as all others there.
 MOST_TIMES: Final = {"tallest": 1.2, "largest": 1.5, "nearest": 1.4}
+PHRASES_KEPT: Final = 256  # whose things are kept: of 100,000 things 200 kB each
 BATCH: Final = 2_000  # tasks at a time
 
 
@@ -86,13 +87,8 @@ class Query:
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
         self.relations = Relations(self.shapes, np.flatnonzero(self.is_building), limits.next_m)
         self.lines = lines_of(city)
-        self._fitting: dict[Phrase, tuple[BoolArray, BoolArray]] = {}
-
-    def fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
-        """Whether each thing (T,) surely fits a phrase, and whether it may: its colour or its noun may be untold."""
-        if phrase not in self._fitting:
-            self._fitting[phrase] = self._fits(phrase)
-        return self._fitting[phrase]
+        # Whether each thing (T,) surely fits a phrase, and whether it may: its colour or its noun may be untold.
+        self.fits = lru_cache(maxsize=PHRASES_KEPT)(self._fits)
 
     def near(self, i: int, reach_m: float) -> IntArray:
         """Indices of the things within a reach of a thing, itself included, ascending."""
@@ -226,36 +222,51 @@ class Query:
         return _matrix(row[stays], column[stays], now.shape)
 
     def _fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
-        things = self.city.things
-        sure = np.array([t.doubt is None and phrase.noun in (t.kind, t.noun) for t in things], dtype=bool)
+        words = self._words
+        kind, noun = words["kind"], words["noun"]
+        called = (kind == phrase.noun) | (noun == phrase.noun)
+        sure = called & ~self.doubted
         # A thing that is only known by its kind may be anything of that kind.
-        kinds = {t.kind for t in things if t.noun == phrase.noun} | {phrase.noun}
-        maybe = np.array(
-            [phrase.noun in (t.kind, t.noun) or (t.noun == t.kind and t.kind in kinds) for t in things], bool
-        )
+        kinds = {*kind[noun == phrase.noun].tolist(), phrase.noun}
+        maybe = called | ((noun == kind) & np.isin(kind, sorted(kinds)))
         if phrase.colour is not None:
-            sure &= np.array([t.colour == phrase.colour for t in things], dtype=bool)
-            maybe &= np.array([t.colour in (None, phrase.colour) for t in things], dtype=bool)
+            sure &= words["colour"] == phrase.colour
+            maybe &= (words["colour"] == phrase.colour) | (words["colour"] == "")
         if phrase.sign is not None:
-            worn = self.signs
+            things, worn = self.city.things, self.signs
             sure &= np.array([worn.get(t.id) == {phrase.sign} for t in things], dtype=bool)
             maybe &= np.array([not worn.get(t.id) or phrase.sign in worn[t.id] for t in things], dtype=bool)
         if phrase.name is not None:
-            sure &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
-            maybe &= np.array([phrase.name in (t.sign, t.name) for t in things], dtype=bool)
+            named = (words["sign"] == phrase.name) | (words["name"] == phrase.name)
+            sure &= named
+            maybe &= named
         if phrase.corner:
             sure &= self.fronts.corner
             maybe &= self.fronts.corner_maybe
         return sure, maybe & (sure | maybe)
 
     @cached_property
+    def _words(self) -> dict[str, StrArray]:
+        """What is told of each thing (T,); empty: not told."""
+        facts = ("kind", "noun", "colour", "sign", "name")
+        return {fact: np.array([getattr(t, fact) or "" for t in self.city.things], dtype=object) for fact in facts}
+
+    @cached_property
+    def doubted(self) -> BoolArray:
+        """Of which things (T,) nothing is said."""
+        return np.array([t.doubt is not None for t in self.city.things], dtype=bool)
+
+    @cached_property
     def signs(self) -> dict[str, set[str]]:
         """Colours of the signboards that hang over shops, by the shops' ids: of the same building, and so near."""
-        boards = [t for t in self.city.things if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS]
+        boards: dict[str, list[Thing]] = {}
+        for t in self.city.things:
+            if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS:
+                boards.setdefault(t.on, []).append(t)
         found: dict[str, set[str]] = {}
         for shop in (t for t in self.city.things if t.kind == SHOP and t.on is not None):
-            for board in boards:
-                if board.on == shop.on and math.dist(board.center, shop.center) <= OVER_M:
+            for board in boards.get(str(shop.on), ()):
+                if math.dist(board.center, shop.center) <= OVER_M:
                     found.setdefault(shop.id, set()).add(str(board.colour))
         return found
 

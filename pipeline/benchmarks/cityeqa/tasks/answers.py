@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pipeline.benchmarks.cityeqa import phrases, wording
 from pipeline.benchmarks.cityeqa.raw import NUMBERS
@@ -15,9 +15,13 @@ def parts(*asks: str) -> tuple[str, ...]:
     return (*phrases.PARTS, *wording.PARTS, *(f"cityeqa/parts/{ask}" for ask in asks))
 
 
-def others_of(view: CityView, i: int, answers: Sequence[str], most: int, what: str) -> tuple[str, ...]:
-    """At most so many of some answers, drawn for a thing; the truth may be among them."""
-    known = sorted(set(answers))
+def known_of(answers: Iterable[str | None]) -> tuple[str, ...]:
+    """The different ones of some answers, in alphabetical order."""
+    return tuple(sorted({answer for answer in answers if answer}))
+
+
+def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str) -> tuple[str, ...]:
+    """At most so many of some different answers, drawn for a thing; the truth may be among them."""
     if len(known) <= most:
         return tuple(known)
     drawn = rng_for(view.scene.id, view.things[i].id, what, "others").choice(len(known), most, replace=False)

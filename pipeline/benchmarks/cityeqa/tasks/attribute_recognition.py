@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
 from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
+from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -20,6 +20,7 @@ from pipeline.worlds.city.facts import BUILDING
 
 NAMES: Final = 3  # other names that are offered to who guesses
 NEAREST_M: Final = 25.0  # to what is nearest to something
+SECOND_M: Final = 60.0  # about it, where the next but one is looked for: it is as far at least
 SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 
 
@@ -64,10 +65,14 @@ class AttributeRecognition(EqaTask):
 def _names(view: CityView) -> Iterator[Raw]:
     """The name of every shop that is called by its sort."""
     shops = view.of_kind(SHOP).tolist()
-    names = [text for i in shops if (text := view.read(i))]
+    names = known_of(view.read(i) for i in shops)
+    by_noun: dict[str, list[str | None]] = {}
+    for i in shops:
+        by_noun.setdefault(view.things[i].noun, []).append(view.read(i))
+    alike_of = {noun: known_of(own) for noun, own in by_noun.items()}
     for i in shops:
         thing, name = view.things[i], view.read(i)
-        alike = [text for j in shops if view.things[j].noun == thing.noun and (text := view.read(j))]
+        alike = alike_of[thing.noun]
         yield Raw(
             kind="name",
             target=i,
@@ -75,7 +80,7 @@ def _names(view: CityView) -> Iterator[Raw]:
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
-            others=others_of(view, i, alike if len(set(alike)) > NAMES else names, NAMES, "name"),
+            others=others_of(view, i, alike if len(alike) > NAMES else names, NAMES, "name"),
             answer_type=OPEN,
             shown=(i,),
             pixels_min=view.rules.read_pixels_min,
@@ -125,11 +130,14 @@ def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
     for i, place in enumerate(view.things):
         if place.doubt is not None or place.kind not in (*PLACES, *CENTRES) or place.kind == kind:
             continue
-        away = view.distance_m(i, own)
-        order = np.argsort(away, kind="stable")
-        first = int(own[order[0]])
-        second_m = float(away[order[1]]) if len(order) > 1 else math.inf
         inside = place.kind in PLACES
+        near = np.intersect1d(view.around(i, SECOND_M), own, assume_unique=True)
+        if not len(near):
+            continue
+        away = view.distance_m(i, near)
+        order = np.argsort(away, kind="stable")
+        first = int(near[order[0]])
+        second_m = float(away[order[1]]) if len(order) > 1 else SECOND_M
         if not inside and away[order[0]] > NEAREST_M:
             continue
         if inside and (place.outline is None or away[order[0]] > 0):

@@ -74,7 +74,7 @@ def complete(view: CityView, kind: str) -> Measure:
 
 
 def _in(view: CityView, i: int, kind: str) -> Gathered:
-    others = view.of_kind(kind)
+    others = np.intersect1d(view.around(i, view.rules.near_margin_m), view.of_kind(kind), assume_unique=True)
     shape = view.query.shapes[i]
     points = shapely.points(view.centers[others])
     inside = shapely.covers(shape, points)
@@ -86,9 +86,9 @@ def _in(view: CityView, i: int, kind: str) -> Gathered:
 
 
 def _near(view: CityView, i: int, kind: str, metres: int) -> Gathered:
-    others = view.of_kind(kind)
-    away = view.distance_m(i, others) if len(others) else np.empty(0)
     margin = view.rules.near_margin_m
+    others = np.intersect1d(view.around(i, metres + margin), view.of_kind(kind), assume_unique=True)
+    away = view.distance_m(i, others) if len(others) else np.empty(0)
     doubtful = np.abs(away - metres) < margin
     checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
     return Gathered(i, kind, metres, tuple(others[(away <= metres) & ~doubtful].tolist()), checks)
@@ -105,7 +105,7 @@ def _before(view: CityView, i: int) -> shapely.Polygon:
 
 def in_front(view: CityView, i: int, kind: str) -> Gathered:
     """The things of a kind in front of a thing that faces somewhere."""
-    others = view.of_kind(kind)
+    others = np.intersect1d(view.around(i, 2 * max(FRONT_M)), view.of_kind(kind), assume_unique=True)
     zone, points = _before(view, i), shapely.points(view.centers[others])
     doubtful = shapely.distance(zone.exterior, points) < view.rules.near_margin_m
     inside = shapely.covers(zone, points)

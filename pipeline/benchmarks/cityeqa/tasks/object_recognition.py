@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
 from pipeline.benchmarks.cityeqa.kinds import NO_SHOPS, SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import others_of, parts
+from pipeline.benchmarks.cityeqa.tasks.answers import known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.rules import rule
@@ -51,7 +51,7 @@ class ObjectRecognition(EqaTask):
                     flags=flags,
                 )
         boards = view.of_kind(SIGNBOARD).tolist()
-        written = [text for i in boards if (text := view.read(i))]
+        written = known_of(view.read(i) for i in boards)
         for i in boards:
             text = view.read(i)
             yield Raw(

@@ -13,7 +13,7 @@ from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
 from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, others_of, parts
+from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.street import across, street_questions, tallest
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -75,14 +75,14 @@ class SpatialReasoning(EqaTask):
     def _beside(self, view: CityView, kind: str) -> Iterator[Raw]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
         colours = colours_of(view, own)
-        names = [text for i in own if (text := view.read(i))]
+        names = known_of(view.read(i) for i in own)
         for i in own:
             for side in SIDES:
                 yield from _side(view, i, side, own, colours, names)
 
 
 def _side(
-    view: CityView, i: int, side: str, own: list[int], colours: tuple[str, ...], names: list[str]
+    view: CityView, i: int, side: str, own: list[int], colours: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[Raw]:
     """What the next thing of the kind to a side is like; nothing where there is none."""
     thing = view.things[i]

@@ -14,7 +14,7 @@ from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
 from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
 from pipeline.benchmarks.cityeqa.supplement import others as named
-from pipeline.benchmarks.cityeqa.tasks.answers import others_of
+from pipeline.benchmarks.cityeqa.tasks.answers import known_of, others_of
 from pipeline.benchmarks.cityeqa.tasks.gathered import complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT
@@ -30,7 +30,7 @@ NAMES: Final = 3  # other names that are offered to who guesses
 def across(view: CityView) -> Iterator[Raw]:
     """The name of the only shop across the street from a shop, where all shops are known."""
     shops = view.of_kind(SHOP)
-    names = [text for j in shops.tolist() if (text := view.read(j))]
+    names = known_of(view.read(j) for j in shops.tolist())
     for i in shops.tolist():
         near = np.setdiff1d(np.intersect1d(view.around(i, 1.1 * view.rules.next_reach_m), shops), [i])
         if not len(near) or view.query.fronts.line[i] < 0:

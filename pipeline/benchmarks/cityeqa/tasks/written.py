@@ -9,7 +9,8 @@ from pipeline.benchmarks.cityeqa.answers import NUMBER, OPEN, YES_NO, answer_typ
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.raw import NUMBERS, Raw
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
-from pipeline.benchmarks.cityeqa.tasks.answers import others_of
+from pipeline.benchmarks.cityeqa.released import CATEGORIES
+from pipeline.benchmarks.cityeqa.tasks.answers import known_of, others_of
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.rules import rule
@@ -20,13 +21,14 @@ DEFAULT: Final = "Object Recognition"  # of a task whose category nobody told
 
 
 def written(view: CityView, category: str) -> Iterator[Raw]:
-    """The tasks of a category."""
+    """The tasks of a category; those of one that is none are refused with the tasks of `DEFAULT`."""
     for task in view.city.tasks:
-        if (task.category or DEFAULT) == category:
-            yield _raw(view, task)
+        known = task.category is None or task.category in CATEGORIES
+        if (task.category if task.category and known else DEFAULT) == category:
+            yield _raw(view, task, known)
 
 
-def _raw(view: CityView, task: RawTask) -> Raw:
+def _raw(view: CityView, task: RawTask, sorted_in: bool) -> Raw:
     known = task.target is not None and task.target in view.index
     i = view.index.get(task.target or "", 0)
     answer = task.answer.casefold()
@@ -46,6 +48,7 @@ def _raw(view: CityView, task: RawTask) -> Raw:
         told=task.question,
         pose=tuple(float(v) for v in task.p_obs),
         checks=(
+            rule("category_unknown", float(sorted_in), ">=", 1, f"categories of {', '.join(CATEGORIES)}"),
             rule("target_unknown", float(known), ">=", 1, "targets"),
             rule("name_says_the_answer", len(phrases), ">=", 1, "names"),
         ),
@@ -67,5 +70,5 @@ def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
     if answer in COLOURS:
         return COLOURS
     said = [task.answer for task in view.city.tasks if answer_type(task.question, task.answer) == kind]
-    names = [text for j in range(len(view.things)) if (text := view.read(j))]
-    return others_of(view, i, [*said, *(names if kind == OPEN else (t.noun for t in view.things))], OTHERS, "written")
+    names, nouns = (view.read(j) for j in range(len(view.things))), (thing.noun for thing in view.things)
+    return others_of(view, i, known_of([*said, *(names if kind == OPEN else nouns)]), OTHERS, "written")

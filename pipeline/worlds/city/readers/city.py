@@ -260,14 +260,14 @@ def _streets(lines: tuple[StreetLine, ...], origin: Origin, file: str, findings:
     about, found, faults = np.array([origin.lat_deg, origin.lon_deg]), {}, Faults(findings, file)
     for street in lines:
         if np.hypot(*offsets_m(street.lat_lon, about).T).max() > FAR_M:
-            what = f"streets lie over {FAR_M / 1000:g} km from the middle of the map, and were left out"
+            what = f"lie over {FAR_M / 1000:g} km from the middle of the map, and were left out"
             faults.add("far_street", what, "mend their coordinates", street.id)
             continue
         height = np.full(len(street.lat_lon), origin.alt_m or 0.0)
         line = np.round(to_enu(np.column_stack([street.lat_lon, height]), origin)[:, :2], 2) + 0.0
         kept = line[np.append(True, (np.diff(line, axis=0) != 0).any(1))]
         if street.id in found:
-            faults.add("doubled_street", "streets have the id of another, and were left out", "give it once", street.id)
+            faults.add("doubled_street", "have the id of another, and were left out", "give it once", street.id)
         elif len(kept) >= 2:
             found[street.id] = Street(
                 id=street.id, name=street.name, line=tuple((float(x), float(y)) for x, y in kept), sure=street.sure
