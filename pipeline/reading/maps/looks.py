@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final, Literal, TypeVar
 
-from PIL import ImageColor
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model, Name
@@ -86,6 +85,8 @@ def look_of(feature: Feature) -> Look | None:
 
 def rgb_of(text: str) -> Rgb | None:
     """A colour as maps write them: "#b22222", "#B22" or a name of CSS; None for anything else."""
+    from PIL import ImageColor  # here, since what only asks for heights needs no pictures
+
     text = text.strip().casefold().replace(" ", "").replace("_", "")
     if not _HEX.fullmatch(text) and text not in ImageColor.colormap:
         return None
