@@ -257,6 +257,36 @@ def test_replies_that_are_no_questions_have_their_reasons(
     assert [row["reason"] for row in rows] == reasons
 
 
+def test_one_question_is_of_one_sub_capability_and_an_answer_is_given_twice_at_most() -> None:
+    lit = GOOD | {"question": "What is lit by the sun, as its shadow shows?", "answer": "the left kerb", "accepted": []}
+    again = [GOOD | {"question": f"What is the {place} made of?"} for place in ("kerb", "wet bridge")]
+    wet = GOOD | {"question": "What lies on the wet surface ahead?", "answer": "leaves", "accepted": []}
+    written = {
+        "M/P": [wet, GOOD, *again],
+        "E/E": [wet, lit, lit | {"answer": "light wood", "question": GOOD["question"]}],
+    }
+
+    def writer(request: Request) -> Reply:
+        sub = "M/P" if "The sub-capability: M/P" in request.messages[0].text else "E/E"
+        return Reply(json.dumps({"questions": written[sub]}) if request.schema else "no idea")
+
+    seen = view()
+    answers = {"sun": "the left kerb", "wet surface": "leaves", "made of": "asphalt"}
+
+    def second(request: Request) -> Reply:
+        told = request.messages[0].text
+        return Reply(agreeing(next(answer for word, answer in answers.items() if word in told))(request))
+
+    ask = [writer, second]
+    rows = Author().write(seen, facts_of(seen), ask, ASSISTED, [PICTURES] * 2, 4).to_pylist()
+    found = {(row["task"], row["wording"]): row["reason"] for row in rows}
+    assert found["M/P", GOOD["question"]] is None
+    assert [found["M/P", one["question"]] for one in again] == [None, "answered_so_before"]
+    assert found["E/E", lit["question"]] is None
+    assert found["E/E", wet["question"]] == "asked_so_before"
+    assert found["E/E", GOOD["question"]] == "not_of_the_sub_capability", "light wood is no light"
+
+
 def test_without_a_second_model_nothing_is_asked_and_of_the_time_before_the_first_picture_nothing_either() -> None:
     rows, sent = write([{"questions": [GOOD]}])
     assert ([row["reason"] for row in rows], sent) == (["no_second_model"], [])

@@ -69,8 +69,9 @@ class Author:
     ) -> pa.Table:
         """Candidates of both sub-capabilities; of a log without pictures there are none (`tasks.others.Assisted`)."""
         rows = []
+        given: Counter[str] = Counter()  # answers, and questions
         for sub in _left(candidates, tasks):
-            cases = list(_written(view, sub, ask, shown, questions_per_task))
+            cases = list(_written(view, sub, ask, shown, questions_per_task, given))
             rows += EXAM_TASKS[sub].rows(view, cases, keep=True)
         return pa.Table.from_pylist([{"flags": [MODEL_ASSISTED]} | row for row in rows], schema=CANDIDATES)
 
@@ -93,7 +94,9 @@ def _left(candidates: pa.Table, tasks: Sequence[str]) -> list[str]:
     return [sub for sub in ASSISTED if sub in tasks and (sub, ONLY_SEEN) in told]
 
 
-def _written(view: Exam, sub: str, ask: Sequence[Ask], shown: Sequence[Shown | None], count: int) -> Iterator[Case]:
+def _written(
+    view: Exam, sub: str, ask: Sequence[Ask], shown: Sequence[Shown | None], count: int, given: Counter[str]
+) -> Iterator[Case]:
     """The questions of a sub-capability, or why there is none."""
     none, film = Case(KIND), shown[0]
     seen = shown[1] if len(ask) > 1 else None
@@ -116,7 +119,6 @@ def _written(view: Exam, sub: str, ask: Sequence[Ask], shown: Sequence[Shown | N
     if not found:
         none.refuse("nothing_written", 0, 1, "questions")
         yield none
-    given: Counter[str] = Counter()
     for raw in found:
         item, at = item_of(raw), float(raw["second"])
         moment = min(known, key=lambda one: abs(one.second - at))
@@ -131,7 +133,8 @@ def _written(view: Exam, sub: str, ask: Sequence[Ask], shown: Sequence[Shown | N
                     break
         except RefusedError as refused:
             case.refusal = refused.rejection
-        given[normalised(item.answer)] += case.refusal is None
+        for said in (item.answer, item.question):
+            given[normalised(said)] += case.refusal is None
         yield case
 
 
@@ -148,6 +151,7 @@ def _measures(
     """All rules of an item; models are asked about what breaks none before."""
     yield from measures(item, sub, moment, off_s)
     yield rule("answered_so_before", given[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
+    yield rule("asked_so_before", given[normalised(item.question)], "<=", 0, "questions")
     by_then = until(shown, moment.second)
     yield rule("no_picture_by_then", len(by_then.parts), ">=", 1, "pictures")
     asked = item

@@ -24,7 +24,9 @@ _ABOUT: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     EFFECTS: re.compile(
         r"\b(?:weather|wind|windy|gusts?|rain|rainy|raining|snow\w*|fog\w*|mist|haze|hazy|sun|sunny|sunlight|sunshine|"
-        r"shadows?|shades?|glare|dazzl\w*|light|lights|lit|lighting|illuminat\w*|dark\w*|bright\w*|wet|dry|ice|icy|"
+        r"shadows?|shades?|glare|dazzl\w*|"
+        r"lights?(?! (?:wood\w*|metal|stone|plastic|brick|grey|gray|blue|brown|green|red|yellow|colou?r\w*)\b)|"
+        r"lit|lighting|illuminat\w*|dark\w*|bright\w*|wet|dry|ice|icy|"
         r"puddles?|dust\w*|sky|skies|clouds?|cloudy|overcast|seasons?|nights?|day|daylight|dusk|dawn|visib\w*|humid\w*|"
         r"turbulen\w*|vibrat\w*|gravity|environment\w*|reflections?|contrast|temperature)\b"
     ),
