@@ -254,6 +254,39 @@ def test_a_worker_elsewhere_has_a_folder_of_its_own(
     assert len(outcome.released.files) > 5
 
 
+def answering(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> socket.socket:
+    """A server in the store's place, which answers everything so, and hangs up."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                asked, _ = server.accept()
+            except OSError:
+                return
+            with asked:
+                asked.recv(65536)
+                asked.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+    mirrors._store_at.cache_clear()
+    return server
+
+
+def test_an_object_that_may_not_be_read_costs_its_scene(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.txt").write_bytes(b"a")
+    upload(tmp_path / "raw", f"{bucket}/raw")
+    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with answering(refused, monkeypatch), pytest.raises(RawDataError) as raised:
+        read_file(mirror.root / "a.txt")
+    assert (raised.value.finding, raised.value.message) == ("unreadable_file", "the store does not let it be read")
+
+
 def test_a_connection_that_is_cut_ends_the_build_and_leaves_no_half_file(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,23 +296,12 @@ def test_a_connection_that_is_cut_ends_the_build_and_leaves_no_half_file(
     upload(tmp_path / "raw", f"{bucket}/raw")
     mirror = ObjectMirror(f"{bucket}/raw").shown()
     etag = obstore.head(from_url(f"{bucket}/raw", client_options={"allow_http": True}), "a.txt")["e_tag"]
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def cut() -> None:
-            while True:
-                try:
-                    asked, _ = server.accept()
-                except OSError:
-                    return
-                with asked:
-                    asked.recv(65536)
-                    head = f"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: {etag}\r\n"
-                    asked.sendall(f"{head}Last-Modified: Mon, 23 Nov 2026 03:00:00 GMT\r\n\r\n".encode() + b"a" * 500)
-
-        threading.Thread(target=cut, daemon=True).start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
-        mirrors._store_at.cache_clear()
-        with pytest.raises(StoreError, match=r"a\.txt: .*finished work is kept: run it again"):
-            read_file(mirror.root / "a.txt")
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: {etag}\r\n"
+    cut = f"{head}Last-Modified: Mon, 23 Nov 2026 03:00:00 GMT\r\n\r\n".encode() + b"a" * 500
+    with (
+        answering(cut, monkeypatch),
+        pytest.raises(StoreError, match=r"a\.txt: .*finished work is kept: run it again"),
+    ):
+        read_file(mirror.root / "a.txt")
     assert not is_here(mirror.root / "a.txt")
     assert not list((mirror.root.parent.parent / "new").iterdir())
