@@ -79,8 +79,9 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], Sketch]) -> tuple[Mapping[s
             continue
         seen = sketch(row["scene"])
         marked = spoken_of(seen, row["operands"] or ())
-        shown = sum(thing.label in marked for thing in seen.things)
-        if (seen.ground or seen.path) and _MARKED[0] <= shown <= _MARKED[1]:
+        shown = [thing for thing in seen.things if thing.label in marked]
+        has_extent = bool(seen.ground or seen.path) or all(len(thing.outline) > 2 for thing in shown)
+        if has_extent and _MARKED[0] <= len(shown) <= _MARKED[1]:
             return row, seen
     return None
 
@@ -89,9 +90,10 @@ def _map(picture: Image.Image, sketch: Sketch, marked: frozenset[str]) -> list[t
     """Draws a scene from above; gives the names of what is marked, with their places in the final picture."""
     path = [(x, y) for _, x, y in sketch.path]
     points = [point for outline in sketch.ground for point in outline] + path
-    points += [point for thing in sketch.things if thing.label in marked for point in thing.outline]
+    alone = not points  # of released metadata, which have neither floor nor camera
+    points += [point for thing in sketch.things if alone or thing.label in marked for point in thing.outline]
     (left, right), (low, high) = ((min(v), max(v)) for v in zip(*points, strict=True))
-    room = 0.0 if sketch.ground else _AROUND * max(right - left, high - low)
+    room = 0.0 if sketch.ground or alone else _AROUND * max(right - left, high - low)
     left, right, low, high = left - room, right + room, low - room, high + room
     x0, y0, x1, y1 = (side * _FINE for side in _MAP)
     scale = min((x1 - x0) / max(right - left, _LEAST_M), (y1 - y0) / max(high - low, _LEAST_M))

@@ -60,6 +60,14 @@ def test_holes_of_the_ground_stay_white() -> None:
     assert picture[y, x + 100].tolist() == [0xEF, 0xEC, 0xE4]
 
 
+def test_a_scene_without_floor_and_camera_is_drawn_as_far_as_its_things_reach() -> None:
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
+    picture = drawn(asked(row), Sketch(things=ROOM.things))
+    assert 4 < (picture == ORANGE).all(-1).sum() / (550 / 8) ** 2 <= 5
+    points = tuple(Thing(label=thing.label, outline=thing.outline[:1]) for thing in ROOM.things)
+    assert not (drawn(asked(row), Sketch(things=points)) == ORANGE).all(-1).any(), "places alone tell nothing"
+
+
 def test_a_bar_is_divided_as_the_answers_are() -> None:
     rows = [{"id": n, "operands": ["door"], "text": "?", "answer": "left" if n < 3 else "right"} for n in range(4)]
     picture = drawn(asked(*rows))  # nothing is marked: tasks stand in both columns
