@@ -83,6 +83,8 @@ class Sight:
         """
         count = len(self.city.things)
         chosen = np.arange(count, dtype=np.intp) if things is None else things
+        place = np.full(count + 1, -1, dtype=np.intp)  # of each thing among the chosen; the last is that of no thing
+        place[chosen] = np.arange(len(chosen))
         offset = (step - 1) // 2
         column, row = np.meshgrid(np.arange(offset, WIDTH, step), np.arange(offset, HEIGHT, step))
         x, y = _toward(column.ravel(), row.ravel())
@@ -94,7 +96,7 @@ class Sight:
             rays[..., :3] = part[:, None, :3]
             right, down, ahead = np.moveaxis(camera_axes(part).astype(np.float32), 1, 0)
             rays[..., 3:] = x[:, None] * right[:, None] + y[:, None] * down[:, None] + ahead[:, None]
-            surely, maybe, behind = (self._counts(hits, count)[:, chosen] for hits in self._cast(rays))
+            surely, maybe, behind = (self._counts(place[hits], len(chosen)) for hits in self._cast(rays))
             pixels[begin : begin + at_a_time] = surely * step * step
             possible[begin : begin + at_a_time] = (maybe + behind) * step * step
         border = np.zeros(pixels.shape, dtype=bool)
