@@ -46,11 +46,13 @@ class Canvas:
         self._parts: list[str] = []
         self._labels: list[str] = []  # above all else
         self._taken: list[Box] = []
+        self._reaches_out = False
 
     def copy(self) -> Canvas:
         """The same, to be drawn on."""
         other = Canvas(self.width, self.height)
         other._parts, other._labels, other._taken = [*self._parts], [*self._labels], [*self._taken]
+        other._reaches_out = self._reaches_out
         return other
 
     def elements(self) -> str:
@@ -59,13 +61,13 @@ class Canvas:
 
     def shape(self, kind: str, outlines: Iterable[npt.ArrayLike], title: str = "", *, closed: bool = True) -> None:
         """Outlines, each (n, 2), as one path."""
-        d = "".join(f"M{points_of(outline)}{'Z' if closed else ''}" for outline in outlines)
+        d = "".join(f"M{self._points(outline)}{'Z' if closed else ''}" for outline in outlines)
         if d:
             self._parts.append(f'<path class="{kind}" d="{d}"{_inner("path", title)}')
 
     def line(self, kind: str, points: npt.ArrayLike, told: Mapping[str, str] | None = None) -> None:
         """A line through points (n, 2); ``told`` says what it measures (`data-` attributes)."""
-        self._parts.append(f'<path class="{kind}" d="M{points_of(points)}"{_data(told)}/>')
+        self._parts.append(f'<path class="{kind}" d="M{self._points(points)}"{_data(told)}/>')
 
     def dot(self, kind: str, at: npt.ArrayLike, radius: float, title: str = "") -> None:
         """A circle."""
@@ -127,8 +129,15 @@ class Canvas:
 
     def put(self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None) -> None:
         """Another part, its upper left corner at a point; what is outside of it is cut off."""
-        view = f'width="{other.width:g}" height="{other.height:g}" viewBox="0 0 {other.width:g} {other.height:g}"'
-        self._parts.append(f'<svg x="{at[0]:g}" y="{at[1]:g}" {view}{_data(told)}>{other.elements()}</svg>')
+        tag, place = "g", f'transform="translate({at[0]:g} {at[1]:g})"'
+        if other._reaches_out:  # cutting off takes long, and most parts have nothing to be cut off
+            tag, place = "svg", f'x="{at[0]:g}" y="{at[1]:g}" width="{other.width:g}" height="{other.height:g}"'
+        self._parts.append(f"<{tag} {place}{_data(told)}>{other.elements()}</{tag}>")
+
+    def _points(self, points: npt.ArrayLike) -> str:
+        where = np.asarray(points, dtype=np.float64)
+        self._reaches_out |= bool((where < 0).any() or (where > [self.width, self.height]).any())
+        return points_of(where)
 
     def _within(self, middle: float, baseline: float, half: float, tall: float) -> Box:
         x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))

@@ -25,7 +25,7 @@ class Measured:
 
 def parts(svg: str, name: str) -> list[ElementTree.Element]:
     """The parts of a drawing that have a name."""
-    return [e for e in ElementTree.fromstring(svg).iter(f"{SVG}svg") if e.get("data-part") == name]  # noqa: S314 - ours
+    return [e for e in ElementTree.fromstring(svg).iter() if e.get("data-part") == name]  # noqa: S314 - ours
 
 
 def measured(svg: str, part: str, fact: str, subject: str | None = None) -> list[Measured]:
