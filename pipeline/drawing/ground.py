@@ -27,15 +27,18 @@ class Ground:
         points: (n, 2) what the map must show.
         width: units.
         tallest: of its height, units.
+        least_m: shown at least.
 
     Attributes:
         per_m: units of a metre.
     """
 
-    def __init__(self, points: npt.ArrayLike, width: float, tallest: float | None = None) -> None:
+    def __init__(
+        self, points: npt.ArrayLike, width: float, tallest: float | None = None, least_m: float = LEAST_M
+    ) -> None:
         shown = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         low, high = (shown.min(0), shown.max(0)) if len(shown) else (np.zeros(2), np.zeros(2))
-        size = np.maximum(high - low, LEAST_M)
+        size = np.maximum(high - low, least_m)
         most = _TALLEST * width if tallest is None else tallest
         self.per_m = float(min((width - 2 * MARGIN) / size[0], (most - 2 * MARGIN) / size[1]))
         self.width, self.height = width, float(np.ceil(size[1] * self.per_m + 2 * MARGIN))

@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.embodied4c.authoring.author import Author
 from pipeline.benchmarks.embodied4c.card import CARD
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.drawings.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE
@@ -30,6 +31,7 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     video=VideoForm(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
     pictures=question_pictures,
     author=Author(),
+    drawings=DRAWINGS,
     score=SCORE,
     shares=SHARES,
 )
