@@ -98,6 +98,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.motion
 	$(BIN)/python -m tests.bench.urban
 	$(BIN)/python -m tests.bench.leaks
+	$(BIN)/python -m tests.bench.pictures
 	$(BIN)/python -m tests.bench.real_flights
 	$(BIN)/python -m tests.bench.reviewers
 	$(BIN)/python -m tests.bench.cities

@@ -56,7 +56,8 @@ text{{fill:#e8ebf1}}.paper{{fill:#14171d}}.panel{{fill:#1b1f27}}.ground{{fill:#2
 .d{{fill:#b98ae0;stroke:#cba4ec}}.e{{fill:#e0a64b;stroke:#edbb6b}}.f{{fill:#95a1b6;stroke:#aeb9cc}}
 .dot{{stroke:#14171d}}.measure{{stroke:#fb923c}}.measure.head{{fill:#fb923c}}.tick,.scale,.curve{{stroke:#e8ebf1}}
 .aid{{stroke:#95a1b6}}.aid.head{{fill:#95a1b6}}.stretch{{fill:#7aa7f0;fill-opacity:.2}}
-.name,.value,.small{{stroke:#14171d}}.value{{fill:#fdba74}}.small,.note{{fill:#aeb7c6}}}}
+.name,.value,.small{{stroke:#14171d}}.value{{fill:#fdba74}}.small,.note{{fill:#aeb7c6}}
+.bar,.onvideo{{fill:none}}.band{{stroke:none}}}}
 """.replace("\n", "")
 
 
