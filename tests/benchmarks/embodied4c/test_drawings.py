@@ -28,7 +28,7 @@ def drawn(scene: AnyScene, *kinds: str) -> list[tuple[dict[str, Any], dict[str, 
     found = []
     for number, sheet in draw(view, asked.values(), None):
         parts = {}
-        for part in ElementTree.fromstring(sheet.svg()).iter(f"{SVG}svg"):  # noqa: S314 - our own
+        for part in ElementTree.fromstring(sheet.svg()).iter():  # noqa: S314 - our own
             lines = [line for line in part.iter(f"{SVG}path") if "data-measure" in line.attrib]
             if "data-part" in part.attrib:
                 parts[part.attrib["data-part"]] = (float(part.attrib.get("data-per-m", "nan")), lines)
