@@ -23,6 +23,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.sketch import Sketch
 from pipeline.core.tables import asked_in, pictures_in
+from pipeline.drawing.files import pictures_of
 from pipeline.engine.again import last_outputs
 from pipeline.engine.code import code_digest
 from pipeline.engine.given import STORE
@@ -74,7 +75,7 @@ def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
         try:
             console.print(f"{len(pack.items)} questions. http://{_shown(host)}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
-            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, _pictures(folder))
+            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, _pictures(folder), _drawings(folder))
             _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
@@ -226,6 +227,13 @@ def _pictures(folder: Path) -> dict[int, bytes]:
     """PNG of what questions of the last build name, by their ids."""
     outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
     return pictures_in(read_table(store.get(result)) for _, result in sorted(outputs.get("legend", {}).items()))
+
+
+def _drawings(folder: Path) -> dict[int, Path]:
+    """What proves the answers of the last build, by the questions' ids; reviewers see the videos in any case."""
+    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    drawn = pictures_of((store.get(result) for result in outputs.get("picture", {}).values()), folder)
+    return {number: picture.svg for number, picture in drawn.items()}
 
 
 def _maps(store: Store, observed: Mapping[str, Result]) -> dict[str, Sketch]:

@@ -68,6 +68,7 @@ class Pages:
                 Route("/items/{item:int}", self.item),
                 Route("/items/{item:int}/video", self.video),
                 Route("/items/{item:int}/picture", self.picture),
+                Route("/items/{item:int}/drawing", self.drawing),
                 *(Route(f"/items/{{item:int}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -160,6 +161,14 @@ class Pages:
             raise HTTPException(404)
         return Response(raw, media_type="image/png", headers={"cache-control": "private, no-cache"})
 
+    def drawing(self, request: Request) -> Response:
+        """The drawing of what proves the answer to an item, once this reviewer has answered."""
+        reviewer = self._signed_in(request)
+        raw = self._site.drawing(self._known(request), reviewer)
+        if raw is None:
+            raise HTTPException(404)
+        return Response(raw, media_type="image/svg+xml", headers={"cache-control": "private, no-cache"})
+
     def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
         view = self._site.view(item, reviewer, role)
         return self._page(template, reviewer=reviewer, view=view, items=len(self._site))
@@ -184,11 +193,12 @@ class Pages:
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         status = cast(HTTPException, error).status_code
-        if status == 401 and request.method == "GET" and not request.url.path.endswith(("/video", "/picture")):
+        if status == 401 and request.method == "GET" and not request.url.path.endswith(_MEDIA):
             return RedirectResponse("/", _SEE_OTHER)
         return PlainTextResponse(_ERRORS.get(status, f"The page cannot do that ({status})."), status)
 
 
+_MEDIA: Final = ("/video", "/picture", "/drawing")
 _ERRORS: Final = {
     401: "Sign in first: open the first page.",
     404: "There is nothing here. The question may be gone since the build was made again.",

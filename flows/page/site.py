@@ -51,6 +51,7 @@ class View(NamedTuple):
     item: Item
     role: Role
     map: str | None
+    proof: bool  # whether a drawing of what proves the answer stands above the map
     number: int  # of the item among all
     pictured: bool  # whether a picture goes with the question
     revealed: Revealed | None
@@ -76,6 +77,7 @@ class Site:
         database: where events are kept.
         videos: the build's folder of videos.
         pictures: PNG of what questions name, by their ids.
+        drawings: SVG files of what proves answers, by the questions' ids.
         clock: seconds that only rise, for what is kept for whom.
     """
 
@@ -86,11 +88,12 @@ class Site:
         database: Database,
         videos: Path,
         pictures: Mapping[int, bytes] | None = None,
+        drawings: Mapping[int, Path] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.build = build
         self._pack, self._database, self._videos, self._clock = pack, database, videos.resolve(), clock
-        self._pictures = pictures or {}
+        self._pictures, self._drawings = pictures or {}, drawings or {}
         self._items = {item.id: item for item in pack.items}
         self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
         self._board = Board(pack.items, database.events())
@@ -112,7 +115,7 @@ class Site:
                 self._board.lease(item, reviewer, self._clock())
                 flagged = self._board.own(item, reviewer, role)
                 before = map_before(sketch, shown.map)
-                return View(shown, role, before, self._numbers[item], item in self._pictures, None, flagged)
+                return View(shown, role, before, False, self._numbers[item], item in self._pictures, None, flagged)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
             revealed = Revealed(
@@ -125,11 +128,21 @@ class Site:
                 seeks=self._seeks(shown, truth),
             )
             drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
-            return View(shown, role, drawn, self._numbers[item], item in self._pictures, revealed, None)
+            proof, pictured = item in self._drawings, item in self._pictures
+            return View(shown, role, drawn, proof, self._numbers[item], pictured, revealed, None)
 
     def picture(self, item: int) -> bytes | None:
         """PNG of what the question of an item names; None where it needs none."""
         return self._pictures.get(item)
+
+    def drawing(self, item: int, reviewer: str) -> bytes | None:
+        """SVG of what proves the truth of an item; None where there is none, or this reviewer has not answered yet."""
+        with self._lock:
+            path = self._drawings.get(item) if self._board.answer(item, reviewer) is not None else None
+        try:
+            return path.read_bytes() if path else None
+        except FileNotFoundError:  # the build was made again
+            return None
 
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
         """Stores an answer; one that is the truth accepts it. A second answer changes nothing. Raises RefusedError."""

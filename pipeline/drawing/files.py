@@ -18,13 +18,13 @@ class Picture:
     Attributes:
         id: of the question.
         svg: the drawing with pictures of the video, where there are any.
-        png: the same.
+        png: the same; None where none was asked for.
         drawing: without pictures of the video; the same file as ``svg`` where it shows none.
     """
 
     id: int
     svg: Path
-    png: Path
+    png: Path | None
     drawing: Path
 
     def passed_on(self, frames_allowed: bool) -> Path:
@@ -37,6 +37,6 @@ def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, Picture]:
     found = {}
     for raw in results:
         for one in json.loads(raw)["pictures"]:
-            svg, png, drawing = (build / one[kind]["file"] for kind in ("svg", "png", "drawing"))
-            found[one["id"]] = Picture(one["id"], svg, png, drawing)
+            files = {kind: build / said["file"] for kind, said in one.items() if kind != "id"}
+            found[one["id"]] = Picture(one["id"], files["svg"], files.get("png"), files["drawing"])
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar, get_args
+from typing import Any, ClassVar, Final, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, create_model, field_validator, model_validator
@@ -148,6 +148,9 @@ class BuildConfig(Model):
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     pictures: bool = Field(default=True, description="draw what proves each answer")
+    png: Literal["video", "all"] = Field(
+        default="video", description="which drawings stand there as PNG too: those that show the video, or all"
+    )
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
     known: Path | None = Field(
         default=None, description="published questions; answers that differ from the data: doubts"

@@ -64,11 +64,14 @@ def run(given: Given) -> bytes:
             for number, sheet in benchmark.drawings.draw(view, asked, footage):
                 name, svg = f"{FOLDER}/{given.unit}/{number}", sheet.svg()
                 files = {"svg": _write(given.folder, f"{name}.svg", svg.encode())}
-                files["png"] = _write(given.folder, f"{name}.png", png_of(svg))
-                alone = sheet.without_stills().svg().encode() if sheet.stills else None
-                drawing = files["svg"] if alone is None else _write(given.folder, f"{name}.drawing.svg", alone)
-                made.append({"id": number, **files, "drawing": drawing})
-    kept = {given.folder / one[kind]["file"] for one in made for kind in ("svg", "png", "drawing")}
+                files["drawing"] = files["svg"]
+                if sheet.stills:
+                    alone = sheet.without_stills().svg().encode()
+                    files["drawing"] = _write(given.folder, f"{name}.drawing.svg", alone)
+                if sheet.stills or given.settings["png"] == "all":  # takes ten times as long as the drawing
+                    files["png"] = _write(given.folder, f"{name}.png", png_of(svg))
+                made.append({"id": number, **files})
+    kept = {given.folder / file["file"] for one in made for file in _files(one)}
     for path in (given.folder / FOLDER / given.unit).glob("*.*"):
         if path not in kept:
             path.unlink()
@@ -96,15 +99,20 @@ def _write(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
     return {"file": name} | write_media(folder, name, raw)
 
 
+def _files(one: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was written of a question."""
+    return [said for kind, said in one.items() if kind != "id"]
+
+
 def is_whole(result: bytes, folder: Path) -> bool:
     """Whether every drawing is there."""
     made = json.loads(result)["pictures"]
-    return all(is_there(folder / one[kind]["file"], one[kind]) for one in made for kind in ("svg", "png", "drawing"))
+    return all(is_there(folder / file["file"], file) for one in made for file in _files(one))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """The rules under which a scene is looked at."""
-    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+    """The rules under which a scene is looked at, and what is written."""
+    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump(), "png": config.png}
 
 
 def are_pictures_wanted(config: BuildConfig) -> bool:

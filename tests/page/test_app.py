@@ -310,3 +310,23 @@ def test_a_picture_goes_with_the_question_that_needs_one_and_with_no_other(folde
     browser.say(first, "answer", answer="1")
     assert shown in browser.get(f"/items/{first}").text
     database.close()
+
+
+def test_what_proves_an_answer_is_shown_to_who_has_answered(folder: Path) -> None:
+    first, second, *_ = (item.id for item in PACK.items)
+    drawing = folder / "1.svg"
+    drawing.parent.mkdir()
+    drawing.write_text("<svg/>")
+    made, database = app_of(folder, PACK, drawings={first: drawing, second: folder / "gone.svg"})
+    browser, other, shown = Browser(made), Browser(made, name="bob"), f'src="/items/{first}/drawing"'
+    assert shown not in browser.get(f"/items/{first}").text
+    assert browser.get(f"/items/{first}/drawing").status_code == 404
+    for item in (first, second):
+        assert browser.say(item, "answer", answer="A")[0] == 303
+    assert shown in browser.get(f"/items/{first}").text
+    found = browser.get(f"/items/{first}/drawing")
+    assert (found.text, found.headers["content-type"]) == ("<svg/>", "image/svg+xml")
+    assert other.get(f"/items/{first}/drawing").status_code == 404
+    assert browser.get(f"/items/{second}/drawing").status_code == 404
+    assert Browser(made, name=None).get(f"/items/{first}/drawing").status_code == 401
+    database.close()

@@ -24,12 +24,13 @@ def meta(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    outcome = build(meta, out, pictures=True)
+    outcome = build(meta, out, pictures=True, png="all")
     results = results_of(out, outcome)
     drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "picture"), out)
     selected = [read_table(raw) for (stage, _), raw in results.items() if stage == "select"]
     assert sorted(drawn) == sorted(i for table in selected for i in asked_in(table)["id"].to_pylist())
     for picture in drawn.values():
+        assert picture.png
         assert picture.png.read_bytes().startswith(b"\x89PNG")
         assert picture.drawing == picture.svg
         assert picture.passed_on(False) == picture.drawing
@@ -41,6 +42,7 @@ def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp
 def test_only_what_changed_is_drawn_again_and_what_is_gone_too(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = {p: p.read_bytes() for p in _files(out, build(meta, out, pictures=True))}
+    assert {path.suffix for path in before} == {".svg"}  # nothing here shows a video
     again = build(meta, out, pictures=True)
     assert [e.why for e in again.manifest if e.stage == "picture"] == ["reused"] * _scenes(again)
     lost = sorted(before)[0]
@@ -72,7 +74,7 @@ def test_frames_leave_the_machine_only_where_they_may(tmp_path: Path) -> None:
 
 def _files(out: Path, outcome: Outcome) -> list[Path]:
     results = [raw for (stage, _), raw in results_of(out, outcome).items() if stage == "picture"]
-    return [path for one in pictures_of(results, out).values() for path in (one.svg, one.png)]
+    return [path for one in pictures_of(results, out).values() for path in (one.svg, one.png) if path]
 
 
 def _scenes(outcome: Outcome) -> int:
