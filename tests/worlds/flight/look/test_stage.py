@@ -11,7 +11,8 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
-from pipeline.stages.asking import CALLS_OF_SECOND, forecast_of, look_forecast
+from pipeline.questions.second import ANSWERED
+from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import Camera, FlightScene
@@ -85,7 +86,7 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
     hosted = model_at(server.address)
     written = config(root, server.address, author={"model": hosted | {"name": "writer"}, "second": hosted})
     author, second = forecast_of(written, out, [f"{DATASET}/museum"]) or ()
-    assert second.requests == CALLS_OF_SECOND * 2 * (author.requests - 2) > 0, "three calls of each of two questions"
+    assert second.requests == ANSWERED * 2 * (author.requests - 2) > 0, "three calls of each of two questions"
     without = build(config(root, "http://127.0.0.1:1", video=False), out)
     assert "look" not in whys(without)
     assert whys(without)["generate"] == {"input"}
