@@ -30,7 +30,15 @@ MOST_S = 60.0  # of two cores, for a thousand
 
 
 def report(name: str, folder: Path, benchmark: str) -> None:
-    """Draws all questions of a build again, into a folder of its own."""
+    """Draws all questions of a build again, without and with a PNG of each."""
+    for png in ("video", "all"):
+        drawn(
+            f"{name}, {'a PNG of each' if png == 'all' else 'PNGs of those that show a video'}", folder, benchmark, png
+        )
+
+
+def drawn(name: str, folder: Path, benchmark: str, png: str) -> None:
+    """What that takes."""
     outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
     rules = next(iter(BENCHMARKS[benchmark].profiles.values())).model_dump()
     clock, processor, count = time.perf_counter(), time.process_time(), 0
@@ -38,7 +46,7 @@ def report(name: str, folder: Path, benchmark: str) -> None:
         results = {stage: ((unit, outputs[stage][unit]),) for stage in ("look", "film") if stage in outputs}
         results.setdefault("look", ((unit, outputs["observe"][unit]),))
         results["select"] = ((unit, selected),)
-        run(Given(unit, {"benchmark": benchmark, "rules": rules}, folder, results))
+        run(Given(unit, {"benchmark": benchmark, "rules": rules, "png": png}, folder, results))
         count += asked_in(read_table(store.get(selected))).num_rows
     spent = (time.perf_counter() - clock, time.process_time() - processor)
     seconds = [1000 / count * part for part in spent]
