@@ -181,7 +181,7 @@ def orchestrate(asked: Asked, handed: Handed, action: str, options: dict[str, An
         )
     except (Scan2qaError, LostPrefectError, CancelledRun, Abort):
         raise
-    except Exception as error:
+    except Exception as error:  # Prefect lets through whatever its client, server and database raise
         if not _is_of_prefect(error):
             raise
         forget_untold()

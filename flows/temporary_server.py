@@ -51,7 +51,7 @@ def start_server() -> None:
 
 def forget_untold() -> None:
     """Drops what is still to be told to a server that is gone: each try takes seconds, and the process's end waits."""
-    for worker in EventsWorker._instances.values():  # type: ignore[misc]
+    for worker in EventsWorker._instances.values():  # type: ignore[misc] # generic: of which type does not matter
         with worker._queue.mutex:
             worker._queue.queue.clear()
 

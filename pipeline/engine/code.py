@@ -160,7 +160,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """All statements; takes docstrings, and what stands there for type checkers alone, out on its way."""
     yield node
     if _is_for_type_checkers(node):
-        node.body.clear()  # type: ignore[attr-defined]
+        node.body.clear()  # type: ignore[attr-defined] # what is so is an `if`
     if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         first = node.body[0] if node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

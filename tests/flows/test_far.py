@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from flows import bucket as buckets
 from flows.away import work_from
@@ -27,25 +25,10 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 ELSEWHERE = json.dumps({"id": "1", "user": "ann", "host": "far", "machine": "m", "process": 7, "since": "noon"})
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def url(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An empty bucket of one's own, and where it is and who may use it in the environment."""
-    name = f"of-{abs(hash(tmp_path))}"
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT")).close()  # noqa: S310
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(key, "test")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    return f"s3://{name}/builds/vsi"
+def url(own_bucket: str) -> str:
+    """Where a build is kept."""
+    return f"{own_bucket}/builds/vsi"
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,11 @@ import json
 import pickle
 import socket
 import threading
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import obstore
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import from_url
 
 from flows import mirror as mirrors
@@ -30,29 +28,14 @@ from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def bucket(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An empty bucket of one's own, and where it is and who may use it in the environment; a cache of one's own."""
-    name = f"raw-{abs(hash(tmp_path))}"
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT")).close()  # noqa: S310
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(key, "test")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+def bucket(own_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty bucket of one's own, and a cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(mirrors, "RETRIES", 0)
     MIRRORS.clear()
     mirrors._store_at.cache_clear()
-    return f"s3://{name}"
+    return own_bucket
 
 
 @pytest.fixture

@@ -107,8 +107,14 @@ def asked(*things: Thing, streets: tuple[Street, ...] = ()) -> Query:
 def found(query: Query, *legs: tuple[str, Phrase]) -> tuple[list[str], list[str]]:
     """Ids of what a wording from (0, 0) leads to surely, and possibly."""
     way = Way(0.0, 0.0, tuple(Leg(DIRECTIONS.index(d), p) for d, p in legs))
+    return ids(query, way)
+
+
+def ids(query: Query, way: Way) -> tuple[list[str], list[str]]:
+    """Ids, in order, of what a way leads to surely, and possibly."""
     led = query.lead([way])
-    return tuple([query.city.things[i].id for i in m.indices.tolist()] for m in (led.sure, led.maybe))  # type: ignore
+    names = [sorted(query.city.things[i].id for i in m.indices.tolist()) for m in (led.sure, led.maybe)]
+    return names[0], names[1]
 
 
 BUILDING = Phrase("building")
@@ -170,7 +176,7 @@ def about(relation: str, *things: Thing, streets: tuple[Street, ...] = (ELM,)) -
     """Ids of what surely and possibly has a relation to the house, which lies north of (40, 0)."""
     query = asked(square("house", 40.0, 67.0), *things, streets=streets)
     way = Way(40.0, 0.0, (Leg(0, BUILDING), Leg(RELATIONS.index(relation), Phrase("bank"))))
-    return tuple([query.city.things[i].id for i in m.indices.tolist()] for m in query.lead([way]))  # type: ignore
+    return ids(query, way)
 
 
 def bank(name: str, x: float, y: float, **more: Any) -> Thing:
@@ -243,9 +249,7 @@ def test_corners_by_hand(x: float, y: float, sure: bool, maybe: bool) -> None:
 
 def most(word: str, *things: Thing) -> tuple[list[str], list[str]]:
     """Ids of what a superlative of buildings to the north leads to surely, and possibly."""
-    query = asked(*things)
-    led = query.lead([Way(0.0, 0.0, (Leg(0, BUILDING, word),))])
-    return tuple(sorted(query.city.things[i].id for i in m.indices.tolist()) for m in led)  # type: ignore
+    return ids(asked(*things), Way(0.0, 0.0, (Leg(0, BUILDING, word),)))
 
 
 def test_superlatives_need_a_margin_and_all_that_may_be_there() -> None:
