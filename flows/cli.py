@@ -376,15 +376,11 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 @app.command()
 def reference(
     folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference"),
-    builds: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of builds of the samples: draws the examples anew."),
-    ] = None,
 ) -> None:
-    """Writes the documentation's reference pages: reasons, findings, columns, and the keys of each configuration."""
+    """Writes the documentation's reference: reasons and findings with a picture each, columns, configurations."""
     from flows.reference import reference
 
-    reference(folder, builds)
+    reference(folder)
 
 
 app.registered_commands += cli_released.app.registered_commands

@@ -91,7 +91,7 @@ class AuthorConfig(Model):
     second: ModelSpec | None = Field(
         default=None, description="answers what was written, with and without the video; null: nobody does"
     )
-    questions_per_task: int = Field(default=2, ge=1, le=10)
+    questions_per_task: int = Field(default=2, ge=1, le=10, description="asked for at once, per scene and task")
 
 
 class LookConfig(Model):
@@ -111,13 +111,13 @@ class LookConfig(Model):
 class SelectConfig(Model):
     """Stage `select`: how many questions per scene and task."""
 
-    per_scene_and_task: int = Field(default=6, ge=1)
+    per_scene_and_task: int = Field(default=6, ge=1, description="most questions of one scene and task")
 
 
 class ExportConfig(Model):
     """Stage `export`: names in the release."""
 
-    split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$")
+    split: str = Field(default="test", pattern=r"^[a-z][a-z0-9_]*$", description="name of the split of all questions")
     pretty_name: str = ""
     terms: dict[str, str] = Field(
         default_factory=dict, description="dataset -> the terms of its data, for LICENSES.md; Markdown on one line"
@@ -212,14 +212,17 @@ def config_model(name: str) -> type[BuildConfig]:
         __base__=GenerateConfig,
         __doc__=GenerateConfig.__doc__,
         profile=(str, Field(default=next(iter(benchmark.profiles)), description=f"one of {profiles}")),
-        tasks=(tuple[str, ...], tuple(benchmark.by_name())),
+        tasks=(tuple[str, ...], Field(default=tuple(benchmark.by_name()), description="of which questions are made")),
     )
     generate.benchmark = benchmark
     export = create_model(
         "ExportConfig",
         __base__=ExportConfig,
         __doc__=ExportConfig.__doc__,
-        pretty_name=(str, f"{benchmark.title}, rebuilt with scan2qa"),
+        pretty_name=(
+            str,
+            Field(default=f"{benchmark.title}, rebuilt with scan2qa", description="title of the release"),
+        ),
     )
     return create_model(
         "BuildConfig",

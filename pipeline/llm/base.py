@@ -142,7 +142,7 @@ class ModelSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    provider: Provided
+    provider: Provided = Field(description="who is asked, and how; embedded: a small model in this process")
     model: str = Field(default="", description="the provider's name of the model")
     name: str = Field(default="", description="its name in tables and reports; the model's if not given")
     base_url: str | None = Field(default=None, description="for servers other than the provider's own")
@@ -157,13 +157,13 @@ class ModelSpec(BaseModel):
     request: dict[str, JsonValue] = Field(default_factory=dict, description="more fields of the request")
     rpm: int | None = Field(default=None, ge=1, description="requests per minute, never exceeded")
     concurrency: int = Field(default=8, ge=1, le=1000, description="requests under way at once")
-    timeout_s: float = Field(default=60.0, gt=0)
+    timeout_s: float = Field(default=60.0, gt=0, description="after which one attempt is given up")
     attempts: int = Field(default=6, ge=1, description="how often one request is sent at most")
     price: Price | None = Field(default=None, description="instead of the price table's")
     limit_cost: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")
     recording: Path | None = Field(default=None, description="recorded answers, JSON lines; provider replay")
     weights: Path | None = Field(default=None, description="a GGUF file of one's own; provider embedded")
-    weights_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    weights_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$", description="of that file")
 
     @field_validator("base_url")
     @classmethod

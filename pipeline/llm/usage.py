@@ -27,8 +27,8 @@ class Price(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, description="US dollars per million tokens that are sent")
+    output: float = Field(ge=0, description="US dollars per million tokens of replies")
 
     def cost_usd(self, usage: Usage) -> float:
         """What so many tokens cost."""

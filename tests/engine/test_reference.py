@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import operator
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -11,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from flows.reference import NOT_DRAWN, NOT_MET, NOT_SHOWN
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.engine.config import config_model
 from pipeline.engine.reference import WITHOUT_FILE, references
 from pipeline.export.columns import SAID
-from pipeline.export.glossary import ANY, FINDINGS, GLOSSARY, SHARED, findings_of, glossary
-from pipeline.export.reason_pictures import MOST_BYTES, MOST_MARKED
+from pipeline.export.examples import EXAMPLES, everything, read_examples
+from pipeline.export.glossary import ANY, FINDINGS, GLOSSARY, SHARED, findings_of
+from pipeline.export.reason_pictures import MOST_BYTES, picture
 from pipeline.worlds.registry import WORLDS
 from tests.engine.findings_in_code import findings
 
@@ -25,11 +27,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 BUILDS: Final = ROOT / "flows" / "builds"
 PAGES: Final = ROOT / "docs" / "reference"
 PICTURES: Final = PAGES / "pictures"
+HOLDS: Final = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+DRAWN: Final = {"svg", "g", "path", "circle", "rect", "text", "title", "style"}
+MOST_BYTES_OF_ALL: Final = 5_000_000
+MOST_WITHOUT: Final = 400  # it may only shrink
 SVG: Final = "{http://www.w3.org/2000/svg}"
 # Calls whose first argument is the name of a reason. Where it is worked out at run time, what it is worked out from
 # stands in the same modules as a constant, or is the name of a finding, which has words of its own.
 MAKERS: Final = frozenset(("rule", "check", "because", "Check", "require", "refuse"))
 NO_REASONS: Final = ("pipeline/llm/", "pipeline/engine/", "pipeline/stages/")
+NEEDED: Final = ["`provider`", "`price.input`", "`price.output`"]
 NOT_TOLD: Final = {"build", "benchmark", "observe"}  # names of the configuration; nothing of a city is set there
 
 
@@ -85,7 +92,7 @@ def _glossary(name: str) -> dict[str, str]:
 
 def test_pages_are_up_to_date() -> None:
     written = {path.name: path.read_text("utf-8") for path in PAGES.glob("*.md")}
-    assert written == references(BUILDS, PICTURES), "run `make schemas` and commit what it changes"
+    assert written == references(BUILDS, PAGES), "run `make schemas` and commit what it changes"
 
 
 def test_every_reason_in_the_code_has_words() -> None:
@@ -129,30 +136,98 @@ def test_findings_stand_in_one_place_and_that_of_their_world() -> None:
             assert not module.startswith("worlds/") or module.startswith(f"worlds/{world}/"), (name, module)
 
 
-def test_every_reason_and_finding_has_an_example_or_says_why_not() -> None:
-    """The pictures are drawn by `scan2qa reference --builds DIR` from builds of the samples."""
-    listed: dict[str, dict[str, str]] = yaml.safe_load((PICTURES / WITHOUT_FILE).read_text("utf-8"))
-    without = {(group, name) for group, names in listed.items() for name in names}
-    drawn = {(path.parent.relative_to(PICTURES).as_posix(), path.stem) for path in PICTURES.rglob("*.svg")}
-    shared = glossary(SHARED)
-    wanted = {(SHARED, reason) for reason in shared}
-    wanted |= {(name, reason) for name in BENCHMARKS for reason in glossary(name) if reason not in shared}
-    wanted |= {(f"findings/{world}", name) for world in (ANY, *WORLDS) for name in findings_of(world)}
-    assert drawn | without == wanted, "run `make schemas` and commit what it changes"
-    assert not drawn & without
-    assert {why for names in listed.values() for why in names.values()} <= {NOT_MET, NOT_SHOWN, NOT_DRAWN}
+def test_every_reason_and_finding_has_an_example() -> None:
+    """Or, where there is nothing to show, a line that says why: `tests.collecting` notes them while tests run."""
+    examples = {(group, name) for group, found in read_examples(PAGES / EXAMPLES).items() for name in found}
+    without = {(group, name) for group, names in _without().items() for name in names}
+    wanted = {(group, name) for group, words in everything().items() for name in words}
+    missing = [f"{group}: {name}" for group, name in sorted(wanted - examples - without)]
+    assert not missing, "python -m pytest -p tests.collecting TESTS_THAT_MEET_THEM; make schemas (docs/adding.md)"
+    assert not examples - wanted, "leave them out of docs/reference/examples"
+    assert not without - wanted
+    assert not without & examples, "leave them out of without.yaml"
+    assert len(without) <= MOST_WITHOUT
 
 
-def test_an_example_shows_what_it_is_of_and_is_small() -> None:
+def test_pictures_are_those_of_the_examples() -> None:
+    """To the byte, and no others: `make schemas` draws them."""
+    words = everything()
+    drawn = {path.relative_to(PICTURES).with_suffix("").as_posix(): path for path in PICTURES.rglob("*.*")}
+    made = {
+        f"{group}/{name}": picture(example, words[group][name])
+        for group, found in read_examples(PAGES / EXAMPLES).items()
+        for name, example in found.items()
+    }
+    assert drawn.keys() == made.keys()
+    changed = [name for name, path in drawn.items() if path.read_bytes() != made[name]]
+    assert not changed, "run `make schemas` and commit what it changes"
+
+
+def test_a_measured_value_breaks_its_limit() -> None:
+    """As the rule in the code says; where it is no rule that is written out, by being another number."""
+    relations = _relations()
+    kept = []
+    for group, found in read_examples(PAGES / EXAMPLES).items():
+        for name, example in found.items():
+            if "/" not in group and example.measured is not None and example.limit is not None:
+                of_rule = relations.get(name, set())
+                breaks = [not HOLDS[relation](example.measured, example.limit) for relation in of_rule]
+                if not any(breaks) if of_rule else example.measured == example.limit:
+                    kept.append((group, name, example.measured, example.limit))
+    assert not kept
+    assert len(relations) > 150
+
+
+def test_a_picture_is_a_small_drawing_and_nothing_else() -> None:
     paths = sorted(PICTURES.rglob("*.svg"))
-    assert len(paths) > 90
+    assert sum(path.stat().st_size for path in paths) <= MOST_BYTES_OF_ALL
     for path in paths:
-        assert path.stat().st_size <= MOST_BYTES, path
-        tree = ElementTree.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own file
+        raw = path.read_text("utf-8")
+        assert len(raw) <= MOST_BYTES, path
+        tree = ElementTree.fromstring(raw)  # noqa: S314 - our own file
+        assert {node.tag.removeprefix(SVG) for node in tree.iter()} <= DRAWN, path
+        assert not [key for node in tree.iter() for key in node.attrib if key.startswith("on") or "href" in key], path
+        assert "url(" not in raw, path
+        assert "@import" not in raw, path
         texts = [node.text for node in tree.iter(f"{SVG}text")]
-        assert texts[0] == path.stem
-        marked = [node for node in tree.iter() if "marked" in (node.get("class") or "")]
-        assert 0 < len(marked) <= MOST_MARKED, path
+        assert path.stem in texts, path
+
+
+def test_a_picture_has_what_its_example_says() -> None:
+    """The value on its line, the scene where there is one, the line of a file: read back from the drawings."""
+    for group, found in read_examples(PAGES / EXAMPLES).items():
+        for name, example in found.items():
+            tree = ElementTree.fromstring((PICTURES / group / f"{name}.svg").read_text("utf-8"))  # noqa: S314
+            parts = {node.get("data-part"): node for node in tree.iter() if node.get("data-part")}
+            assert len(parts) > 1, name
+            assert ("map" in parts) == (example.sketch is not None and not example.around), name
+            assert ("file" in parts) == (example.file is not None), name
+            if example.measured is not None and example.limit is not None:
+                assert float(parts["gauge"].attrib["data-measured"]) == pytest.approx(example.measured, rel=1e-5), name
+                assert float(parts["gauge"].attrib["data-limit"]) == pytest.approx(example.limit, rel=1e-5), name
+
+
+def test_examples_name_no_machine() -> None:
+    for path in (PAGES / EXAMPLES).rglob("*.jsonl"):
+        text = path.read_text("utf-8")
+        assert not re.findall(r"/(?:tmp|home|root|work|private|Users)/", text), path
+
+
+def _relations() -> dict[str, set[str]]:
+    """Reason -> how its value must stand to its limit, where a call of the code says both."""
+    constants = _constants()
+    found: dict[str, set[str]] = {}
+    for path in _modules():
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in MAKERS:
+                said = [a.value for a in node.args[2:3] if isinstance(a, ast.Constant) and a.value in HOLDS]
+                for text in _texts(node.args[0], constants) if said else ():
+                    found.setdefault(text, set()).update(said)
+    return found
+
+
+def _without() -> dict[str, dict[str, str]]:
+    return yaml.safe_load((PAGES / EXAMPLES / WITHOUT_FILE).read_text("utf-8")) or {}
 
 
 @pytest.mark.parametrize("world", [ANY, *WORLDS])
@@ -174,12 +249,21 @@ def test_words_are_one_part_of_a_sentence(name: str) -> None:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_configuration_page_names_every_key_and_limit(name: str) -> None:
-    page = references(BUILDS, PICTURES)[f"build-{name}.md"]
+    page = references(BUILDS, PAGES)[f"build-{name}.md"]
     for key in {*config_model(name).model_fields, *BENCHMARKS[name].rules.model_fields} - NOT_TOLD:
         assert f"| `{key}" in page, key
 
 
 def test_the_columns_page_names_every_column() -> None:
-    page = references(BUILDS, PICTURES)["columns.md"]
+    page = references(BUILDS, PAGES)["columns.md"]
     for column in (*SAID, *(c for b in BENCHMARKS.values() for c in b.columns.said)):
         assert f"| `{column}` |" in page
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_key_of_a_configuration_says_what_it_is(name: str) -> None:
+    page = references(BUILDS, PAGES)[f"build-{name}.md"].partition("## Rules")[0]
+    keys = [re.split(r"(?<!\\)\|", line)[1:-1] for line in page.splitlines() if line.startswith("| `")]
+    assert len(keys) > 50
+    assert [cells[0].strip() for cells in keys if not cells[-1].strip()] == []
+    assert [cells[0].strip() for cells in keys if cells[2].strip() == "*needed*"] == NEEDED

@@ -9,10 +9,10 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.urbanvideo.drawings.plan import Drawn, Named, Plan, facts, nose
-from pipeline.benchmarks.urbanvideo.drawings.profile import Chart
 from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.chart import Chart
 from pipeline.drawing.sheet import WIDTH, Part
 from pipeline.worlds.flight.places import Place
 

@@ -30,8 +30,8 @@ class Needs(Model):
     one threshold does not flicker.
     """
 
-    start: float = Field(gt=0)
-    stop: float = Field(gt=0)
+    start: float = Field(gt=0, description="speed from which on it is moving, m/s or degrees/s")
+    stop: float = Field(gt=0, description="speed below which it no longer is")
     least: float = Field(gt=0, description="metres or degrees that it must come to")
 
     @model_validator(mode="after")
@@ -50,7 +50,7 @@ class MotionConfig(Model):
     vertically under satellite positioning (DJI Phantom 4 and Mavic 3 specifications), over some seconds.
     """
 
-    rate_hz: float = Field(default=5.0, gt=0, le=50)
+    rate_hz: float = Field(default=5.0, gt=0, le=50, description="at which the track is sampled")
     move: Needs = Needs(start=0.8, stop=0.4, least=1.5)
     climb: Needs = Needs(start=0.5, stop=0.25, least=1.0)
     turn: Needs = Needs(start=6.0, stop=3.0, least=7.5)

@@ -26,9 +26,9 @@ from pipeline.worlds.indoor.observe.verdicts import Limits, verdicts
 class ObserveConfig(Limits):
     """Which frames are examined and how closely, and what of that is believed."""
 
-    frames_per_second: float = Field(default=2.0, gt=0)
-    width: int = Field(default=160, ge=16, le=1920)
-    height: int = Field(default=120, ge=16, le=1920)
+    frames_per_second: float = Field(default=2.0, gt=0, description="of the video that are examined")
+    width: int = Field(default=160, ge=16, le=1920, description="rays of a row of the reduced image")
+    height: int = Field(default=120, ge=16, le=1920, description="rays of a column of it")
     min_pixels: int = Field(default=20, ge=1, description="of the reduced image: fewer do not count as appearing")
     budgets: tuple[int, ...] = Field(default=(16, 32, 64), description="numbers of evenly spaced frames")
 

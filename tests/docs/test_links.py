@@ -1,0 +1,46 @@
+"""The documentation hangs together: every page can be reached from the README, and no link leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tests.builds import REPOSITORY
+
+LINK: Final = re.compile(r"\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"")
+HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def _links(page: Path) -> list[tuple[Path, str]]:
+    """What a page links to below the project, and the heading there."""
+    text = FENCED.sub("", page.read_text("utf-8"))
+    found = [one or other for one, other in LINK.findall(text)]
+    local = [link.partition("#") for link in found if "://" not in link and not link.startswith("mailto:")]
+    return [((page.parent / file).resolve() if file else page, heading) for file, _, heading in local]
+
+
+def _anchors(page: Path) -> set[str]:
+    """Headings as links name them."""
+    told = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(page.read_text("utf-8")))
+    return {words.strip().replace(" ", "-") for words in told}
+
+
+def test_every_page_can_be_reached_and_every_link_leads_somewhere() -> None:
+    reached: set[Path] = set()
+    lost: list[str] = []
+    waiting = [REPOSITORY / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for file, heading in _links(page):
+            if not file.exists() or (heading and heading not in _anchors(file)):
+                lost.append(f"{page.name}: {file.name}#{heading}")
+            elif file.suffix == ".md":
+                waiting.append(file)
+    assert not lost
+    pages = {path for path in (REPOSITORY / "docs").rglob("*.md") if "examples" not in path.parts}
+    assert not pages - reached, "link them from the README"
