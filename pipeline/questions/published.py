@@ -81,17 +81,32 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
     return [_published(path, number, row, columns) for number, row in enumerate(read_rows(path), start=1)]
 
 
+def read_own(path: Path, columns: Columns) -> list[Published]:
+    """Questions of a file in the columns of one benchmark alone. Raises ConfigError, also for those of another."""
+    rows = read_rows(path)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or columns.row(row) is None:
+            found = (
+                f"its columns are {', '.join(map(str, row))}" if isinstance(row, dict) else f"it is {str(row)[:60]!r}"
+            )
+            raise ConfigError(
+                f"{path}: question {number} is none of this benchmark, whose columns are "
+                f"{', '.join(columns.schema.names)}: {found}"
+            )
+    return [_published(path, number, row, [columns]) for number, row in enumerate(rows, start=1)]
+
+
 def read_rows(path: Path) -> list[Any]:
     """The rows of a .jsonl, .json or .parquet file, whatever they are. Raises ConfigError for a file that has none."""
     try:
         if path.suffix == ".parquet":
             rows = pq.read_table(path).to_pylist()
         elif path.suffix == ".json":
-            rows = json.loads(path.read_text(encoding="utf-8"))
+            rows = json.loads(path.read_text(encoding="utf-8-sig"))
         else:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of lines
             rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
     if not isinstance(rows, list):
         raise ConfigError(f"{path}: holds {type(rows).__name__}, not a list of questions")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.questions.scored import Answer
 from pipeline.scoring.predictions import Predictions, Said
+from pipeline.scoring.result_files import unicode
 
 NAMED: Final = 5  # ids in a message
 # What can be wrong with a row, and what becomes of it.
@@ -27,6 +28,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 COUNTED: Final[Mapping[str, str]] = {
     "unanswered": "questions without a reply earn nothing",
     "said_twice": "the same reply twice counts once",
+    "cut_off": "replies that fill a cell of .xlsx have lost their end; let VLMEvalKit write PRED_FORMAT=tsv",
 }
 
 
@@ -52,7 +54,7 @@ def answered(questions: Sequence[Published], predictions: Predictions, of: Path)
     ids = [str(question.id) for question in questions]
     known = set(ids)
     if len(known) < len(ids):
-        twice = next(i for i in ids if ids.count(i) > 1)
+        twice = Counter(ids).most_common(1)[0][0]
         raise ConfigError(f"{of}: two questions have the id {twice}; give one of them another")
     found: dict[str, list[str]] = defaultdict(list)
     rows: dict[str, Said] = {}
@@ -88,7 +90,9 @@ def _at(row: Said, questions: Sequence[Published], of: Path) -> str:
 
 def _answer(question: Published, row: Said | None, found: dict[str, list[str]]) -> Answer:
     reply = None if row is None else row.reply
-    if reply is not None and (isinstance(reply, bool) or not isinstance(reply, str | int | float)):
+    if row is not None and row.is_cut:
+        found["cut_off"].append(str(question.id))
+    if reply is not None and not _is_text_or_number(reply):
         found["not_a_text"].append(str(question.id))
         reply = None
     elif reply is None or (isinstance(reply, str) and not reply.strip()):
@@ -97,9 +101,15 @@ def _answer(question: Published, row: Said | None, found: dict[str, list[str]]) 
     return Answer(question, None if reply is None else _text(reply), _steps(row, question, found))
 
 
+def _is_text_or_number(reply: Any) -> bool:
+    if isinstance(reply, float):
+        return math.isfinite(reply)
+    return isinstance(reply, str | int) and not isinstance(reply, bool)
+
+
 def _text(reply: str | float) -> str:
     """A spreadsheet's 4.0 is the 4 that was written."""
-    return str(int(reply)) if isinstance(reply, float) and reply.is_integer() else str(reply)
+    return unicode(int(reply) if isinstance(reply, float) and reply.is_integer() else reply)
 
 
 def _steps(row: Said | None, question: Published, found: dict[str, list[str]]) -> FloatArray | None:

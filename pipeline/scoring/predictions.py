@@ -5,20 +5,13 @@ The form is told by the columns, never by the name; a call reads files of one fo
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
-
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import read_file
+from pipeline.scoring.result_files import files_of, is_cut, rows_of_file, unicode
 
 PLAIN, TRAJECTORIES, LMMS_EVAL, VLMEVALKIT = FORMS = (
     "table of id and answer",
@@ -43,6 +36,7 @@ class Said:
         truth: as the file has it; None: it does not.
         reply: whatever stands there.
         steps: whatever stands there; None: no trajectory.
+        is_cut: whether the reply fills a cell of a spreadsheet, so that its end is missing.
     """
 
     where: str
@@ -51,6 +45,7 @@ class Said:
     truth: str | None
     reply: Any
     steps: Any = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,65 +60,22 @@ def read_predictions(paths: Sequence[Path]) -> Predictions:
     """What stands in result files. Raises ConfigError, naming file and row, also where they are of several forms."""
     found: dict[str, str] = {}  # form -> where it is first met
     rows: list[Said] = []
-    for path in paths:
-        raws = _rows(path)
+    for path in (file for given in paths for file in files_of(given)):
+        raws = rows_of_file(path)
         if not raws:
             raise ConfigError(f"{path}: holds no answers; give {_GOOD}")
         for number, raw in enumerate(raws, start=1):
             where = f"{path}, row {number}"
             form = _form(raw, where)
             found.setdefault(form, where)
-            rows.append(_READ[form](raw, where))
+            said = _READ[form](raw, where)
+            rows.append(replace(said, is_cut=True) if is_cut(path, said.reply) else said)
     if set(found) == {PLAIN, TRAJECTORIES}:  # an agent that answers without a step
         del found[PLAIN]
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise ConfigError(f"{first} is of {one}, {second} of {other}: score the results of one tool at a time")
     return Predictions(next(iter(found)), rows)
-
-
-def _rows(path: Path) -> list[Any]:
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
-        raise ConfigError(f"{path}: results are read as {', '.join(_READERS)}; give a file that ends so")
-    try:
-        return read(read_file(path))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadZipFile, pa.ArrowException) as error:
-        told = " ".join(str(error).split())
-        raise ConfigError(f"{path}: cannot be read as {path.suffix.lower()}: {told}") from error
-
-
-def _table(raw: bytes, **how: Any) -> list[Any]:
-    """All cells as text, so that "NA" and "007" stay what they are; empty ones None."""
-    table = pd.read_csv(io.BytesIO(raw), dtype=str, keep_default_na=False, encoding="utf-8-sig", **how)
-    return [{k: v or None for k, v in row.items()} for row in table.to_dict("records")]
-
-
-def _xlsx(raw: bytes) -> list[Any]:
-    table = pd.read_excel(io.BytesIO(raw), dtype=object, keep_default_na=False, engine="openpyxl")
-    return [{str(k): None if v == "" else v for k, v in row.items()} for row in table.to_dict("records")]
-
-
-def _json(raw: bytes) -> list[Any]:
-    found = json.loads(raw)
-    if not isinstance(found, list):
-        hint = "; of lmms-eval give the samples (--log_samples)" if "results" in found else ""
-        raise TypeError(f"it holds {type(found).__name__}, not a list of answers{hint}")
-    return found
-
-
-def _jsonl(raw: bytes) -> list[Any]:
-    return [json.loads(line) for line in raw.split(b"\n") if line.strip()]
-
-
-_READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
-    ".csv": _table,
-    ".tsv": lambda raw: _table(raw, sep="\t"),
-    ".xlsx": _xlsx,
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".parquet": lambda raw: pq.read_table(io.BytesIO(raw)).to_pylist(),
-}
 
 
 def _form(raw: Any, where: str) -> str:
@@ -171,7 +123,7 @@ def _id(value: Any, where: str, name: str) -> str:
         value = int(value)  # as spreadsheets keep whole numbers
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
         raise ConfigError(f"{where}: {name} is {value!r}; give the question's id")
-    return str(value)
+    return unicode(value)
 
 
 _READ: Final[dict[str, Callable[[Row, str], Said]]] = {

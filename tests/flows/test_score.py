@@ -206,3 +206,12 @@ def test_what_was_not_judged_is_in_no_mean(scan2qa: Cli, tmp_path: Path) -> None
     told = json.loads((tmp_path / "s.json").read_text())
     assert told["found"] == {"not_judged": ["1 (not_recorded)"]}
     assert {figure["metric"] for figure in told["figures"]} == {"match"}
+
+
+@pytest.mark.parametrize("other", ["urbanvideo", "ergeobench", "embodied4c", "cityeqa"])
+def test_questions_of_another_benchmark_are_refused(other: str, scan2qa: Cli, tmp_path: Path) -> None:
+    release = release_of(tmp_path / "release", all_tasks(1), {"route_planning": 0.4})
+    run = scan2qa("score", other, said(tmp_path / "p.jsonl", {1: "B"}), "--release", release)
+    assert run.code == 2
+    assert "test-00000-of-00001.parquet" in run.err
+    assert "is none of this benchmark, whose columns are" in run.err or "column_missing" in run.err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.scoring.answered import answered
 from pipeline.scoring.predictions import LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
+from pipeline.scoring.result_files import CELL_MOST
 from tests.scoring.made import file_of, said
 
 REPLY = 'NA, "so" to say\n007'
@@ -117,7 +119,14 @@ def test_forms_are_not_mixed(tmp_path: Path) -> None:
         ("p.csv", "id,answer\n", "holds no answers"),
         ("p.csv", "a,b\n1,2\n", "row 1: its columns are a, b; give columns id and answer"),
         ("p.csv", "id,answer\n,B\n", "row 1: id is None; give the question's id"),
-        ("p.jsonl", "{", "cannot be read as .jsonl"),
+        ("p.csv", "id,answer\n1,B,so\n2,C,so\n", "Expected 2 fields in line 2, saw 3"),
+        ("p.csv", "id,answer,answer\n1,B,C\n", "two columns are named answer"),
+        ("p.jsonl", "{", "cannot be read as .jsonl: line 1: "),
+        ("p.jsonl", '{"id": 1, "answer": "B"}\n{"id": 2, "ans', "line 2: Unterminated string"),
+        ("p.json", "5", "it holds int, not a list of answers$"),
+        ("p.json", '"the results"', "it holds str, not a list of answers$"),
+        ("p.pkl", "no", "pickles are never opened, .*PRED_FORMAT=tsv"),
+        ("p.jsonl.gz", "no", "cannot be read as .jsonl: Not a gzipped file"),
         ("p.jsonl", "7", "row 1: it is '7'; give columns id"),
         ("p.jsonl", '{"id": true, "answer": "B"}', "id is True"),
         ("p.json", '{"results": {}}', "of lmms-eval give the samples"),
@@ -134,8 +143,60 @@ def test_what_is_no_result_file(name: str, text: str, message: str, tmp_path: Pa
     assert name in str(refused.value)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
+def test_encodings_that_spreadsheets_write(suffix: str, encoding: str, tmp_path: Path) -> None:
+    text = {
+        "csv": "id,answer\r\n1,größer\r\n",
+        "jsonl": '{"id": 1, "answer": "größer"}\r\n',
+        "json": '[{"id": 1, "answer": "größer"}]',
+    }[suffix]
+    (tmp_path / f"p.{suffix}").write_bytes(text.encode(encoding))
+    assert pairs(tmp_path / f"p.{suffix}") == [("1", "größer")]
+
+
+def test_what_is_no_utf8_is_said(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_bytes("id,answer\n1,größer\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"p.csv: .*byte 14 is not UTF-8; save it as UTF-8"):
+        read_predictions([tmp_path / "p.csv"])
+
+
+def test_samples_in_a_folder_packed_or_not(tmp_path: Path) -> None:
+    """What lmms-eval writes below --output_path, whatever else lies there."""
+    runs = tmp_path / "runs" / "model"
+    runs.mkdir(parents=True)
+    file_of(runs / "20261122_samples_scan2qa_vsi_test.jsonl", [sample(doc_id=0)])
+    (runs / "20261122_results.json").write_text('{"results": {}}')
+    (runs / "20261123_samples_scan2qa_vsi_test.jsonl.gz").write_bytes(gzip.compress(json.dumps(sample()).encode()))
+    found = read_predictions([tmp_path / "runs"])
+    assert (found.form, [row.place for row in found.rows]) == (LMMS_EVAL, [0, 1])
+
+
+def test_other_folders_say_what_is_in_them(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="this folder holds no results"):
+        read_predictions([tmp_path])
+    (tmp_path / "model_VSI.tsv").write_text("index\tprediction\n3\tB\n")
+    with pytest.raises(ConfigError, match=r"give the files that hold the replies, of .*/model_VSI.tsv$"):
+        read_predictions([tmp_path])
+
+
+def test_replies_that_a_spreadsheet_cut_off_are_counted(tmp_path: Path) -> None:
+    path, thoughts = tmp_path / "m.xlsx", "a" * CELL_MOST
+    pd.DataFrame([{"index": 1, "prediction": thoughts}, {"index": 2, "prediction": "B"}]).to_excel(path, index=False)
+    found = answered([question(1), question(2)], read_predictions([path]), Path("q"))
+    assert found.found == {"cut_off": ["1"]}
+    assert [a.reply for a in found.answers] == [thoughts, "B"]
+
+
+def test_halves_of_characters_can_be_written(tmp_path: Path) -> None:
+    """JSON escapes them, and no file takes them."""
+    (tmp_path / "p.jsonl").write_text('{"id": 1, "answer": "\\ud83d B"}\n{"id": "\\ud800", "answer": "B"}\n')
+    found = answered([question(1)], read_predictions([tmp_path / "p.jsonl"]), Path("q"))
+    assert (found.answers[0].reply, found.found) == ("? B", {"unknown_id": ["?"]})
+
+
 def test_what_does_not_fit_is_counted_by_name(tmp_path: Path) -> None:
-    asked = [question(n) for n in range(1, 8)]
+    asked = [question(n) for n in range(1, 9)]
     rows: list[dict[str, Any]] = [
         {"id": 1, "answer": "B"},
         {"id": 1, "answer": "B"},
@@ -144,13 +205,14 @@ def test_what_does_not_fit_is_counted_by_name(tmp_path: Path) -> None:
         {"id": 4, "answer": " "},
         {"id": 5, "answer": 4.0},
         {"id": 6, "answer": True},
+        {"id": 8, "answer": float("nan")},
         {"id": 99, "answer": "B"},
     ]
     found = answered(asked, read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
-    assert [a.reply for a in found.answers] == ["B", None, None, None, "4", None, None]
+    assert [a.reply for a in found.answers] == ["B", None, None, None, "4", None, None, None]
     assert found.found == {
         "said_twice": ["1"],
-        "not_a_text": ["2", "6"],
+        "not_a_text": ["2", "6", "8"],
         "unanswered": ["3", "4", "7"],
         "unknown_id": ["99"],
     }

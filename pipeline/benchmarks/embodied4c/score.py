@@ -18,7 +18,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 from pipeline.metrics.numbers import find_number
-from pipeline.questions.published import Published, read_published
+from pipeline.questions.published import Published, read_own
 from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, is_too_long, unmeasured
 
 JUDGED, MATCH, NUMERIC = "judged", "match", "numeric"
@@ -169,7 +169,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 
 SCORE: Final = Score[Settings](
-    read=partial(read_published, columns=[COLUMNS]),
+    read=partial(read_own, columns=COLUMNS),
     metrics=METRICS,
     settings=Settings,
     mark=mark,

@@ -23,7 +23,7 @@ from pipeline.benchmarks.ergeobench.names import PARTS, is_same
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
-from pipeline.questions.published import Published, read_published
+from pipeline.questions.published import Published, read_own
 from pipeline.questions.scored import (
     TOO_LONG,
     Answer,
@@ -192,7 +192,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 
 SCORE: Final = Score[Settings](
-    read=partial(read_published, columns=[COLUMNS]),
+    read=partial(read_own, columns=COLUMNS),
     metrics=METRICS,
     settings=Settings,
     mark=mark,

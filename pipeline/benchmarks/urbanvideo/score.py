@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
-from pipeline.questions.published import read_published
+from pipeline.questions.published import read_own
 from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
 
 ACCURACY: Final = "accuracy"
@@ -57,7 +57,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 
 SCORE: Final = Score[Settings](
-    read=partial(read_published, columns=[COLUMNS]),
+    read=partial(read_own, columns=COLUMNS),
     metrics={ACCURACY: Metric("accuracy", is_guessed=True)},
     settings=Settings,
     mark=mark,

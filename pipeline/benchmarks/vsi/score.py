@@ -19,7 +19,7 @@ from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
 from pipeline.metrics.units import asked_unit
-from pipeline.questions.published import Published, read_published
+from pipeline.questions.published import Published, read_own
 from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
 
 SCORE_OF: Final = "score"
@@ -51,7 +51,7 @@ class Settings(Model):
 
 def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
-    questions = read_published(path, [COLUMNS])
+    questions = read_own(path, COLUMNS)
     for question in questions:
         if not question.options and not _is_number(question.ground_truth):
             raise ConfigError(
