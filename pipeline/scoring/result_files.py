@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile
@@ -144,7 +144,7 @@ def _jsonl(raw: bytes) -> list[Any]:
     return rows
 
 
-_READERS: Final[dict[str, Callable[[bytes], Sequence[Any]]]] = {
+_READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
     ".csv": _table,
     ".tsv": lambda raw: _table(raw, sep="\t"),
     ".xlsx": _xlsx,
