@@ -45,6 +45,8 @@ class Card:
         quirks: profile -> a known limit of questions made under it.
         citation: of its paper, as BibTeX.
         terms: dataset -> the terms of its data, and where they stand; Markdown.
+        sources: dataset -> citation of its paper, as BibTeX.
+        pixels: folder of the release -> what of the raw data's own pictures lies in it, before "in `folder/`".
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
         chosen: reasons of its own by which it chooses among candidates that could be asked.
     """
@@ -56,6 +58,8 @@ class Card:
     quirks: Mapping[str, str] = field(default_factory=dict)
     citation: str = ""
     terms: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    pixels: Mapping[str, str] = field(default_factory=dict)
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
 

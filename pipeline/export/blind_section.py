@@ -12,6 +12,23 @@ _RULES: Final = {
     "majority": "more than half of them answered right",
     "any": "any of them answered right",
 }
+ATTACKERS: Final[Mapping[str, str]] = {
+    "most frequent": "the answer that is right most often",
+    "median": "the median of the answers",
+    "by name": "what is asked about, and the usual answer to that",
+    "by length": "which options are long",
+    "by letter": "the letter that is right most often",
+    "by likeness": "how like an option is to the others",
+    "by text": "how much of an option the question says, and where it stands in a list",
+    "by time": "the time that the question names",
+    "interpolated": "the step of a printed list at that time",
+    "by clip": "the length of the video",
+    "clip interpolated": "the step of a printed list after that length",
+    "by words": "words of the question beside which an answer was right",
+    "by rivals": "words of options against those of their rivals",
+    "by number": "multiples of the numbers in the question or of the video's length",
+    "forest": "all of it, 50 extremely randomised trees",
+}
 Row = Mapping[str, Any]
 _NOTHING: Final = "**No question was removed for being answered without its video.**"
 
@@ -119,6 +136,8 @@ def _attackers(rows: Sequence[Row]) -> list[str]:
         "filtering nor pruning saw; ± is the standard error of the forest's. Of numbers, a best constant always earns",
         "more than chance, which is a random answer of other scenes. For programs: `without_video.json`.",
         "",
+        f"What they know: {'; '.join(f'{name}: {ATTACKERS[name]}' for name in names)}.",
+        "",
     ]
 
 
@@ -134,9 +153,7 @@ def _beside_published(rows: Sequence[Row], given_away: Mapping[str, Mapping[str,
     return [
         *lines,
         "",
-        "The attackers know the name of what is asked about (by name), the usual value or answer (median, most",
-        "frequent), the words of the question (by text), the options alone (by length, letter and likeness), or all of",
-        "it (forest), each of other scenes. The last column is what they earn on the published questions.",
+        "The last column is what they earn on the published questions.",
         "",
     ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,15 +13,26 @@ import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import AnyScene
+from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import DEBIASED, TINY
 from pipeline.export.blind_section import blind_section
 from pipeline.export.columns import said_of
 from pipeline.export.header import DTYPES, Part, header
 from pipeline.export.overview import OVERVIEW_FILE
 from pipeline.export.tables import FIXES
-from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, terms_of
+from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, terms_of, units_of
 
+TOOL: Final = "scan2qa"  # the distribution
+GUESSED_ABOVE: Final = 0.1  # chance: what is guessed better is a known weakness
+FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
+VALUES_TOLD: Final = 4  # of one remark
+_CITED: Final = """
+@software{{scan2qa,
+  title = {{scan2qa: spatial question-answering benchmarks from scans, flights, maps, panoramas and logs}},
+  author = {{{{The scan2qa authors}}}},
+  version = {{{version}}},
+  license = {{Apache-2.0}}
+}}""".strip()
 DRAWN: Final = "- `pictures/DATASET/SCENE/ID.svg`: what was measured for the answer, drawn, light or dark as one reads."
 _OTHER_PARTS = {
     ("data", DEBIASED): "- Split `debiased` of `default`, also a configuration of that name: what bias pruning left.",
@@ -39,6 +51,7 @@ def dataset_card(
     settings: dict[str, Any],
     review: Sequence[str],
     benchmark: Benchmark[Any, Any],
+    folders: Collection[str],
 ) -> str:
     """README.md of a release.
 
@@ -49,19 +62,21 @@ def dataset_card(
         settings: the part of the configuration that the release depends on.
         review: what it says of human review (`review_section`); empty where there was none.
         benchmark: what it says of itself.
+        folders: of the release.
     """
     described = header(parts, settings, benchmark, bool(review))
     top = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=1000)
     sections = [
         *_about(parts, scenes, settings, benchmark),
+        *_tables(described),
         *how_to_load(parts, settings),
-        *_how_built(settings, benchmark),
+        *_how_built(scenes, settings, benchmark),
         *_counts(summary),
         *_splits(summary, benchmark),
         *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
         *_fixes(scenes, settings),
         *review,
-        *_limits(summary, scenes, settings, bool(review), benchmark),
+        *_limits(summary, scenes, settings, bool(review), benchmark, folders),
         *_terms(scenes, settings, benchmark),
         *_columns(parts, benchmark),
     ]
@@ -97,9 +112,24 @@ def _about(
     ]
 
 
-def _how_built(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+def _tables(described: Mapping[str, Any]) -> list[str]:
+    """How many rows every split of every configuration has."""
+    rows = [
+        f"| `{info['config_name']}` | `{split['name']}` | {split['num_examples']} |"
+        for info in described["dataset_info"]
+        for split in info["splits"]
+    ]
+    return ["| configuration | split | rows |", "|---|---|---|", *rows, ""]
+
+
+def _how_built(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    readers = sorted({(scene.source.reader, scene.source.reader_version) for scene in scenes})
     return [
         "## How it was built",
+        "",
+        f"With scan2qa {version(TOOL)}, schema version {SCHEMA_VERSION}; reader "
+        f"{', '.join(f'`{name}` {number}' for name, number in readers) or 'none'}. Versions of tasks and "
+        "templates stand in `provenance`.",
         "",
         f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
         f"{settings['select']['per_scene_and_task']} questions per scene and task"
@@ -140,6 +170,14 @@ def how_to_load(parts: Sequence[Part], settings: dict[str, Any]) -> list[str]:
     ]
 
 
+def _cited(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    """The papers of the datasets that it rests on, whose authors are to be cited too."""
+    if are_samples(settings):
+        return []
+    found = [benchmark.card.sources.get(name) for name in sorted({scene.dataset for scene in scenes})]
+    return [line for citation in found if citation for line in ("", *citation.splitlines())]
+
+
 def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
     """Whose data it rests on, whom to cite, and whom to ask."""
     stated = terms_of(scenes, settings, benchmark)
@@ -149,13 +187,17 @@ def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benc
         "",
         *(f"- {name} ({n}): {words}" for name, n, words in stated),
         "",
-        f"What this release passes on, and what not: `{TERMS_FILE}`. Cite the benchmark that it follows:",
+        f"What this release passes on, and what not: `{TERMS_FILE}`. Cite the benchmark that it follows, the datasets "
+        "and scan2qa:",
         "",
         "```bibtex",
         *benchmark.card.citation.splitlines(),
+        *_cited(scenes, settings, benchmark),
+        "",
+        *_CITED.format(version=version(TOOL)).splitlines(),
         "```",
         "",
-        "and the datasets above as their owners ask. What a question came from stands under its `id` in `provenance`. "
+        "What a question came from stands under its `id` in `provenance`. "
         f"Contact: {contact or 'not stated yet (`export.contact`)'}.",
         "",
     ]
@@ -248,16 +290,52 @@ def _cell(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", text)
 
 
+def _remarks(flags: Mapping[str, int]) -> str:
+    """Every remark with its number; of one that says many things ("accepted: a cat") only how many these are."""
+    groups: dict[str, dict[str, int]] = {}
+    for flag, n in sorted(flags.items()):
+        groups.setdefault(flag.partition(": ")[0], {})[flag] = n
+    told = [
+        f"{sum(own.values())} {name} ({len(own)} different)"
+        if len(own) > VALUES_TOLD
+        else ", ".join(f"{n} {flag}" for flag, n in own.items())
+        for name, own in groups.items()
+    ]
+    return ", ".join(told) or "none"
+
+
+def _weak(summary: Mapping[str, Any]) -> list[str]:
+    """Tasks that are guessed though nobody should, and those of which there are few questions."""
+    guessed = []
+    for row in summary["blind"]:
+        last = row["debiased"] or row["released"]
+        if not last or not last["earned"]:
+            continue
+        name, earned = max(last["earned"].items(), key=lambda item: (item[1], item[0]))
+        if earned - last["chance"] > GUESSED_ABOVE:
+            guessed.append(f"{row['task']} {earned:.3f} {name} (chance {last['chance']:.3f})")
+    few = [f"{task} {n}" for task, n in sorted(summary["questions"].items()) if n < FEW]
+    lines = []
+    if guessed:
+        lines.append(
+            f"- Guessed without the video by more than {GUESSED_ABOVE:g} above chance, whatever was removed for it: "
+            f"{', '.join(guessed)}."
+        )
+    if few:
+        lines.append(f"- Too few questions for a figure of the task alone (under {FEW}): {', '.join(few)}.")
+    return lines
+
+
 def _limits(
     summary: dict[str, Any],
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
     was_reviewed: bool,
     benchmark: Benchmark[Any, Any],
+    folders: Collection[str],
 ) -> list[str]:
     findings = Counter(name for _, name, _, _ in summary["findings"])
-    flags = ", ".join(f"{n} {flag}" for flag, n in sorted(summary["flags"].items())) or "none"
-    units = " and ".join(world.units for world in benchmark.worlds)
+    units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
     whose = (
         f"The {units} are samples, and show nothing real." if are_samples(settings) else f"The {units}' own terms hold."
     )
@@ -269,8 +347,9 @@ def _limits(
         *(line for world, own in of_world if own for line in world.sight(own)),
         *([] if was_reviewed else ["- No human review took place."]),
         f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
-        f"- Questions with a remark: {flags}.",
-        f"- {whose} This release holds no media; {benchmark.card.media}.",
+        *_weak(summary),
+        f"- Remarks on questions: {_remarks(summary['flags'])}.",
+        f"- {whose} This release holds {f'no video, but {pixels}' if pixels else 'no media'}; {benchmark.card.media}.",
         *([f"- {quirk}"] if quirk else []),
         "",
     ]

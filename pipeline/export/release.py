@@ -120,7 +120,6 @@ def write_release(
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        files[TERMS_FILE] = licences(scenes, settings, benchmark).encode()
         files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
@@ -128,13 +127,15 @@ def write_release(
         for (part, of), table in tables.items():
             if part == "data":
                 files |= benchmark.harness(of, _name(part, of), table)
+        folders = {Path(name).parts[0] for name in (*files, *placed)}
+        files[TERMS_FILE] = licences(scenes, settings, benchmark, folders).encode()
         title = settings["export"]["pretty_name"]
         told = _told(sorted_out, scenes)
         files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, sketch)
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
-        files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark).encode()
+        files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark, folders).encode()
         rejected.publish()
     tables_sums = {part.file: _sha256(files[part.file]) for part in parts if part.file in files}
     tables_sums[_name("rejected", split)] = rejected.sha256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
@@ -36,9 +36,11 @@ def are_samples(settings: Mapping[str, Any]) -> bool:
     return bool(settings.get("samples"))
 
 
-def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]) -> str:
-    """The text of LICENSES.md."""
-    units = " and ".join(world.units for world in benchmark.worlds)
+def licences(
+    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]
+) -> str:
+    """The text of LICENSES.md; ``folders``: those of the release."""
+    units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
     rows = [f"| {name} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
     invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
     return "\n".join(
@@ -47,7 +49,8 @@ def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark:
             "",
             *invented,
             f"This release passes on questions, numbers measured in the {units}, and pictures drawn of them: no scan, "
-            f"no mesh, no video{_frames(settings)}. Who wants those asks their owners. The terms of a source bind what "
+            f"no mesh, no video{'; of the raw data it has ' if pixels else ''}{pixels}. Who wants those asks their "
+            "owners. The terms of a source bind what "
             "is derived from it as far as its owners say.",
             "",
             f"| source | {units} | terms |",
@@ -61,11 +64,17 @@ def licences(scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark:
     )
 
 
-def _frames(settings: Mapping[str, Any]) -> str:
-    """What else is passed on of videos whose terms allow it."""
-    if not settings.get("pictures"):
-        return ""
-    if are_samples(settings):
-        return "; single pictures of the videos are in pictures/"
+def units_of(benchmark: Benchmark[Any, Any]) -> str:
+    """What its scenes are called, of all its worlds."""
+    *most, last = (world.units for world in benchmark.worlds)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def passed_on(settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]) -> str:
+    """What pictures of the raw data are in a release with these folders, in words; empty: none."""
+    found = [f"{what} in `{folder}/`" for folder, what in benchmark.card.pixels.items() if folder in folders]
     named = settings["export"].get("frames") or ()
-    return f"; single pictures of the videos of {', '.join(named)} are in pictures/" if named else ""
+    if settings.get("pictures") and (are_samples(settings) or named):
+        of = "" if are_samples(settings) else f" of {', '.join(named)}"
+        found.append(f"single pictures of the videos{of} in `pictures/`")
+    return " and ".join(found)

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from datasets.utils.metadata import known_task_ids
 from huggingface_hub import DatasetCard
 
 from flows.build import Asked, prepare
 from flows.options import BUILDS
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import REPLIES
+from pipeline.blind.priors import PRIORS
+from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS
+from pipeline.export.blind_section import ATTACKERS
+from pipeline.export.card import _remarks, _weak
 from pipeline.export.columns import SAID, said_of
 from pipeline.export.croissant import CROISSANT_FILE
 from pipeline.export.header import Part, header
 from pipeline.export.release import TINY_PER_TASK, _tiny
 from pipeline.export.review_section import REVIEW
 from pipeline.export.tables import CORRECTIONS
-from pipeline.export.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE
+from pipeline.export.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -87,6 +96,89 @@ def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
     for table in release.glob("*/*.parquet"):
         for name in pq.read_schema(table).names:
             assert f"| `{name}` |" in card.text
+
+
+def _listed(name: str) -> Any:
+    return json.loads((files("datasets.utils.resources") / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_the_words_of_the_header_are_those_of_the_hub(release: Path) -> None:
+    """As far as its packages list them: its validator itself is asked over the network."""
+    said = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
+    assert set(said["task_categories"]) <= set(known_task_ids)
+    assert set(said["size_categories"]) <= set(_listed("size_categories"))
+    assert set(said["annotations_creators"]) <= set(_listed("creators")["annotations"])
+    assert set(said["language_creators"]) <= set(_listed("creators")["language"])
+    assert set(said["language"]) <= set(_listed("languages"))
+    assert said["license"] == "other"
+
+
+def test_the_card_counts_every_split(release: Path) -> None:
+    card = (release / "README.md").read_text()
+    for table in release.glob("*/*.parquet"):
+        name = "default" if table.parent.name == "data" else table.parent.name
+        rows = pq.read_metadata(table).num_rows
+        assert f"| `{name}` | `{table.name.split('-')[0]}` | {rows} |" in card
+    assert f"With scan2qa {version('scan2qa')}, schema version {SCHEMA_VERSION}; reader `vsi_meta` " in card
+
+
+def test_datasets_and_scan2qa_are_cited_too(tmp_path: Path) -> None:
+    scenes = json.dumps({"scene9001_00": sample_scene(PLANS[0]) | {"dataset": "scannet"}})
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "rooms.json").write_text(scenes, encoding="utf-8")
+    build(tmp_path / "meta", tmp_path / "out")
+    text = (tmp_path / "out" / "release" / "README.md").read_text()
+    (cited,) = re.findall(r"```bibtex\n(.*?)```", text, re.DOTALL)
+    assert re.findall(r"^@\w+{(\w+),$", cited, re.MULTILINE) == ["yang2024think", "dai2017scannet", "scan2qa"]
+    assert cited.count("{") == cited.count("}")
+    assert r"Nie{\ss}ner" in cited
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_citations_are_whole(benchmark: object) -> None:
+    card = benchmark.card  # type: ignore[attr-defined]
+    for cited in (card.citation, *card.sources.values()):
+        assert cited.startswith("@")
+        assert cited.count("{") == cited.count("}")
+        for field in ("title", "author", "year"):
+            assert re.search(rf"^  {field} = {{", cited, re.MULTILINE)
+
+
+def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
+    """The views of panoramas and the legends of flights are of the raw data, though no video is."""
+    settings = {"export": {"terms": {}, "frames": []}, "pictures": True}
+    for name, folder in (("ergeobench", "views"), ("urbanvideo", "legends")):
+        assert f"in `{folder}/`" in licences([], settings, BENCHMARKS[name], {"data", folder})
+        assert f"in `{folder}/`" not in licences([], settings, BENCHMARKS[name], {"data"})
+    allowed = {"export": {"terms": {}, "frames": ["scannet"]}, "pictures": True}
+    assert passed_on(allowed, BENCHMARKS["vsi"], {"data"}) == "single pictures of the videos of scannet in `pictures/`"
+    assert passed_on(settings, BENCHMARKS["vsi"], {"data"}) == ""
+    assert "drives, flights and episodes" in licences([], settings, BENCHMARKS["embodied4c"], {"data"})
+
+
+def test_remarks_that_say_many_things_are_counted_alone() -> None:
+    """The answers that are accepted besides are remarks too: the card of an exam had 500 of them."""
+    flags = {f"accepted: {n}": 2 for n in range(5)} | {"domain: aerial": 3, "domain: driving": 4, "open_plan": 1}
+    assert _remarks(flags) == "10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open_plan"
+    assert _remarks({}) == "none"
+
+
+def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
+    def row(task: str, debiased: float | None) -> dict[str, object]:
+        found = {"chance": 0.25, "earned": {"by name": 0.9, "forest": 0.3}}
+        return {
+            "task": task,
+            "released": found,
+            "debiased": None if debiased is None else {"chance": 0.25, "earned": {"forest": debiased}},
+        }
+
+    guessed, few = _weak({"blind": [row("a", 0.34), row("b", 0.36), row("c", None)], "questions": {"a": 50, "b": 49}})
+    assert guessed.endswith(": b 0.360 forest (chance 0.250), c 0.900 by name (chance 0.250).")
+    assert few.endswith("(under 50): b 49.")
+
+
+def test_every_attacker_is_explained() -> None:
+    assert {*PRIORS, "forest"} == set(ATTACKERS)
 
 
 def test_samples_are_said_to_be_procedural_and_free(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ CARD: Final = Card(
     media="`images` are the pictures that go with a question, in order; they carry no metadata (EXIF, XMP)",
     citation=CITATION,
     chosen=frozenset({"too_many_pairs"}),
+    pixels={"views": "views of the panoramas"},
     terms={"sample_panoramas": "procedural street panoramas, made by scan2qa: none"},
     parts={
         "views": "`views/<panorama>/<name>.jpg`: what questions show. Each panorama's licence, author and source "

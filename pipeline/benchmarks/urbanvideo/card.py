@@ -22,6 +22,7 @@ CARD: Final = Card(
     media="`video_id` names them; below `one/` lie parts of `one.mp4` that end where their questions do",
     citation=CITATION,
     chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
+    pixels={"legends": "parts of pictures of the videos"},
     terms={"sample_city": "procedural flights, made by scan2qa: none"},
     parts={
         "maps": "`maps/<id>.png`: the options of a Cognitive Map question, drawn.",

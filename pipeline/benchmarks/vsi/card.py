@@ -76,6 +76,30 @@ CITATION: Final = """\
   journal = {arXiv preprint arXiv:2412.14171},
   year = {2024}
 }"""
+SOURCES: Final = {
+    "scannet": """\
+@inproceedings{dai2017scannet,
+  title = {ScanNet: Richly-annotated 3D Reconstructions of Indoor Scenes},
+  author = {Dai, Angela and Chang, Angel X. and Savva, Manolis and Halber, Maciej and Funkhouser, Thomas
+            and Nie{\\ss}ner, Matthias},
+  booktitle = {Proceedings of the IEEE Conference on Computer Vision and Pattern Recognition (CVPR)},
+  year = {2017}
+}""",
+    "scannetpp": """\
+@inproceedings{yeshwanth2023scannetpp,
+  title = {ScanNet++: A High-Fidelity Dataset of 3D Indoor Scenes},
+  author = {Yeshwanth, Chandan and Liu, Yueh-Cheng and Nie{\\ss}ner, Matthias and Dai, Angela},
+  booktitle = {Proceedings of the IEEE/CVF International Conference on Computer Vision (ICCV)},
+  year = {2023}
+}""",
+    "arkitscenes": """\
+@inproceedings{baruch2021arkitscenes,
+  title = {ARKitScenes: A Diverse Real-World Dataset for 3D Indoor Scene Understanding Using Mobile RGB-D Data},
+  author = {Baruch, Gilad and others},
+  booktitle = {NeurIPS Datasets and Benchmarks Track},
+  year = {2021}
+}""",
+}
 TERMS: Final = {
     "scannet": "ScanNet Terms of Use: non-commercial research and education; each user asks the owners for the scans "
     "(<http://www.scan-net.org/>)",
@@ -94,5 +118,6 @@ CARD: Final = Card(
     quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
     citation=CITATION,
     terms=TERMS,
+    sources=SOURCES,
     given_away=GIVEN_AWAY,
 )
