@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from pipeline.core.tables import DEBIASED, TINY
 from pipeline.export.blind_section import blind_section
 from pipeline.export.columns import said_of
 from pipeline.export.header import DTYPES, Part, header
+from pipeline.export.markdown import plain
 from pipeline.export.overview import OVERVIEW_FILE
 from pipeline.export.tables import FIXES
 from pipeline.export.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, terms_of, units_of
@@ -89,13 +89,13 @@ def _about(
     folders = {(part.folder, "") for part in parts}
     per_dataset = Counter(scene.dataset for scene in scenes)
     return [
-        f"# {settings['export']['pretty_name']}",
+        f"# {plain(settings['export']['pretty_name'])}",
         "",
         benchmark.card.about,
         "",
         f"![A question with its map, and how many there are of each task, with their answers]({OVERVIEW_FILE})",
         "",
-        f"Scenes: {', '.join(f'{n} {name}' for name, n in sorted(per_dataset.items())) or 'none'}.",
+        f"Scenes: {', '.join(f'{n} {plain(name)}' for name, n in sorted(per_dataset.items())) or 'none'}.",
         *([f"All of them are samples: {ALL_SAMPLES}"] if are_samples(settings) else []),
         "",
         "## Configurations",
@@ -123,6 +123,8 @@ def _tables(described: Mapping[str, Any]) -> list[str]:
 
 
 def _how_built(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
+    fields = type(next(iter(benchmark.profiles.values()))).model_fields
+    said = {name: plain(field.description or "") for name, field in fields.items()}
     readers = sorted({(scene.source.reader, scene.source.reader_version) for scene in scenes})
     return [
         "## How it was built",
@@ -135,9 +137,9 @@ def _how_built(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: 
         f"{settings['select']['per_scene_and_task']} questions per scene and task"
         f"{', in the shares of the released benchmark' if benchmark.shares else ''}.",
         "",
-        "| rule | limit |",
-        "|---|---|",
-        *(f"| {name} | {value} |" for name, value in sorted(settings["rules"].items())),
+        "| rule | limit | |",
+        "|---|---|---|",
+        *(f"| `{name}` | {value} | {said.get(name, '')} |" for name, value in sorted(settings["rules"].items())),
         "",
         f"Digest of the whole configuration: `{digest_of(settings)}`. `checksums.sha256` is written last: where it is "
         "missing, the release is not complete.",
@@ -185,7 +187,7 @@ def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benc
     return [
         "## Terms, citation, contact",
         "",
-        *(f"- {name} ({n}): {words}" for name, n, words in stated),
+        *(f"- {plain(name)} ({n}): {words}" for name, n, words in stated),
         "",
         f"What this release passes on, and what not: `{TERMS_FILE}`. Cite the benchmark that it follows, the datasets "
         "and scan2qa:",
@@ -240,7 +242,9 @@ def _counts(summary: dict[str, Any]) -> list[str]:
     ]
     for task, answers in sorted(summary["answers"].items()):
         common = Counter(answers).most_common(4)
-        shown = ", ".join(f"{answer} {n}" for answer, n in common) + (", …" if len(answers) > len(common) else "")
+        shown = ", ".join(f"{plain(answer)} {n}" for answer, n in common) + (
+            ", …" if len(answers) > len(common) else ""
+        )
         letters = ", ".join(f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items()))
         lines.append(f"| {task} | {shown} | {letters} |")
     return [*lines, ""]
@@ -280,14 +284,9 @@ def _fixes(scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
         "",
         "| fix | scene | change | why | who |",
         "|---|---|---|---|---|",
-        *(f"| {' | '.join(map(_cell, row))} |" for row in rows),
+        *(f"| {' | '.join(map(plain, row))} |" for row in rows),
         "",
     ]
-
-
-def _cell(text: str) -> str:
-    """Text in a cell of a Markdown table, where nothing of it is markup."""
-    return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", text)
 
 
 def _remarks(flags: Mapping[str, int]) -> str:
@@ -296,9 +295,9 @@ def _remarks(flags: Mapping[str, int]) -> str:
     for flag, n in sorted(flags.items()):
         groups.setdefault(flag.partition(": ")[0], {})[flag] = n
     told = [
-        f"{sum(own.values())} {name} ({len(own)} different)"
+        f"{sum(own.values())} {plain(name)} ({len(own)} different)"
         if len(own) > VALUES_TOLD
-        else ", ".join(f"{n} {flag}" for flag, n in own.items())
+        else ", ".join(f"{n} {plain(flag)}" for flag, n in own.items())
         for name, own in groups.items()
     ]
     return ", ".join(told) or "none"

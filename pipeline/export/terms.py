@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.schema import AnyScene
+from pipeline.export.markdown import plain
 
 TERMS_FILE: Final = "LICENSES.md"
 NOT_STATED: Final = "not stated: whoever publishes this release finds them out, and says them under `export.terms`"
@@ -41,7 +42,7 @@ def licences(
 ) -> str:
     """The text of LICENSES.md; ``folders``: those of the release."""
     units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
-    rows = [f"| {name} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
+    rows = [f"| {plain(name)} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
     invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
     return "\n".join(
         [

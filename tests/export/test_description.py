@@ -8,6 +8,7 @@ import warnings
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -113,6 +114,12 @@ def test_the_words_of_the_header_are_those_of_the_hub(release: Path) -> None:
     assert said["license"] == "other"
 
 
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_every_rule_is_said(benchmark: object) -> None:
+    for rules in benchmark.profiles.values():  # type: ignore[attr-defined]
+        assert all(field.description for field in type(rules).model_fields.values())
+
+
 def test_the_card_counts_every_split(release: Path) -> None:
     card = (release / "README.md").read_text()
     for table in release.glob("*/*.parquet"):
@@ -120,6 +127,7 @@ def test_the_card_counts_every_split(release: Path) -> None:
         rows = pq.read_metadata(table).num_rows
         assert f"| `{name}` | `{table.name.split('-')[0]}` | {rows} |" in card
     assert f"With scan2qa {version('scan2qa')}, schema version {SCHEMA_VERSION}; reader `vsi_meta` " in card
+    assert "| `min_count` | 2 | counting: smaller counts are not asked (B.1) |" in card
 
 
 def test_datasets_and_scan2qa_are_cited_too(tmp_path: Path) -> None:
@@ -159,7 +167,8 @@ def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
 def test_remarks_that_say_many_things_are_counted_alone() -> None:
     """The answers that are accepted besides are remarks too: the card of an exam had 500 of them."""
     flags = {f"accepted: {n}": 2 for n in range(5)} | {"domain: aerial": 3, "domain: driving": 4, "open_plan": 1}
-    assert _remarks(flags) == "10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open_plan"
+    assert _remarks(flags) == r"10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open\_plan"
+    assert _remarks({"<b>": 1}) == r"1 \<b\>"
     assert _remarks({}) == "none"
 
 
@@ -209,6 +218,12 @@ def test_a_build_knows_its_own_samples(tmp_path: Path) -> None:
     assert is_of_samples(tmp_path / "out" / "samples" / "vsi_meta")
     assert not is_of_samples(tmp_path / "elsewhere")
     assert is_of_samples(tmp_path / "elsewhere", said=("samples=true",))
+
+
+def test_names_are_no_markup() -> None:
+    scene: Any = SimpleNamespace(dataset="<img src=x>|\n# mine")
+    text = licences([scene], {"export": {"terms": {}}}, BENCHMARKS["vsi"], ())
+    assert r"| \<img src=x\>\| \# mine | 1 | not stated" in text
 
 
 def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -> None:
