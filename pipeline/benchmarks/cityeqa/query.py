@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, footprints
 from pipeline.benchmarks.cityeqa.streetwise import Streetwise
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, STREETWISE
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, Thing
 from pipeline.worlds.city.frontage import Frontage, frontage, lines_of
 from pipeline.worlds.city.solids import height_bounds_m
@@ -27,8 +27,10 @@ from pipeline.worlds.city.solids import height_bounds_m
 OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
 # How many times as tall, as large on the ground, or as near it must be as all others there.
 MOST_TIMES: Final = {"tallest": 1.2, "largest": 1.5, "nearest": 1.4}
-PHRASES_KEPT: Final = 256  # whose things are kept: of 100,000 things 200 kB each
 BATCH: Final = 2_000  # tasks at a time
+FACTS: Final = ("kind", "noun", "colour", "sign", "name")  # that phrases call things by
+UNTOLD: Final = 0  # number of a fact that is not told
+UNKNOWN: Final = -1  # of a word that nothing in the city is called by
 
 
 class Leg(NamedTuple):
@@ -87,8 +89,7 @@ class Query:
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
         self.relations = Relations(self.shapes, np.flatnonzero(self.is_building), limits.next_m)
         self.lines = lines_of(city)
-        # Whether each thing (T,) surely fits a phrase, and whether it may: its colour or its noun may be untold.
-        self.fits = lru_cache(maxsize=PHRASES_KEPT)(self._fits)
+        self._worn: dict[str, tuple[BoolArray, BoolArray]] = {}
 
     def near(self, i: int, reach_m: float) -> IntArray:
         """Indices of the things within a reach of a thing, itself included, ascending."""
@@ -214,42 +215,70 @@ class Query:
         """Only what fits each task's phrase."""
         phrases = sorted({leg.phrase for leg in here if leg is not None}, key=str)
         number = {p: i for i, p in enumerate(phrases)}
-        fits = np.array([self.fits(p)[which] for p in phrases], dtype=bool).reshape(-1, len(self.city.things))
-        of = np.array([-1 if leg is None else number[leg.phrase] for leg in here], dtype=np.intp)
-        found = now.tocoo()
-        row, column = found.coords
-        stays = (of[row] < 0) | fits[of[row], column] if phrases else np.ones(len(row), dtype=bool)
+        row, column = now.tocoo().coords
+        of = np.array([-1 if leg is None else number[leg.phrase] for leg in here], dtype=np.intp)[row]
+        stays = of < 0
+        order = np.argsort(of, kind="stable")
+        ends = np.searchsorted(of[order], np.arange(len(phrases) + 1))
+        for phrase, first, end in zip(phrases, ends[:-1], ends[1:], strict=True):
+            own = order[first:end]
+            stays[own] = self.fit(phrase, column[own])[which]
         return _matrix(row[stays], column[stays], now.shape)
 
-    def _fits(self, phrase: Phrase) -> tuple[BoolArray, BoolArray]:
-        words = self._words
-        kind, noun = words["kind"], words["noun"]
-        called = (kind == phrase.noun) | (noun == phrase.noun)
-        sure = called & ~self.doubted
+    def fit(self, phrase: Phrase, things: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Whether some things (n,) surely fit a phrase, and whether they may: a colour or a noun may be untold."""
+        code, words = self._vocabulary, {fact: codes[things] for fact, codes in self._words.items()}
+        kind, noun, asked = words["kind"], words["noun"], code.get(phrase.noun, UNKNOWN)
+        called = (kind == asked) | (noun == asked)
+        sure = called & ~self.doubted[things]
         # A thing that is only known by its kind may be anything of that kind.
-        kinds = {*kind[noun == phrase.noun].tolist(), phrase.noun}
-        maybe = called | ((noun == kind) & np.isin(kind, sorted(kinds)))
+        maybe = called | ((noun == kind) & np.isin(kind, [asked, *self._kinds_of.get(asked, ())]))
         if phrase.colour is not None:
-            sure &= words["colour"] == phrase.colour
-            maybe &= (words["colour"] == phrase.colour) | (words["colour"] == "")
+            colour = code.get(phrase.colour, UNKNOWN)
+            sure &= words["colour"] == colour
+            maybe &= (words["colour"] == colour) | (words["colour"] == UNTOLD)
         if phrase.sign is not None:
-            things, worn = self.city.things, self.signs
-            sure &= np.array([worn.get(t.id) == {phrase.sign} for t in things], dtype=bool)
-            maybe &= np.array([not worn.get(t.id) or phrase.sign in worn[t.id] for t in things], dtype=bool)
+            only, may = self._wearing(phrase.sign)
+            sure &= only[things]
+            maybe &= may[things]
         if phrase.name is not None:
-            named = (words["sign"] == phrase.name) | (words["name"] == phrase.name)
+            name = code.get(phrase.name, UNKNOWN)
+            named = (words["sign"] == name) | (words["name"] == name)
             sure &= named
             maybe &= named
         if phrase.corner:
-            sure &= self.fronts.corner
-            maybe &= self.fronts.corner_maybe
-        return sure, maybe & (sure | maybe)
+            sure &= self.fronts.corner[things]
+            maybe &= self.fronts.corner_maybe[things]
+        return sure, maybe
 
     @cached_property
-    def _words(self) -> dict[str, StrArray]:
-        """What is told of each thing (T,); empty: not told."""
-        facts = ("kind", "noun", "colour", "sign", "name")
-        return {fact: np.array([getattr(t, fact) or "" for t in self.city.things], dtype=object) for fact in facts}
+    def _vocabulary(self) -> dict[str, int]:
+        """A number for each word that is told of any thing."""
+        told = {getattr(thing, fact) or "" for thing in self.city.things for fact in FACTS} - {""}
+        return {"": UNTOLD} | {word: n for n, word in enumerate(sorted(told), start=UNTOLD + 1)}
+
+    @cached_property
+    def _words(self) -> dict[str, IntArray]:
+        """What is told of each thing (T,), as numbers."""
+        code, things = self._vocabulary, self.city.things
+        return {fact: np.array([code[getattr(t, fact) or ""] for t in things], dtype=np.intp) for fact in FACTS}
+
+    @cached_property
+    def _kinds_of(self) -> dict[int, set[int]]:
+        """The kinds of the things that have a noun."""
+        found: dict[int, set[int]] = {}
+        pairs = np.unique(np.stack([self._words["noun"], self._words["kind"]], axis=1), axis=0)
+        for noun, kind in pairs.tolist():
+            found.setdefault(noun, set()).add(kind)
+        return found
+
+    def _wearing(self, colour: str) -> tuple[BoolArray, BoolArray]:
+        """Over which things (T,) hang signboards of a colour and no other, and over which one may hang."""
+        if colour not in self._worn:
+            worn = [self.signs.get(thing.id) for thing in self.city.things]
+            only = np.array([own == {colour} for own in worn], dtype=bool)
+            self._worn[colour] = only, np.array([not own or colour in own for own in worn], dtype=bool)
+        return self._worn[colour]
 
     @cached_property
     def doubted(self) -> BoolArray:

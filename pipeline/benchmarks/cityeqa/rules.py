@@ -40,6 +40,9 @@ class CityRules(BaseModel):
     side_gap_max_m: float = Field(default=25.0, gt=0, description="to what is left or right of something")
     nearer_ratio_min: float = Field(default=1.4, gt=1, description="of two things, how much farther the other is")
     bearing_gap_m: tuple[float, float] = Field(default=(5.0, 60.0), description="to what lies in a direction")
+    things_per_kind: int = Field(
+        default=1000, ge=1, description="that questions are made about: of a kind with more things so many are drawn"
+    )
     tried_per_category: int = Field(
         default=30, ge=1, description="raw questions that can be seen, in turns over what is asked and answered"
     )

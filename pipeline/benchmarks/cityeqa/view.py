@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,9 @@ from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.telling import telling_words
-from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.identity import digest
+from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, Thing
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.paths import Paths
@@ -39,6 +41,8 @@ class CityView:
         self.things: tuple[Thing, ...] = self.city.things
         self._ways: dict[float, Paths] = {}
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
+        self._drawn: dict[str, list[int]] = {}
+        self._called: dict[tuple[int, tuple[str, ...]], tuple[Phrase, ...]] = {}
         self.index = {thing.id: i for i, thing in enumerate(self.things)}
 
     @cached_property
@@ -90,6 +94,42 @@ class CityView:
                 found.setdefault(thing.kind, []).append(i)
         return {kind: np.array(own, dtype=np.intp) for kind, own in found.items()}
 
+    def among(self, things: IntArray, kind: str) -> IntArray:
+        """Those of some things that are of a kind and not in doubt."""
+        is_kind = self._is_kind.get(kind)
+        return things[:0] if is_kind is None else things[is_kind[things]]
+
+    @cached_property
+    def _is_kind(self) -> dict[str, BoolArray]:
+        found = {kind: np.zeros(len(self.things), dtype=bool) for kind in self._of_kind}
+        for kind, own in self._of_kind.items():
+            found[kind][own] = True
+        return found
+
+    def targets(self, *kinds: str) -> list[int]:
+        """The things of some kinds that questions are made about, ascending: of a kind as many as are asked, drawn."""
+        return sorted(i for kind in kinds for i in self._targets(kind))
+
+    def _targets(self, kind: str) -> list[int]:
+        if kind not in self._drawn:
+            own, most = self.of_kind(kind).tolist(), self.rules.things_per_kind
+            if len(own) > most:
+                own = sorted(own, key=lambda i: digest("target", self.scene.id, self.things[i].id))[:most]
+            self._drawn[kind] = own
+        return self._drawn[kind]
+
+    def left_out(self, kinds: Collection[str]) -> Iterator[tuple[str, Measure]]:
+        """The kinds of which questions are made about some things alone, and of how many they are."""
+        for kind in sorted(kinds):
+            found = rule("things_are_drawn", len(self.of_kind(kind)), "<=", self.rules.things_per_kind, "things")
+            if not found.holds:
+                yield kind, found
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of its things."""
+        return frozenset(self._of_kind)
+
     def read(self, i: int) -> str | None:
         """What can be read on a thing: its sign; of a shop its name too, which shops show."""
         thing = self.things[i]
@@ -115,11 +155,6 @@ class CityView:
         near = self.query.near(i, reach_m)
         return near[near != i]
 
-    def is_lone(self, i: int, phrase: Phrase, reach_m: float) -> bool:
-        """Whether nothing else within a reach may be called so too."""
-        others = self.around(i, reach_m)
-        return not self.query.fits(phrase)[1][others].any()
-
     def phrases(self, i: int, hide: Collection[str] = ()) -> tuple[Phrase, ...]:
         """What a thing may be called, the plainest last, without what is to be hidden.
 
@@ -127,6 +162,12 @@ class CityView:
             i: its index.
             hide: any of "noun", "colour", "sign", "name".
         """
+        key = (i, tuple(hide))
+        if key not in self._called:
+            self._called[key] = self._phrases(i, hide)
+        return self._called[key]
+
+    def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]
         noun = thing.kind if "noun" in hide else thing.noun
         found = []

@@ -9,6 +9,10 @@ import pytest
 from pipeline.benchmarks.cityeqa.answers import CLOSED
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks.object_recognition import ObjectRecognition
+from pipeline.benchmarks.cityeqa.view import CityView
+from tests.benchmarks.cityeqa.cities import sample, tasks_of
 
 DIRECTIONS = ("north", "east", "south", "west")
 
@@ -59,3 +63,20 @@ def test_what_gives_an_answer_away(
 ) -> None:
     fields = {"general": "shop"} if part == "ask_noun" else {}
     assert raw(1, answer, others, part=part, fields=fields).gives_away(called) is given
+
+
+def test_of_a_kind_with_many_things_some_are_drawn_and_the_rest_is_told() -> None:
+    """Two shops of more are asked about, the same whatever else is there; every thing is still counted and named."""
+    few, all_of_them = CityRules(things_per_kind=2), CityRules()
+    view = CityView(sample("arden"), few)
+    shops, drawn = view.of_kind("shop").tolist(), view.targets("shop")
+    assert len(shops) > 2
+    assert len(drawn) == 2
+    assert set(drawn) < set(shops)
+    raws = list(ObjectRecognition().raws(view))
+    assert {one.target for one in raws if one.kind == "sort"} <= set(drawn)
+    whole = {one.key: one for one in ObjectRecognition().raws(CityView(sample("arden"), all_of_them))}
+    assert all(whole[one.key] == one for one in raws)  # what is asked about a thing does not hang on the draw
+    _, rejections = tasks_of(sample("arden"), few, "Object Recognition")
+    told = {row["operands"][0]: row for row in rejections if row["reason"] == "things_are_drawn"}
+    assert (told["shop"]["measured"], told["shop"]["limit"]) == (len(shops), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,7 +244,7 @@ def test_both_ways_of_an_avenue_may_be_one_street() -> None:
 )
 def test_corners_by_hand(x: float, y: float, sure: bool, maybe: bool) -> None:
     house = square("house", x, y)
-    found = asked(house, streets=(ELM, MILL)).fits(Phrase("building", corner=True))
+    found = asked(house, streets=(ELM, MILL)).fit(Phrase("building", corner=True), np.arange(1))
     assert ([bool(v[0]) for v in found]) == [sure, maybe]
 
 

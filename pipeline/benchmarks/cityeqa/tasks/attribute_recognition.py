@@ -47,14 +47,13 @@ class AttributeRecognition(EqaTask):
             yield from _beside_places(view, kind)
             yield from _in_front(view, kind)
         for kind in sorted({thing.kind for thing in view.things if thing.colour is not None}):
-            own = view.of_kind(kind).tolist()
-            colours = colours_of(view, own)
-            for i in own:
+            colours = colours_of(view, view.of_kind(kind).tolist())
+            for i in view.targets(kind):
                 if kind != SHOP:  # a shop's colour is its signboard's, and that is a thing of its own
                     yield _colour(view, i, colours)
         buildings = view.of_kind(BUILDING).tolist()
         roofs = colours_of(view, buildings, roof=True)
-        for i in buildings:
+        for i in view.targets(BUILDING):
             thing = view.things[i]
             if thing.roof_colour is not None:
                 yield _roof(view, i, "roof colour", "ask_roof_colour", thing.roof_colour, roofs)
@@ -70,7 +69,7 @@ def _names(view: CityView) -> Iterator[Raw]:
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(view.read(i))
     alike_of = {noun: known_of(own) for noun, own in by_noun.items()}
-    for i in shops:
+    for i in view.targets(SHOP):
         thing, name = view.things[i], view.read(i)
         alike = alike_of[thing.noun]
         yield Raw(
@@ -96,12 +95,15 @@ def _boards(view: CityView) -> Iterator[Raw]:
     """The colour of the signboard over every shop that has one."""
     boards = view.of_kind(SIGNBOARD).tolist()
     colours = colours_of(view, boards)
-    for i in view.of_kind(SHOP).tolist():
+    of_wall: dict[str | None, list[int]] = {}
+    for j in boards:
+        of_wall.setdefault(view.things[j].on, []).append(j)
+    for i in view.targets(SHOP):
         thing = view.things[i]
         own = view.query.signs.get(thing.id, set())
         if not own:
             continue
-        over = [j for j in boards if view.things[j].on == thing.on and view.things[j].colour in own]
+        over = [j for j in of_wall[thing.on] if view.things[j].colour in own]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
         yield Raw(
             kind="colour of a board",
@@ -123,15 +125,15 @@ def _boards(view: CityView) -> Iterator[Raw]:
 
 def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
     """The colour of the only thing of a kind in a place, and of the one that is clearly the nearest to something."""
-    own = view.of_kind(kind)
-    colours = colours_of(view, own.tolist())
+    colours = colours_of(view, view.of_kind(kind).tolist())
     if len(colours) < 2:
         return
-    for i, place in enumerate(view.things):
-        if place.doubt is not None or place.kind not in (*PLACES, *CENTRES) or place.kind == kind:
+    for i in view.targets(*PLACES, *CENTRES):
+        place = view.things[i]
+        if place.kind == kind:
             continue
         inside = place.kind in PLACES
-        near = np.intersect1d(view.around(i, SECOND_M), own, assume_unique=True)
+        near = view.among(view.around(i, SECOND_M), kind)
         if not len(near):
             continue
         away = view.distance_m(i, near)
@@ -173,10 +175,10 @@ def _in_front(view: CityView, kind: str) -> Iterator[Raw]:
     colours = colours_of(view, view.of_kind(kind).tolist())
     if len(colours) < 2:
         return
-    for i in (i for fronted in FRONTED for i in view.of_kind(fronted).tolist()):
+    for i in view.targets(*FRONTED):
         if view.things[i].facing_deg is None:
             continue
-        found = in_front(view, i, kind)
+        (found,) = in_front(view, i, (kind,))
         if not found.things:
             continue
         first = found.things[0]

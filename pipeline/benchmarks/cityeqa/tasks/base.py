@@ -52,6 +52,7 @@ class EqaTask(CaseTask[CityView]):
     form: Form = FreeText()
     template = "cityeqa/question"
     parts = (*phrases.PARTS, *wording.PARTS)
+    about: frozenset[str] | None = None  # kinds of the things that it asks about; None: all
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Every raw task of a city."""
@@ -66,6 +67,8 @@ class EqaTask(CaseTask[CityView]):
 
     def cases(self, view: CityView) -> Iterator[Case]:
         """Every raw task with its starts, or what refuses it."""
+        for kind, drawn in view.left_out(view.kinds if self.about is None else self.about):
+            yield _refused_as(drawn, kind)
         asked: list[Raw] = []
         for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
@@ -231,7 +234,11 @@ def _place(start: Start) -> str:
 
 
 def _refused(raw: Raw, why: Measure, *more: str) -> Case:
-    case = Case(*raw.key, *more)
+    return _refused_as(why, *raw.key, *more)
+
+
+def _refused_as(why: Measure, *operands: str) -> Case:
+    case = Case(*operands)
     case.refuse(why.name, why.value, why.limit, why.unit)
     return case
 

@@ -8,7 +8,7 @@ from pipeline.benchmarks.cityeqa.answers import NUMBER
 from pipeline.benchmarks.cityeqa.raw import NUMBERS, Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import numbers_to, parts, plural
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
-from pipeline.benchmarks.cityeqa.tasks.gathered import Gathered, gathered
+from pipeline.benchmarks.cityeqa.tasks.gathered import ASKED, Gathered, gathered
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
@@ -18,6 +18,7 @@ class Counting(EqaTask):
     """Counts where the map is declared complete for what is counted; storeys where the map has them."""
 
     name = "Counting"
+    about = frozenset({*ASKED, BUILDING})
     parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_levels")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
@@ -25,7 +26,7 @@ class Counting(EqaTask):
         for found in gathered(view):
             if found.things or found.checks[0].holds:
                 yield _count(view, found)
-        for i in view.of_kind(BUILDING).tolist():
+        for i in view.targets(BUILDING):
             if view.things[i].levels is not None:
                 yield _storeys(view, i)
 

@@ -9,7 +9,7 @@ from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
-from pipeline.benchmarks.cityeqa.tasks.gathered import Gathered, gathered
+from pipeline.benchmarks.cityeqa.tasks.gathered import ASKED, Gathered, gathered
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.questions.rules import Measure, rule
 
@@ -18,16 +18,15 @@ class Existence(EqaTask):
     """Both answers only where the map has every thing of the kind; each sort is as often there as it is not."""
 
     name = "Existence Judgement"
+    about = ASKED
     parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
-        colours = {
-            kind: sorted({t.colour for t in view.things if t.kind == kind and t.colour in COLOURS} - {None})
-            for kind in {t.kind for t in view.things}
-        }
+        seen = {(t.kind, t.colour) for t in view.things if t.colour in COLOURS}
+        colours = {kind: sorted(colour for of, colour in seen if of == kind and colour) for kind, _ in seen}
         for found in gathered(view):
-            for colour in (None, *colours[found.kind]):
+            for colour in (None, *colours.get(found.kind, ())):
                 yield _exists(view, found, Phrase(found.kind, colour))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,13 +10,14 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import BUILDING
 from pipeline.worlds.city.solids import box_ring
 
 PLACES: Final = ("parking", "park", "playground", "sports field")  # that things are in
 CENTRES: Final = ("fountain", "statue", "kiosk", "bus stop", "post box", "phone box", "shop", "tower")  # and around
 FRONTED: Final = ("shop",)  # of what one says that things stand in front of it
+ASKED: Final = frozenset({*PLACES, *CENTRES, *FRONTED})  # whose surroundings are asked about
 FRONT_M: Final = (10.0, 12.0)  # how wide and how deep that is
 COUNTED: Final = (
     "bench", "bus", "car", "crossing", "fountain", "phone box", "post box", "statue", "street lamp",
@@ -56,16 +57,17 @@ class Gathered:
 
 def gathered(view: CityView) -> Iterator[Gathered]:
     """Every place with every kind that its city counts."""
-    kinds = [kind for kind in COUNTED if any(t.kind == kind for t in view.things)]
-    for i, place in enumerate(view.things):
-        if place.doubt is not None or place.kind == BUILDING:
-            continue
+    there = {thing.kind for thing in view.things}
+    kinds = [kind for kind in COUNTED if kind in there]
+    for i in view.targets(*ASKED):
+        place = view.things[i]
+        others = [kind for kind in kinds if kind != place.kind]
         if place.kind in PLACES and place.outline is not None:
-            yield from (_in(view, i, kind) for kind in kinds if kind != place.kind)
+            yield from _in(view, i, others)
         elif place.kind in CENTRES:
-            yield from (_near(view, i, kind, m) for kind in kinds if kind != place.kind for m in view.rules.near_m)
+            yield from _near(view, i, others)
         if place.kind in FRONTED and place.facing_deg is not None:
-            yield from (in_front(view, i, kind) for kind in kinds)
+            yield from in_front(view, i, kinds)
 
 
 def complete(view: CityView, kind: str) -> Measure:
@@ -73,25 +75,50 @@ def complete(view: CityView, kind: str) -> Measure:
     return rule("map_incomplete", float(kind in view.city.complete), ">=", 1, f"declared complete for {kind}")
 
 
-def _in(view: CityView, i: int, kind: str) -> Gathered:
-    others = np.intersect1d(view.around(i, view.rules.near_margin_m), view.of_kind(kind), assume_unique=True)
-    shape = view.query.shapes[i]
-    points = shapely.points(view.centers[others])
-    inside = shapely.covers(shape, points)
-    edge = shapely.distance(shape.exterior, points)
+def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
     margin = view.rules.near_margin_m
-    doubtful = edge < margin
-    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
-    return Gathered(i, kind, None, tuple(others[inside & ~doubtful].tolist()), checks)
+    about, shape = view.around(i, margin), view.query.shapes[i]
+    for kind in kinds:
+        others = view.among(about, kind)
+        points = shapely.points(view.centers[others])
+        doubtful = shapely.distance(shape.exterior, points) < margin
+        yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful)
 
 
-def _near(view: CityView, i: int, kind: str, metres: int) -> Gathered:
-    margin = view.rules.near_margin_m
-    others = np.intersect1d(view.around(i, metres + margin), view.of_kind(kind), assume_unique=True)
-    away = view.distance_m(i, others) if len(others) else np.empty(0)
-    doubtful = np.abs(away - metres) < margin
+def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+    margin, within = view.rules.near_margin_m, view.rules.near_m
+    about = view.around(i, max(within) + margin)
+    distance = dict(zip(about.tolist(), view.distance_m(i, about).tolist(), strict=True))
+    for kind in kinds:
+        others = view.among(about, kind)
+        away = np.array([distance[other] for other in others.tolist()])
+        for metres in within:
+            yield _gathered(view, i, kind, metres, others, away <= metres, np.abs(away - metres) < margin)
+
+
+def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+    """The things of some kinds in front of a thing that faces somewhere."""
+    about, zone = view.around(i, 2 * max(FRONT_M)), _before(view, i)
+    for kind in kinds:
+        others = view.among(about, kind)
+        points = shapely.points(view.centers[others])
+        doubtful = shapely.distance(zone.exterior, points) < view.rules.near_margin_m
+        yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, front=True)
+
+
+def _gathered(
+    view: CityView,
+    i: int,
+    kind: str,
+    near_m: int | None,
+    others: IntArray,
+    there: BoolArray,
+    doubtful: BoolArray,
+    front: bool = False,
+) -> Gathered:
+    """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
     checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
-    return Gathered(i, kind, metres, tuple(others[(away <= metres) & ~doubtful].tolist()), checks)
+    return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
 
 
 def _before(view: CityView, i: int) -> shapely.Polygon:
@@ -101,13 +128,3 @@ def _before(view: CityView, i: int) -> shapely.Polygon:
     yaw = np.radians(facing)
     middle = view.centers[i] + deep / 2 * np.array([np.sin(yaw), np.cos(yaw)])
     return shapely.Polygon(box_ring(middle, wide, deep, facing))
-
-
-def in_front(view: CityView, i: int, kind: str) -> Gathered:
-    """The things of a kind in front of a thing that faces somewhere."""
-    others = np.intersect1d(view.around(i, 2 * max(FRONT_M)), view.of_kind(kind), assume_unique=True)
-    zone, points = _before(view, i), shapely.points(view.centers[others])
-    doubtful = shapely.distance(zone.exterior, points) < view.rules.near_margin_m
-    inside = shapely.covers(zone, points)
-    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
-    return Gathered(i, kind, None, tuple(others[inside & ~doubtful].tolist()), checks, front=True)

@@ -20,6 +20,7 @@ class ObjectRecognition(EqaTask):
     """The sort of a shop that is only called one, and what is written on a signboard."""
 
     name = "Object Recognition"
+    about = frozenset({SHOP, SIGNBOARD})
     parts = parts("ask_sign", "ask_noun")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
@@ -27,7 +28,7 @@ class ObjectRecognition(EqaTask):
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
         nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - NO_SHOPS)
-        for i in shops:
+        for i in view.targets(SHOP):
             thing = view.things[i]
             flags = () if thing.sign else ("name_as_sign", "name_may_tell")
             if thing.noun != SHOP:
@@ -52,7 +53,7 @@ class ObjectRecognition(EqaTask):
                 )
         boards = view.of_kind(SIGNBOARD).tolist()
         written = known_of(view.read(i) for i in boards)
-        for i in boards:
+        for i in view.targets(SIGNBOARD):
             text = view.read(i)
             yield Raw(
                 kind="sign",

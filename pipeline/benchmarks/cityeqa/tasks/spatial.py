@@ -47,6 +47,7 @@ class SpatialReasoning(EqaTask):
     """Sides as seen from the front of what faces somewhere; directions and distances between footprints."""
 
     name = "Spatial Reasoning"
+    about = frozenset({*NAMED, SIGNBOARD})
     parts = parts(
         "ask_side_colour",
         "ask_side_name",
@@ -62,9 +63,11 @@ class SpatialReasoning(EqaTask):
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
             yield from self._beside(view, kind)
-        lone = {i: phrase for i in range(len(view.things)) if (phrase := _lone(view, i)) is not None}
-        for i in lone:
-            near = [j for j in view.around(i, view.rules.bearing_gap_m[1]).tolist() if j in lone]
+        about = {i: view.around(i, view.rules.bearing_gap_m[1]).tolist() for i in view.targets(*NAMED)}
+        named = sorted({*about, *(j for near in about.values() for j in near)})
+        lone = {i: phrase for i in named if (phrase := _lone(view, i)) is not None}
+        for i in (i for i in about if i in lone):
+            near = [j for j in about[i] if j in lone]
             for j in near:
                 yield _bearing(view, i, j, lone[j])
             yield from _nearer(view, i, near, lone)
@@ -76,17 +79,16 @@ class SpatialReasoning(EqaTask):
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
         colours = colours_of(view, own)
         names = known_of(view.read(i) for i in own)
-        for i in own:
+        for i in (i for i in view.targets(kind) if view.things[i].facing_deg is not None):
             for side in SIDES:
-                yield from _side(view, i, side, own, colours, names)
+                yield from _side(view, i, side, colours, names)
 
 
-def _side(
-    view: CityView, i: int, side: str, own: list[int], colours: tuple[str, ...], names: tuple[str, ...]
-) -> Iterator[Raw]:
+def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tuple[str, ...]) -> Iterator[Raw]:
     """What the next thing of the kind to a side is like; nothing where there is none."""
     thing = view.things[i]
-    others = np.array([j for j in own if j != i], dtype=np.intp)
+    near = view.among(view.around(i, 2 * view.rules.side_gap_max_m), thing.kind)
+    others = np.array([j for j in near.tolist() if view.things[j].facing_deg is not None], dtype=np.intp)
     if not len(others):
         return
     offset = view.centers[others] - view.centers[i]
@@ -100,8 +102,8 @@ def _side(
     there = (off < 90) & (turned < 90) & (away <= 2 * view.rules.side_gap_max_m)
     if not there.any():
         return
-    near = np.flatnonzero(there)
-    order = near[np.argsort(away[near], kind="stable")]
+    beside = np.flatnonzero(there)
+    order = beside[np.argsort(away[beside], kind="stable")]
     nearest = int(order[0])
     second = float(away[order[1]]) if len(order) > 1 else np.inf
     j = int(others[nearest])
@@ -157,8 +159,8 @@ def _lone(view: CityView, i: int) -> Phrase | None:
         return None
     if thing.noun == thing.kind == BUILDING:
         return None  # everybody has one
-    reach = 2 * view.rules.bearing_gap_m[1]
-    return next((p for p in reversed(view.phrases(i)) if view.is_lone(i, p, reach)), None)
+    others = view.around(i, 2 * view.rules.bearing_gap_m[1])
+    return next((p for p in reversed(view.phrases(i)) if not view.query.fit(p, others)[1].any()), None)
 
 
 def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:

@@ -31,8 +31,8 @@ def across(view: CityView) -> Iterator[Raw]:
     """The name of the only shop across the street from a shop, where all shops are known."""
     shops = view.of_kind(SHOP)
     names = known_of(view.read(j) for j in shops.tolist())
-    for i in shops.tolist():
-        near = np.setdiff1d(np.intersect1d(view.around(i, 1.1 * view.rules.next_reach_m), shops), [i])
+    for i in view.targets(SHOP):
+        near = view.among(view.around(i, 1.1 * view.rules.next_reach_m), SHOP)
         if not len(near) or view.query.fronts.line[i] < 0:
             continue
         pairs = view.query.relations.between(i, near)

@@ -72,11 +72,12 @@ class WorldKnowledge(EqaTask):
     """Each use is asked as often of a shop that has it as of one that has not."""
 
     name = "World Knowledge"
+    about = frozenset({SHOP})
     parts = parts("ask_use")
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Every shop of a known sort with every use that it surely has or has not."""
-        for i in view.of_kind(SHOP).tolist():
+        for i in view.targets(SHOP):
             thing, text = view.things[i], view.read(i)
             for use, (has, may) in USES.items():
                 if thing.noun == SHOP or thing.noun in may:
