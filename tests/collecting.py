@@ -4,6 +4,8 @@ A plugin of pytest. What has no example in ``docs/reference/examples`` gets the 
 to draw, a value with its limit, the words that would have been asked, the file at fault. ``--example-again NAME`` looks
 for another one of a reason or finding. Tests that read released data are left out: nothing of those may be passed on.
 `make schemas` draws the pictures. In one process: not with ``-n``.
+
+``python -m tests.collecting BUILD…`` does the same with what builds of samples rejected and found.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -48,12 +51,11 @@ class Collected:
     """The best example of each name so far."""
 
     def __init__(self) -> None:
-        self.test = ""
+        self.test = "a module's own constants"  # while they are imported
         self.quiet = 0
         self.best: dict[tuple[str, str], tuple[float, Offer]] = {}
         self.tried: Counter[tuple[str, str]] = Counter()
         self.in_test: Counter[tuple[str, str, str]] = Counter()
-        self.again: frozenset[str] = frozenset()
 
     def met(self, kind: str, name: str, told: Callable[[], Offer]) -> None:
         """Notes an occasion, unless it is one of very many."""
@@ -327,23 +329,28 @@ def _raised(error: errors.RawDataError) -> None:
 def _rows(task: Any, view: Any, table: Any) -> None:
     import pyarrow.compute as pc
 
-    from pipeline.core.templates import load_template
-
     for reason in pc.unique(table["reason"]).drop_null().to_pylist():
         refused = table.filter(pc.equal(table["reason"], reason))
         told_apart = pc.fill_null(pc.not_equal(refused["measured"], refused["limit"]), True)
         for row in refused.filter(told_apart).slice(0, PER_TEST).to_pylist():
+            NOTED.met(_benchmark(task), reason, partial(_row, row, task, view.scene))
 
-            def told(row: Offer = row) -> Offer:
-                about = tuple(row["operands"])
-                offer = {key: row[key] for key in ("task", "measured", "limit", "unit", "from_s", "until_s", "wording")}
-                offer |= {"about": about, "asked": offer.pop("wording")}
-                if not row["role"] and not offer["asked"]:
-                    with suppress(Exception):  # such as of tasks whose words need the options
-                        offer["asked"] = load_template(task.template).render(task.fields(about, None))
-                return offer | _scene(view.scene, about, row["until_s"])
 
-            NOTED.met(type(task).__module__.split(".")[2], reason, told)
+def _benchmark(task: Any) -> str:
+    return type(task).__module__.split(".")[2]
+
+
+def _row(row: Offer, task: Any, scene: schema.AnyScene) -> Offer:
+    """A candidate that was refused."""
+    from pipeline.core.templates import load_template
+
+    about = tuple(row["operands"])
+    offer = {key: row.get(key) for key in ("task", "measured", "limit", "unit", "from_s", "until_s")}
+    offer |= {"about": about, "asked": row.get("wording")}
+    if not row["role"] and not offer["asked"]:
+        with suppress(Exception):  # such as of tasks whose words need the options
+            offer["asked"] = load_template(task.template).render(task.fields(about, None))
+    return offer | _scene(scene, about, offer["until_s"])
 
 
 def _listen() -> None:
@@ -403,13 +410,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Listens to all tasks, once their modules are there."""
+    """Listens to all tasks and errors of formats, once their modules are there."""
     from pipeline.benchmarks.registry import BENCHMARKS
 
+    NOTED.test = ""
+    for error in set(_formats()):
+        error.__init__ = _with_errors(error.__init__)
     kinds = {kind for b in BENCHMARKS.values() for task in b.tasks for kind in type(task).__mro__}
     for kind in kinds:
         if "candidates" in vars(kind) and not getattr(kind, "_is_protocol", False):
             kind.candidates = _with_rows(kind.candidates)
+
+
+def _formats() -> Iterator[Any]:
+    """The errors of formats, which name a finding, and no file yet."""
+    waiting = [Exception]
+    while waiting:
+        for kind in waiting.pop().__subclasses__():
+            waiting.append(kind)
+            if kind.__module__.startswith("pipeline.formats.") and "finding" in _takes(kind):
+                yield kind
+
+
+def _takes(kind: Any) -> tuple[str, ...]:
+    code = getattr(kind.__init__, "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount]
+
+
+def _with_errors(stop: Callable[..., None]) -> Callable[..., None]:
+    def error(self: Any, *args: Any, **named: Any) -> None:
+        stop(self, *args, **named)
+        told = {"severity": "fault", "message": self.message, "remedy": getattr(self, "remedy", "fetch the file again")}
+        NOTED.met("finding", self.finding, lambda: told)
+
+    return error
 
 
 def _with_rows(candidates: Callable[..., Any]) -> Callable[..., Any]:
@@ -430,13 +464,38 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Writes what was missing."""
+    write(set(session.config.getoption("--example-again")))
+
+
+def from_build(folder: Path) -> None:
+    """Notes what a build of samples rejected and found."""
+    from flows.kept import read_kept
+    from flows.opened import open_build
+    from pipeline.export.report.refused import some_of_each
+
+    if read_kept(folder).roots:
+        raise SystemExit(f"{folder}: is no build of samples; nothing of released data may be passed on")
+    opened = open_build(folder)
+    NOTED.test = f"a build of {opened.benchmark.title} from its samples"
+    rows, _ = some_of_each(opened.release, TRIED)
+    scenes = {scene.id: scene for scene in opened.scenes(opened.outputs["observe"])}
+    tasks = opened.benchmark.by_name()
+    for row in rows:
+        NOTED.in_test.clear()
+        NOTED.met(opened.benchmark.name, row["reason"], partial(_row, row, tasks[row["task"]], scenes[row["scene"]]))
+    for scene in scenes.values():
+        for one in scene.findings:
+            _found(one, scene)
+
+
+def write(again: Collection[str] = ()) -> None:
+    """Writes the best of what was met of each reason and finding that has no example, or is to have another."""
     from pipeline.benchmarks.registry import BENCHMARKS
     from pipeline.export.examples import Example, everything, read_examples, write_examples
     from pipeline.export.glossary import SHARED
 
     NOTED.test = ""
     there = read_examples(FOLDER)
-    again = set(session.config.getoption("--example-again"))
     added: Counter[str] = Counter()
     for group, words in everything().items():
         kinds = ("finding",) if "/" in group else (*((group,) if group != SHARED else BENCHMARKS), "reason")
@@ -470,3 +529,9 @@ def _kept(offer: Offer) -> Offer:
         kept.pop("asked", None)
     kept["about"] = tuple(map(_clean, kept.get("about", ())))
     return kept
+
+
+if __name__ == "__main__":
+    for build in sys.argv[1:]:
+        from_build(Path(build))
+    write()

@@ -337,3 +337,21 @@ def test_a_changed_declaration_changes_the_stamps(copy: Path) -> None:
     (copy / "table" / THINGS).write_text("{}")
     after = {ref.id: ref.stamp for ref in LeRobot().scenes(copy).scenes}
     assert [name for name in before if before[name] != after[name]] == [f"lerobot/{SECOND}"]
+
+
+def test_places_in_millimetres_are_refused(copy: Path) -> None:
+    path = copy / "table" / THINGS
+    said = json.loads(path.read_text())
+    said["things"][1]["place_m"] = [[1e9, 0.0, 0.0]]
+    path.write_text(json.dumps(said))
+    with pytest.raises(RawDataError, match="implausible_value"):
+        read(copy, LeRobot(), SECOND)
+
+
+def test_an_episode_that_stands_twice_in_the_table_is_refused(copy: Path) -> None:
+    (ref,) = (ref for ref in LeRobot().scenes(copy).scenes if ref.id.endswith(f"/{SECOND}"))
+    (path,) = (copy / "table" / "meta" / "episodes").rglob("*.parquet")
+    table = pq.read_table(path)
+    pq.write_table(pa.concat_tables([table, table]), path)
+    with pytest.raises(RawDataError, match="duplicate_episode"):
+        LeRobot().read(SceneFiles(copy, ref))

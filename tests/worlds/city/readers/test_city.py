@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene, Thing
 from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.city.solids import Solids
@@ -350,3 +351,28 @@ def test_the_facts_survive_json(tmp_path: Path) -> None:
     scene = read(write(tmp_path, block(10, 20, 12, 8, id="b1", height_m=9.5), objects=[spot("car", 30, 40)]))
     assert CityScene.model_validate_json(scene.model_dump_json()) == scene
     json.loads(scene.model_dump_json())
+
+
+def street(name: str, *points: tuple[float, float]) -> dict[str, Any]:
+    return feature({"type": "LineString", "coordinates": lon_lat(*points)}, {"kind": "street", "name": name})
+
+
+def test_streets_of_one_id_and_streets_far_off_are_left_out(tmp_path: Path) -> None:
+    one, same, far = (
+        street("A", (0, 0), (50, 0)) | {"id": "s1"},
+        street("B", (0, 9), (50, 9)) | {"id": "s1"},
+        street("C", (90, 0), (10_900, 0)) | {"id": "s2"},
+    )
+    told = {f.name: f for f in read(write(tmp_path, block(10, 20, 12, 8), one, same, far)).findings}
+    assert {"doubled_street", "far_street"} <= set(told)
+
+
+def test_a_folder_without_a_map_and_a_map_of_more_than_a_city_are_refused(tmp_path: Path) -> None:
+    root = write(tmp_path / "a", block(10, 20, 12, 8))
+    (ref,) = Cities().scenes(root).scenes
+    (root / "here" / "map.geojson").unlink()
+    with pytest.raises(RawDataError, match="missing_map"):
+        Cities().read(SceneFiles(root, ref))
+    wide = write(tmp_path / "b", *(block(x * 30_000, 20, 12, 8) for x in range(4)), settings="{}")
+    with pytest.raises(RawDataError, match="not_a_city"):
+        read(wide)

@@ -235,3 +235,15 @@ def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path)
     assert (camera.name, camera.focal_px, camera.place_m) == ("ring_front_center", (50.0, 51.0), (1.6, 0.0, 1.4))
     assert camera.ego_from_camera == ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
     assert [(f.name, f.subject, f.severity) for f in scene.findings] == [("bad_calibration", "unmounted", "note")]
+
+
+def test_a_log_without_a_usable_box_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RawDataError) as told:
+        read(write_log(tmp_path, [box(0, qw=2.0)], [pose(0)]), Argoverse2())
+    assert told.value.finding == "no_boxes"
+
+
+def test_poses_given_twice_alike_are_noted(tmp_path: Path) -> None:
+    boxes = [box(sweep) for sweep in range(3)]
+    scene = read(write_log(tmp_path, boxes, [pose(0), pose(1), pose(1), pose(2)]), Argoverse2())
+    assert (found(scene)["repeated_pose"].measured, found(scene)["repeated_pose"].severity) == (1, "note")

@@ -220,3 +220,19 @@ def _plain_roads(extract: Path) -> tuple[list[str], np.ndarray]:
             is_square = tags.get("area") == "yes" and places[0] == places[-1]
             lines.append(shapely.Polygon(places) if is_square else shapely.LineString(places))
     return names, np.array(lines)
+
+
+def test_beside_the_border_of_a_city_it_is_in_doubt(tmp_path: Path) -> None:
+    known = gazetteer(
+        tmp_path,
+        square(7.9, -0.1, 0.2, kind="country", name="Nowhere"),
+        square(8.0, -0.05, 0.1, kind="city", name="Null"),
+    )
+    assert "city_border_near" in place(known, 0.0, 8.00001)[1]
+
+
+def test_a_map_without_places_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "map.geojson"
+    path.write_text('{"type": "FeatureCollection", "features": []}')
+    _, told = read_gazetteer(tuple(stamped(one) for one in maps_in(tmp_path)))
+    assert [one.name for one in told] == ["map_without_places"]

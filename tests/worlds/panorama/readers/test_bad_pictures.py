@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,23 @@ def test_a_picture_whose_body_is_broken_is_left_out_where_it_is_decoded(tmp_path
     scene = Panoramas().read(files)
     observed = observe_panorama(scene, Panoramas().geometry(files, scene), PanoramaConfig())
     assert [f.name for f in observed.findings if f.severity == "fault"] == ["broken_picture"]
+
+
+def test_a_depth_too_large_is_not_used(tmp_path: Path) -> None:
+    raw = png16(np.zeros((128, 256)))
+    large = raw[:16] + struct.pack(">II", 32_768, 16_384) + raw[24:]
+    large = large[:29] + struct.pack(">I", zlib.crc32(large[12:29])) + large[33:]
+    scene = read(write(tmp_path, sidecar=DEPTH, depth__png=large))
+    (told,) = (one for one in scene.findings if one.name == "depth_too_large")
+    assert told.measured == 32_768 * 16_384
+
+
+def test_a_depth_that_breaks_off_within_is_in_doubt(tmp_path: Path) -> None:
+    raw = png16(np.arange(128 * 256).reshape(128, 256))
+    at = raw.index(b"IDAT") + 4
+    root = write(tmp_path, sidecar=DEPTH, depth__png=raw[:at] + b"\xff" * 60 + raw[at + 60 :])
+    (ref,) = Panoramas().scenes(root).scenes
+    files = SceneFiles(root, ref)
+    scene = Panoramas().read(files)
+    observed = observe_panorama(scene, Panoramas().geometry(files, scene), PanoramaConfig())
+    assert "broken_depth" in {one.name for one in observed.findings}

@@ -267,3 +267,20 @@ def test_metadata_that_cannot_be_read_cost_themselves_alone(tmp_path: Path) -> N
 def test_nothing_is_known_of_a_bare_picture(tmp_path: Path) -> None:
     scene = read(write(tmp_path, sidecar=None))
     assert found(scene) == {"no_position": "position", "no_heading": "heading"}
+
+
+def test_a_heading_below_zero_is_turned_once(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, GPANO | {"PoseHeadingDegrees": "-10"})))
+    (told,) = (one for one in scene.findings if one.name == "heading_below_zero")
+    assert (told.measured, told.severity) == (-10.0, "note")
+
+
+def test_a_picture_that_is_marked_as_turned_is_in_doubt(tmp_path: Path) -> None:
+    scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, tags={0x0112: 6})))
+    assert found(scene) == {"orientation": "heading"}
+
+
+def test_a_tilt_that_cannot_be_is_not_used(tmp_path: Path) -> None:
+    value = PANORAMAX | {"properties": PANORAMAX["properties"] | {"pers:pitch": 120}}
+    scene = read(write(tmp_path, sidecar=None, panoramax__json=json.dumps(value).encode()))
+    assert found(scene) == {"pose_out_of_range": "heading"}
