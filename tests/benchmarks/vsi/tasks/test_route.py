@@ -308,3 +308,11 @@ def test_mirroring_swaps_left_and_right() -> None:
     # Exactly opposite, back could be reached by either side; everything else swaps.
     assert one.keys() == other.keys()
     assert {k: ", ".join(swap[t] for t in v.split(", ")) for k, v in one.items()} == other
+
+
+def test_no_route_leads_to_what_hangs_above_ones_head() -> None:
+    objects: list[Placed] = [*CROSS[:3], ("clock", (0, 3, 2.2), (0.6, 0.2, 0.4), 0.0)]
+    scene = on_floor(make_scene(objects, area=64))
+    table = TASK.candidates(IndoorView(scene, STRICT))
+    told = {row["reason"]: (row["measured"], row["limit"]) for row in table.to_pylist() if "clock" in row["operands"]}
+    assert told["above_the_body"] == (2.0, 1.5)
