@@ -108,7 +108,7 @@ def gallery(
 
 @app.command()
 def trace(
-    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0)],
+    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0, max=2**63 - 1)],
     build: Annotated[
         Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
     ] = None,

@@ -6,6 +6,7 @@ import os
 import sys
 import webbrowser
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,9 @@ from pipeline.export.report.refused import nearest_refused
 
 SHOWN: Final = "shown"  # folder of a build
 FOUND_IN: Final = ("provenance", "rejected")
+MAX_ID: Final = 2**63 - 1
+LIKE: Final = 3  # names in a hint
+LIKE_FROM: Final = 4  # characters: with fewer, too much is like it
 Pictured = tuple[Detail, list[Picture]]
 
 
@@ -135,27 +139,52 @@ class _Found:
 
 
 def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
-    """The first folder whose release has it. Raises ConfigError."""
-    column, value = ("id", int(wanted)) if wanted.isdecimal() else ("scene", wanted)
-    for folder in folders:
-        release = folder / "release" if (folder / MANIFEST_FILE).exists() else folder
-        for table in FOUND_IN:
-            for path in sorted((release / table).glob("*.parquet")):
-                if _has(path, column, value):
-                    return folder
+    """The first folder whose release has it. Raises ConfigError, which names what is like it."""
+    is_number = wanted.isdecimal()
+    column = "id" if is_number else "scene"
+    value: int | str = int(wanted) if is_number else wanted
+    tables = [(folder, path) for folder in folders for path in _tables_of(folder)]
+    if not isinstance(value, int) or value <= MAX_ID:
+        for folder, path in tables:
+            if _column(path, column, pc.field(column) == value):
+                return folder
     looked = ", ".join(str(folder) for folder in folders) or "no build: there is none in outputs"
-    what = "question or dropped candidate" if wanted.isdecimal() else "scene (dataset/name)"
-    raise ConfigError(f"no {what} {wanted} in {looked}; name its build, or the folder of a release, behind it")
+    what = "question or dropped candidate" if is_number else "scene (dataset/name)"
+    if folders and not tables:
+        raise ConfigError(f"{looked}: neither a build nor a release; name the folder of one behind {wanted}")
+    like = _like(wanted, is_number, column, [path for _, path in tables])
+    hint = f"is it {', '.join(like)}?" if like else "name its build, or the folder of a release, behind it"
+    raise ConfigError(f"no {what} {wanted} in {looked}; {hint}")
 
 
-def _has(path: Path, column: str, value: Any) -> bool:
+def _tables_of(folder: Path) -> list[Path]:
+    """The files of a build's or a release's tables in which things are looked for."""
+    release = folder / "release" if (folder / MANIFEST_FILE).exists() else folder
+    return [path for table in FOUND_IN for path in sorted((release / table).glob("*.parquet"))]
+
+
+def _like(wanted: str, is_number: bool, column: str, paths: Sequence[Path]) -> list[str]:
+    """Questions whose id begins as the wanted one, or scenes with the wanted name in theirs; a few."""
+    if len(wanted) < LIKE_FROM:
+        return []
+    found: dict[str, None] = {}
+    for path in paths:
+        named = (str(name) for name in _column(path, column))
+        fit = (n for n in named if (n.startswith(wanted) if is_number else wanted.lower() in n.lower()))
+        found |= dict.fromkeys(islice(fit, LIKE))
+    return list(found)[:LIKE]
+
+
+def _column(path: Path, column: str, where: pc.Expression | None = None) -> list[Any]:
+    """The different values of a column of a table. Raises ConfigError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path, columns=[column], filters=pc.field(column) == value).num_rows > 0
+        found = pq.read_table(path, columns=[column], filters=where)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{path}: cannot be read ({error}); copy the release again, or build again") from error
+    return list(found[column].unique().to_pylist())
 
 
 def _has_display() -> bool:

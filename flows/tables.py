@@ -145,6 +145,9 @@ def _print_list(table: Table, to: Console) -> None:
         short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
         long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]
         if short:
-            to.print(Padding(Text(", ".join(f"{heads[n]} {cells[n]}" for n in short)), (0, 0, 0, 2), expand=False))
+            to.print(
+                Padding(Text(", ".join(f"{heads[n]} {cells[n]}".strip() for n in short)), (0, 0, 0, 2), expand=False)
+            )
         for n in long:
-            to.print(Padding(Text(f"{heads[n]}: {cells[n]}"), (0, 0, 0, 2), expand=False))
+            said = f"{heads[n]}: {cells[n]}" if heads[n] else cells[n]
+            to.print(Padding(Text(said), (0, 0, 0, 2), expand=False))

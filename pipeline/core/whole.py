@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import CHECKSUMS
 
 _VERSION: Final = b"scan2qa_schema_version"
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _AGAIN: Final = "copy the release again"
 
 
@@ -23,10 +25,15 @@ def sums_of(release: Path) -> dict[str, str]:
     try:
         lines = (release / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ConfigError(
-            f"{release}: has no {CHECKSUMS}, so it is no whole release; give its folder, or {_AGAIN}"
-        ) from None
-    return {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
+        inner = release / "release"
+        hint = f"is it {inner}?" if (inner / CHECKSUMS).is_file() else f"give its folder, or {_AGAIN}"
+        raise ConfigError(f"{release}: has no {CHECKSUMS}, so it is no whole release; {hint}") from None
+    found = {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
+    for number, (file, digest) in enumerate(found.items(), start=1):
+        is_below = not PurePosixPath(file).is_absolute() and ".." not in PurePosixPath(file).parts
+        if not _DIGEST.fullmatch(digest) or not file or not is_below:
+            raise ConfigError(f"{release / CHECKSUMS}, line {number}: is no digest of a file of a release; {_AGAIN}")
+    return found
 
 
 def check_files(release: Path, sums: Mapping[str, str], files: Iterable[str]) -> None:

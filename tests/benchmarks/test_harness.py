@@ -28,6 +28,7 @@ from pipeline.scoring.score import scored
 from tests.benchmarks.urbanvideo.test_score import question
 from tests.scoring.made import all_tasks
 
+pytestmark = pytest.mark.slow  # each starts a harness
 FILE = "data/test-00000-of-00001.parquet"
 RED = (255, 0, 0)
 LETTERS = "Answer with the option's letter from the given choices directly."
@@ -189,7 +190,19 @@ def test_both_ask_and_mark_flights_alike(urban: Asked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "right"), [("(B)", 1.0), ("B. x", 1.0), ("b", 0.0), ("", 0.0), ("BAD", 0.0), ("It is B", 1.0)]
+    ("reply", "right"),
+    [
+        ("(B)", 1.0),
+        ("B. x", 1.0),
+        ("b", 0.0),
+        ("", 0.0),
+        ("BAD", 0.0),
+        ("It is B", 1.0),
+        ("I think it's B", 1.0),
+        ("A left turn, so B", 1.0),
+        ("B, as A is far", 1.0),
+        ("A because B", 0.0),
+    ],
 )
 def test_letters_in_replies(reply: str, right: float, urban: Asked) -> None:
     names: dict[str, Any] = {"__file__": "x"}

@@ -91,6 +91,19 @@ def test_what_nobody_knows_is_said_with_where_it_was_looked_for(built: Path, sca
     assert f"no question or dropped candidate 1 in {built}" in run.err
     run = scan2qa("show", "samples/nowhere", built)
     assert (run.code, "no scene (dataset/name) samples/nowhere" in run.err) == (2, True)
+    run = scan2qa("show", 10**30, built)
+    assert (run.code, f"no question or dropped candidate {10**30} in" in run.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_what_is_named_in_part_is_found_out(built: Path, tmp_path: Path, scan2qa: Cli) -> None:
+    row = provenance(built)[0]
+    run = scan2qa("show", str(row["id"])[:-2], built)
+    assert (run.code, str(row["id"]) in run.err.partition("is it ")[2]) == (2, True)
+    run = scan2qa("show", row["scene"].partition("/")[2].upper(), built)
+    assert (run.code, row["scene"] in run.err.partition("is it ")[2]) == (2, True)
+    run = scan2qa("show", row["id"], tmp_path)
+    assert (run.code, f"{tmp_path}: neither a build nor a release" in run.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -215,7 +228,7 @@ def test_a_release_that_lies_alone_and_what_is_wrong_with_it(built: Path, scan2q
     refused("torn", lambda f: (f / "provenance" / FILE).write_bytes(b"PAR1"), f"provenance/{FILE}: ")
     refused("other", other_version, "is of schema version 7, and this scan2qa knows 1")
     run = scan2qa("show", number, tmp_path / "mine")
-    assert (run.code, "no question or dropped candidate" in run.err) == (2, True)
+    assert (run.code, "neither a build nor a release" in run.err) == (2, True)
 
 
 def edit(path: Path) -> None:

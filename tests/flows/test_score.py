@@ -215,3 +215,21 @@ def test_questions_of_another_benchmark_are_refused(other: str, scan2qa: Cli, tm
     assert run.code == 2
     assert "test-00000-of-00001.parquet" in run.err
     assert "is none of this benchmark, whose columns are" in run.err or "column_missing" in run.err
+
+
+@pytest.mark.parametrize(
+    "line", ["no digest", "0" * 64 + "  /etc/passwd", "0" * 64 + "  data/../../x-0.parquet", "0" * 64 + "  "]
+)
+def test_checksums_name_files_of_the_release_alone(line: str, scan2qa: Cli, tmp_path: Path) -> None:
+    release = release_of(tmp_path / "release", all_tasks(1), {"route_planning": 0.4})
+    with (release / "checksums.sha256").open("a") as file:
+        file.write(f"{line}\n")
+    run = scan2qa("score", "vsi", said(tmp_path / "p.jsonl", {1: "B"}), "--release", release)
+    assert run.code == 2
+    assert "checksums.sha256, line 4: is no digest of a file of a release; copy the release again" in run.err
+
+
+def test_the_folder_of_a_build_is_told_from_its_release(scan2qa: Cli, tmp_path: Path) -> None:
+    release_of(tmp_path / "release", all_tasks(1), {"route_planning": 0.4})
+    run = scan2qa("score", "vsi", said(tmp_path / "p.jsonl", {1: "B"}), "--release", tmp_path)
+    assert (run.code, f"is it {tmp_path / 'release'}?" in run.err) == (2, True)

@@ -21,7 +21,8 @@ metric_list:
     higher_is_better: true
 """
 _MARK: Final = """def mark(reply, answer):
-    found = re.search(r"(?<![A-Za-z])[A-J](?![A-Za-z])", reply)
+    # Not "I", nor "A" where it is the article.
+    found = re.search(r"(?<![A-Za-z'])(?:A(?! (?!because|since|as |is )[a-z])|[B-H])(?![A-Za-z'])", reply)
     return float(bool(found) and found[0] == answer)
 """
 _UTILS: Final = f'''import re
