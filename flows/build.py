@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from flows import show, show_money
 from flows.cluster import CLUSTERS, Cluster, check_runner
 from flows.console import console, done_waiting, print_json, voice, wait
-from flows.forecast import bounds_of, efforts, outlook
+from flows.forecast import COUNTED, bounds_of, efforts, outlook
 from flows.kept import Kept, keep, read_kept
 from flows.options import BUILDS, OUTPUTS
 from flows.outcome import foretold, told
 from flows.pool import Pool
 from flows.progress import progress_shown
+from flows.rates import READING, seconds_for
 from flows.roots import root_at, roots_of, written
 from flows.samples import sample_roots
 from flows.server import LostPrefectError, is_kept, spare_loopback, trouble
@@ -28,22 +29,24 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
 from pipeline.core.fixes import DROPPED
-from pipeline.core.mirrors import named
+from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.engine.run import Execute, at_once
 from pipeline.export.history import history
-from pipeline.reading.doctor import inspect
+from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
+from pipeline.reading.reader import Reader
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.registry import configured, world_of
+from pipeline.worlds.registry import configured, examined, world_of
 
 if TYPE_CHECKING:
     from flows.far import Far
 
+READ_WITHIN_S: Final = 30.0  # by the table's rates
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
 
 
@@ -124,14 +127,16 @@ def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
 
 
 def _say_what_changed(folder: Path, newest_before: str | None) -> None:
-    """One line; a release that cannot be compared costs no build."""
-    from flows.diff import since_last  # takes a moment to import
+    """One line, and which questions; a release that cannot be compared costs no build."""
+    from flows.diff import since_last, show_changes  # takes a moment to import
 
     try:
-        told = since_last(folder, newest_before)
+        told, report = since_last(folder, newest_before)
     except ConfigError as error:
-        told = f"what changed cannot be told: {error}"
+        told, report = f"what changed cannot be told: {error}", None
     console.print(f"{told[0].upper()}{told[1:]}", soft_wrap=True)
+    if report and report.changes:
+        show_changes(report)
 
 
 def stage(asked: Asked, stage: str, scenes: Sequence[str], *, dry_run: bool = False, explain: bool = False) -> bool:
@@ -153,7 +158,7 @@ def stage(asked: Asked, stage: str, scenes: Sequence[str], *, dry_run: bool = Fa
 
 
 def doctor(roots: Sequence[str], workers: int) -> bool:
-    """What lies below roots, and what it will give where that is quickly counted; whether every scene can be read."""
+    """What lies below roots; where that is quickly told, what is wrong with it and what it will give; is all well?"""
     sound = True
     for name, folder in roots_of(roots).items():
         reader, world = configured(name, {}), world_of(name)
@@ -163,10 +168,23 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         show.show_inspection(name, named(folder), inspection)
         show.show_elsewhere({name: folder})
         sound &= not inspection.broken
+        if name in world.quick:
+            read = _read_quickly(reader, folder, inspection)
+            done_waiting()
+            show.show_read(read, len(inspection.scenes))
+            sound &= not read.broken
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
                 _show_prospects(benchmark.name, name, folder, workers)
     return sound
+
+
+def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
+    """Scenes as they are read in half a minute, of those that need not be fetched."""
+    wait("Reading")
+    most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
+    here = [ref for ref in inspection.scenes[:most] if is_here(root / ref.files[0])]
+    return read_scenes(reader, root, here, examined)
 
 
 def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:

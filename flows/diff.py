@@ -39,19 +39,19 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None) -> None:
     console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)", soft_wrap=True)
 
 
-def since_last(build: Path, newest_before: str | None) -> str:
-    """On one line, what a build changed; ``newest_before`` is its newest release before."""
+def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | None]:
+    """On one line, what a build changed, and the comparison; ``newest_before`` is its newest release before."""
     kept = history(build)
     if not kept:
-        return "nothing was released"
+        return "nothing was released", None
     newest = kept[-1].name
     if newest_before == newest:
-        return f"the release is the same as before ({newest})"
+        return f"the release is the same as before ({newest})", None
     if newest_before is None or newest_before not in {one.name for one in kept}:
-        return f"the first release that is kept here ({newest})"
+        return f"the first release that is kept here ({newest})", None
     home = build / RELEASES
     report = report_of(home / newest_before, home / newest, "", reasons=False)
-    return f"since the last release ({newest_before} -> {newest}): {report.line}"
+    return f"since the last release ({newest_before} -> {newest}): {report.line}", report
 
 
 def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) -> Report:
@@ -103,6 +103,11 @@ def _show(report: Report) -> None:
     causes.add_section()
     causes.add_row("all", *(str(report.totals[kind]) for kind in kinds), "")
     print_table(causes)
+    show_changes(report)
+
+
+def show_changes(report: Report) -> None:
+    """The first changes, one a line."""
     listed = Table(box=None, expand=True)
     for name in ("change", "scene", "cause"):
         listed.add_column(name, no_wrap=True, max_width=44)

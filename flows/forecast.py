@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from flows.rates import Rate, rates, seconds_to_count
+from flows.rates import COUNTING, Rate, rates, seconds_for
 from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
 from pipeline.blind.forecast import Forecast, bound
 from pipeline.core.mirrors import is_here
@@ -127,7 +127,7 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
         terms = Terms(getattr(config.observe, world.name), config.generate.resolved_rules(), config.generate.tasks, cap)
-        most = min(COUNTED, int(COUNT_WITHIN_S / seconds_to_count(name))) if name in world.quick else 0
+        most = min(COUNTED, int(COUNT_WITHIN_S / seconds_for(name, COUNTING))) if name in world.quick else 0
         are_here = all(is_here(raw.root / raw.ref.files[0]) for raw in raws[:most])
         read = raws[:most] if are_here else []  # nothing is fetched to be counted
         refs = [raw.ref for raw in read]

@@ -18,6 +18,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, read_manifest
 from pipeline.stages.registry import STAGES
 
+READING: Final = ("unify",)
 COUNTING: Final = ("unify", "observe", "generate")
 TABLE: Final = Path(__file__).with_name("rates.yaml")
 
@@ -64,10 +65,10 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
     return Rates(scenes, asked)
 
 
-def seconds_to_count(reader: str) -> float:
-    """What it takes to read a scene of a reader and to make its candidates, by the table."""
-    stages = _table()["scenes"][reader]
-    return float(sum(stages[stage][0] for stage in COUNTING))
+def seconds_for(reader: str, stages: Sequence[str]) -> float:
+    """What stages take for a scene of a reader, by the table."""
+    known = _table()["scenes"][reader]
+    return float(sum(known[stage][0] for stage in stages))
 
 
 def _measure(

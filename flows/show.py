@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +20,7 @@ from pipeline.engine.explain import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.export.release import Released
-from pipeline.reading.doctor import Inspection
+from pipeline.reading.doctor import Inspection, Read
 from pipeline.worlds.registry import WORLDS
 
 WHICH = 3  # scenes that are named beside a reason
@@ -80,10 +79,32 @@ def _show_release(released: Released) -> None:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
     print_table(matrix)
     _show_blind(released.blind)
-    kinds = Counter((name, severity) for _, name, severity, _ in released.findings)
-    if kinds:
-        findings = ", ".join(f"{n} {name} ({severity})" for (name, severity), n in sorted(kinds.items()))
-        console.print(f"Findings in the raw data: {findings}. What helps: scan2qa show SCENE")
+    show_findings(released.findings, "Findings in the raw data")
+
+
+def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
+    """What is wrong with raw data and cost no scene, by name, doubts first: where it was found, and what helps.
+
+    Args:
+        rows: scene, name, severity, message and remedy of each finding.
+        title: of the table.
+    """
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for scene, name, severity, message, *remedy in rows:
+        found.setdefault((severity, name, "".join(remedy)), []).append(f"{scene}: {message}")
+    if not found:
+        return
+    table = Table("finding", title=title, title_justify="left")
+    table.add_column("times", justify="right")
+    for head in ("what was found", "remedy"):
+        table.add_column(head, overflow="fold")
+    for (severity, name, remedy), told in sorted(found.items())[:SHOWN]:
+        shown = told if voice.verbose else told[:NAMED]
+        more = [f"… and {len(told) - len(shown)} more; --verbose names them"] if len(told) > len(shown) else []
+        table.add_row(f"{name} ({severity})", str(len(told)), "\n".join([*shown, *more]), remedy)
+    print_table(table)
+    if len(found) > SHOWN:
+        console.print(f"… and {len(found) - SHOWN} more findings; scan2qa show SCENE has those of a scene")
 
 
 def _show_blind(rows: Sequence[WithoutVideo]) -> None:
@@ -198,6 +219,18 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
         print_table(table)
     show_broken(inspection.broken)
+
+
+def show_read(read: Read, listed: int) -> None:
+    """What reading scenes brought to light."""
+    show_broken(read.broken)
+    show_findings(
+        [(scene, f.name, f.severity, f.message, f.remedy) for scene, f in read.findings], "Findings in the raw data"
+    )
+    if read.scenes < listed:
+        console.print(f"{read.scenes:,} of {listed:,} scenes were read; a build reads all of them.")
+    elif not read.broken and not read.findings:
+        console.print("All scenes were read, and nothing was found that is wrong with them.")
 
 
 def show_costs(costs: Sequence[Cost]) -> None:

@@ -333,7 +333,7 @@ def _limits(
     benchmark: Benchmark[Any, Any],
     folders: Collection[str],
 ) -> list[str]:
-    findings = Counter(name for _, name, _, _ in summary["findings"])
+    findings = Counter(name for _, name, *_ in summary["findings"])
     units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
     whose = (
         f"The {units} are samples, and show nothing real." if are_samples(settings) else f"The {units}' own terms hold."

@@ -57,7 +57,7 @@ class Released(BaseModel):
     answers: dict[str, dict[str, int]]  # task -> answer -> number, multiple choice only
     letters: dict[str, dict[str, int]]
     flags: dict[str, int]
-    findings: list[list[str]]  # scene, name, severity, message
+    findings: list[list[str]]  # scene, name, severity, message, remedy; without the last in older releases
     splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
     blind: list[WithoutVideo]
     models: list[ModelTotals]
@@ -285,7 +285,7 @@ def _summary(
         "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
         "letters": {task: _counts(part["ground_truth"]) for task, part in chosen.groupby("task")},
         "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
-        "findings": [[s.id, f.name, f.severity, f.message] for s in scenes for f in s.findings],
+        "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
         "blind": [row.model_dump() for row in blind],
         "models": [row.model_dump() for row in models],
     }

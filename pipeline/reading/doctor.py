@@ -1,11 +1,14 @@
-"""What lies in a data folder, and what each missing file costs, without reading any of it."""
+"""What lies in a data folder, what each missing file costs, and what is wrong with what can be read quickly."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.schema import AnyScene, Finding
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader, SceneRef
 from pipeline.reading.wants import Want
 
@@ -15,21 +18,50 @@ class Inspection:
     """What was found below one root.
 
     Attributes:
-        scenes: ids of all scenes that would be read.
+        scenes: all that would be read.
         broken: what could not even be listed.
         missing: part -> ids of the scenes that lack it, in the order of `Reader.wants`.
     """
 
-    scenes: tuple[str, ...]
+    scenes: tuple[SceneRef, ...]
     broken: tuple[RawDataError, ...]
     missing: dict[Want, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What reading scenes brought to light.
+
+    Attributes:
+        scenes: how many were read.
+        broken: what costs a scene.
+        findings: what costs none, each with the id of its scene.
+    """
+
+    scenes: int
+    broken: tuple[RawDataError, ...]
+    findings: tuple[tuple[str, Finding], ...]
 
 
 def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
     listing = reader.scenes(root)
     missing = {want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.wants}
-    return Inspection(tuple(ref.id for ref in listing.scenes), listing.broken, missing)
+    return Inspection(tuple(listing.scenes), listing.broken, missing)
+
+
+def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: Callable[[AnyScene], AnyScene]) -> Read:
+    """Reads scenes one after the other; ``examined`` puts in what their world finds unusual."""
+    broken: list[RawDataError] = []
+    findings: list[tuple[str, Finding]] = []
+    for ref in refs:
+        try:
+            scene = examined(reader.read(SceneFiles(root, ref)))
+        except RawDataError as error:
+            broken.append(error)
+        else:
+            findings += [(ref.id, finding) for finding in scene.findings]
+    return Read(len(refs), tuple(broken), tuple(findings))
 
 
 def _there(root: Path, ref: SceneRef, want: Want) -> bool:

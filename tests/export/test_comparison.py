@@ -107,13 +107,15 @@ def test_without_manifests_the_provenance_tells(made: Made, tmp_path: Path) -> N
 def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
     out = made()
     name = history(out)[-1].name
-    assert since_last(out, None) == f"the first release that is kept here ({name})"
-    assert since_last(out, name) == f"the release is the same as before ({name})"
+    assert since_last(out, None) == (f"the first release that is kept here ({name})", None)
+    assert since_last(out, name) == (f"the release is the same as before ({name})", None)
     with pytest.raises(ConfigError, match="the only release that is kept"):
         diff([out], None, None)
     made(COUNT.format(set=7))
     newest = history(out)[-1].name
-    line = since_last(out, name)
+    line, report = since_last(out, name)
+    assert report is not None
+    assert [change.kind for change in report.changes] == ["answer changed"]
     assert line.startswith(f"since the last release ({name} -> {newest}): 1 answer changed")
     assert line.endswith("(fix samples-0001)")
     assert {p.name for p in (out / "releases").glob("*.parquet")} == {f"{n}.manifest.parquet" for n in (name, newest)}

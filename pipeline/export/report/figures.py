@@ -192,7 +192,7 @@ def guesses(row: WithoutVideo) -> list[Guess]:
 def findings_of(released: Released) -> list[Finding]:
     """The findings in the raw data by name, the most frequent first."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for scene, name, severity, message in released.findings:
+    for scene, name, severity, message, *_ in released.findings:
         found.setdefault((name, severity), []).append((scene, message))
     rows = [
         Finding(name, severity, len(told), len({scene for scene, _ in told}), ": ".join(min(told)))

@@ -69,7 +69,7 @@ def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | Non
     raw_facts, raw_geometry = entry.get("properties"), entry.get("geometry")
     facts: dict[str, Any] = raw_facts if isinstance(raw_facts, dict) else {}
     geometry: dict[str, Any] = raw_geometry if isinstance(raw_geometry, dict) else {}
-    who = repr(facts["name"])[:80] if facts.get("name") else f"feature {place}"
+    who = repr(facts["name"])[:80] if facts.get("name") else _id(entry, facts) or f"feature {place}"
     shape, raw = geometry.get("type"), geometry.get("coordinates")
     if shape == "Point":
         outlines = [_corners([raw])]

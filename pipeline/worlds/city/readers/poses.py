@@ -20,7 +20,7 @@ def pose_of(raw: object) -> Pose | str:
         return f"has {len(raw)} numbers, not six ({', '.join(NAMES)})"
     for name, value in zip(NAMES, raw, strict=True):
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return f"has a {name} that is no finite number"
+            return f"has no finite number as its {name}"
     x, y, z, roll, pitch, yaw = (float(value) for value in raw)
     if abs(roll) > 180 or abs(pitch) > 90:
         return "has a roll beyond 180 or a pitch beyond 90 degrees"

@@ -28,7 +28,18 @@ from pipeline.worlds.city.solids import Solids
 
 TEXT_MAX: Final = 1000  # characters of a question or an answer
 DEEP_M: Final = 1.0  # within a footprint: what is deeper is in the house, not on its wall
-REMEDY: Final = "mend them in the file; see docs/city.md for what it may say"
+REMEDIES: Final = {
+    "bad_answer": "give one answer, in words or as a number",
+    "bad_pose": "give six numbers: x, y, z in metres, roll, pitch, yaw in degrees, a yaw between -360 and 360",
+    "bad_question": "write the question as one text",
+    "duplicate_id": "give each an id of its own",
+    "missing_photo": "put the pictures beside the file, and give their names",
+    "no_target": "give the id of the thing that is asked about as target, or where it is as target_pose",
+    "not_an_object": "write each as an object of the keys that docs/city.md names",
+    "pose_in_a_wall": "give a place in the open from which the answer is seen; is z above the ground?",
+    "target_in_a_wall": "give the id of the thing as target, or mend target_pose; is this the map of these tasks?",
+    "unknown_target": "give the id that the thing has on the map or in objects.geojson",
+}
 _CENTIMETRES: Final = 100.0
 
 
@@ -45,7 +56,7 @@ def read_tasks(files: SceneFiles, city: City, stated_origin: bool, findings: Fin
         try:
             task = _task(entry, who, ground)
         except _UnusableError as wrong:
-            remedy = _remedy(entry, ground) if wrong.name == "task_off_the_map" else REMEDY
+            remedy = _remedy(entry, ground) if wrong.name == "task_off_the_map" else REMEDIES[wrong.name]
             faults.add(wrong.name, f"{wrong.what}, and were left out", remedy, who)
         else:
             found.setdefault(task.id, []).append(task)
@@ -54,7 +65,8 @@ def read_tasks(files: SceneFiles, city: City, stated_origin: bool, findings: Fin
         if all(other == same[0] for other in same[1:]):
             kept.append(same[0])
         else:
-            faults.add("duplicate_id", "have an id that another task has too, and were left out", REMEDY, key)
+            what = "have an id that another task has too, and were left out"
+            faults.add("duplicate_id", what, REMEDIES["duplicate_id"], key)
     faults.report(len(entries), "tasks")
     return tuple(kept)
 
@@ -68,9 +80,9 @@ def read_photos(files: SceneFiles, stated_origin: bool, findings: Findings) -> t
         pose = pose_of(entry.get("pose")) if isinstance(entry, Mapping) else "is missing"
         who = repr(name)[:80] if name else f"photo {place}"
         if isinstance(pose, str):
-            faults.add("bad_pose", f"have a pose that {pose}, and were left out", REMEDY, who)
+            faults.add("bad_pose", f"have a pose that {pose}, and were left out", REMEDIES["bad_pose"], who)
         elif not isinstance(name, str) or "/" in name or not (files.folder / name).is_file():
-            faults.add("missing_photo", "name no file of the folder, and were left out", REMEDY, who)
+            faults.add("missing_photo", "name no file of the folder, and were left out", REMEDIES["missing_photo"], who)
         else:
             found.append(Photo(path=files.relative(files.folder / name), pose=pose))
     faults.report(len(entries or ()), "photos")

@@ -54,7 +54,7 @@ def test_a_sound_task_and_its_target(tmp_path: Path) -> None:
         ({"observation_pose": [30, 60, 5, 0, 0, 0, 1]}, "bad_pose", "has 7 numbers"),
         ({"observation_pose": [30, 60, 5, 0, 0, 450]}, "bad_pose", "yaw beyond 360"),
         ({"observation_pose": [30, 60, 5, 0, 95, 0]}, "bad_pose", "pitch beyond 90"),
-        ({"observation_pose": [30, 60, float("nan"), 0, 0, 0]}, "bad_pose", "z that is no finite number"),
+        ({"observation_pose": [30, 60, float("nan"), 0, 0, 0]}, "bad_pose", "no finite number as its z"),
         ({"observation_pose": "here"}, "bad_pose", "is str"),
         ({"observation_pose": None}, "bad_pose", "NoneType"),
         ({"target_pose": [1, 2, 3]}, "bad_pose", "target_pose that has 3"),

@@ -1,0 +1,130 @@
+"""Cities with something wrong: what `scan2qa doctor` and a build say of each, and that the rest is built."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import RawDataError
+from tests.builds import Cli, command_line, release_of, rows_of
+from tests.worlds.city.cities import read
+from tests.worlds.city.faulty import FAULTS, PLAN, sound, spoilt
+
+# Few tasks of each category, nobody asked: these tests are about cities.
+QUICK = (
+    *("--set", "generate.rules.tried_per_category=1", "--set", "generate.tasks=[Object Recognition]"),
+    *("--set", "blind={models: []}", "--set", "prune=null", "--set", "pictures=false", "--no-prefect"),
+)
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+def flat(text: str) -> str:
+    """What was printed, whatever its tables' lines and line breaks."""
+    return re.sub(r"[\s\u2500-\u257f]+", "", text)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_named_with_file_and_remedy(tmp_path: Path, name: str) -> None:
+    fault = FAULTS[name]
+    folder = spoilt(tmp_path, name)
+    if fault.costs:
+        with pytest.raises(RawDataError) as caught:
+            read(tmp_path, folder.name)
+        error = caught.value
+        assert error.finding == fault.finding
+        assert (fault.file in error.path.as_posix(), fault.says in error.message) == (True, True)
+        assert fault.remedy in error.remedy
+        return
+    found = [finding for finding in read(tmp_path, folder.name).findings if finding.name == fault.finding]
+    assert [(fault.file in one.message, fault.says in one.message) for one in found] == [(True, True)]
+    assert fault.remedy in found[0].remedy
+
+
+def test_a_sound_city_has_no_findings(tmp_path: Path) -> None:
+    sound(tmp_path)
+    assert read(tmp_path, PLAN.id).findings == ()
+
+
+def test_doctor_says_all_of_it(scan2qa: Cli, tmp_path: Path) -> None:
+    for name in FAULTS:
+        spoilt(tmp_path, name)
+    sound(tmp_path)
+    run = scan2qa("doctor", "--root", f"city={tmp_path}")
+    assert (run.code, run.err) == (3, "")
+    said = flat(run.out)
+    for name, fault in FAULTS.items():
+        scene = f"sample_cities/{name.replace(' ', '-')}"
+        for part in (scene, fault.file, fault.finding, fault.says, fault.remedy):
+            assert flat(part) in said, (name, part)
+    assert "sample_cities/sound:" not in said
+
+
+def test_a_build_says_all_of_it_and_builds_the_rest(scan2qa: Cli, tmp_path: Path) -> None:
+    """All that costs no city in one city; what costs one in a city each."""
+    root = tmp_path / "root"
+    folder = sound(root).rename(root / "spoilt")
+    mild = {name: fault for name, fault in FAULTS.items() if not fault.costs and name not in ("radians", "null island")}
+    for fault in mild.values():
+        fault.spoil(folder)
+    for name in (name for name, fault in FAULTS.items() if fault.costs):
+        spoilt(root, name)
+    sound(root)
+    run = scan2qa("build", "cityeqa", "--root", f"city={root}", "--out", tmp_path / "out", *QUICK)
+    assert (run.code, run.err) == (3, "")
+    said = flat(run.out)
+    for name, fault in FAULTS.items():
+        if fault.costs or name in mild:
+            for part in (fault.file, fault.finding, fault.says, fault.remedy):
+                assert flat(part) in said, (name, part)
+    left_out = {row["unit"] for row in rows_of(tmp_path / "out" / "quarantine.parquet")}
+    assert left_out == {"sample_cities/two-maps", "sample_cities/a-map-in-metres"}
+    rows = rows_of(tmp_path / "out" / "release" / "data" / "tasks-00000-of-00001.parquet")
+    assert {row["city"] for row in rows} == {"sample_cities/sound", "sample_cities/spoilt"}
+
+
+def test_a_changed_object_rebuilds_its_city_and_the_build_says_which_tasks_changed(
+    scan2qa: Cli, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(sound(root), root / "other")
+    arguments = ("build", "cityeqa", "--root", f"city={root}", "--out", tmp_path / "out", *QUICK)
+    assert scan2qa(*arguments).code == 0
+    before = rows_of(tmp_path / "out" / "release" / "data" / "tasks-00000-of-00001.parquet")
+    asked = {row["group"] for row in before if row["city"] == "sample_cities/other"}
+    path = root / "other" / "objects.geojson"
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    changed = next(f for f in whole["features"] if any(group.endswith(f"/{f['id']}") for group in asked))
+    changed["properties"]["sign"] = "OTHER WORDS"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    run = scan2qa(*arguments)
+    assert run.code == 0
+    manifest = rows_of(tmp_path / "out" / "manifest.parquet")
+    ran = {row["unit"] for row in manifest if row["why"] != "reused" and row["stage"] in ("unify", "generate")}
+    assert ran == {"sample_cities/other"}
+    after = rows_of(tmp_path / "out" / "release" / "data" / "tasks-00000-of-00001.parquet")
+    differ = {row["question_id"] for row in after} ^ {row["question_id"] for row in before}
+    assert differ
+    said = flat(run.out)
+    for row in (*before, *after):
+        if row["question_id"] in differ:
+            assert row["city"] == "sample_cities/other"
+            assert flat(row["question"])[:40] in said
+
+
+@pytest.mark.slow
+def test_one_worker_and_two_give_the_same_bytes(scan2qa: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(sound(root), root / "other")
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        run = scan2qa("build", "cityeqa", "--root", f"city={root}", "--out", out, "--workers", workers, *QUICK)
+        assert (run.code, run.err) == (0, "")
+    assert release_of(tmp_path / "1") == release_of(tmp_path / "2")
