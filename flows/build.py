@@ -128,7 +128,7 @@ def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
 
 def _say_what_changed(folder: Path, newest_before: str | None) -> None:
     """One line, and which questions; a release that cannot be compared costs no build."""
-    from flows.diff import since_last, show_changes  # takes a moment to import
+    from flows.diff import show_changes, since_last  # takes a moment to import
 
     try:
         told, report = since_last(folder, newest_before)

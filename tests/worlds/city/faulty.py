@@ -180,10 +180,12 @@ FAULTS: dict[str, Fault] = {
         _asked(task("x-seven", observation_pose=[1, 2, 3, 4, 5, 6, 7])), TASKS, "bad_pose", "x-seven", "six numbers",
     ),
     "yaw of 450": Fault(
-        _asked(task("x-450", observation_pose=_pose(yaw=450))), TASKS, "bad_pose", "beyond 360 degrees", "between -360 and 360",
+        _asked(task("x-450", observation_pose=_pose(yaw=450))),
+        TASKS, "bad_pose", "beyond 360 degrees", "between -360 and 360",
     ),
     "NaN": Fault(
-        _asked(task("x-nan", observation_pose=_pose(x=float("nan")))), TASKS, "bad_pose", "x-nan", "finite",
+        _asked(task("x-nan", observation_pose=_pose(x=float("nan")))),
+        TASKS, "bad_pose", "no finite number as its x", "six numbers",
     ),
     "an empty answer": Fault(
         _asked(task("x-empty", answer=" ")), TASKS, "bad_answer", "x-empty", "give one answer",
