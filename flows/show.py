@@ -90,8 +90,8 @@ def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
         title: of the table.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
-    for scene, name, severity, message, *remedy in rows:
-        found.setdefault((severity, name, "".join(remedy)), []).append(f"{scene}: {message}")
+    for scene, name, severity, message, *helps in rows:
+        found.setdefault((severity, name, "".join(helps)), []).append(f"{scene}: {message}")
     if not found:
         return
     table = Table("finding", title=title, title_justify="left")
