@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -33,6 +33,43 @@ class Box(NamedTuple):
         )
 
 
+class Photo(NamedTuple):
+    """A picture that fills a rectangle."""
+
+    jpeg: bytes
+    box: Box
+
+    def element(self) -> str:
+        """As SVG has it."""
+        left, top, right, bottom = self.box
+        place = f'x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}"'
+        raw = base64.b64encode(self.jpeg).decode()
+        return f'<image {place} preserveAspectRatio="none" href="data:image/jpeg;base64,{raw}"/>'
+
+
+class Placed(NamedTuple):
+    """Another part, its upper left corner at a point; ``panel``: with a panel under it."""
+
+    canvas: Canvas
+    at: tuple[float, float]
+    told: str
+    cut: bool
+    panel: bool
+
+    def element(self, elements: str) -> str:
+        """As SVG has it, with these elements in it."""
+        (x, y), (width, height) = self.at, (self.canvas.width, self.canvas.height)
+        if self.cut:
+            return f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{self.told}>{elements}</svg>'
+        return f'<g transform="translate({x:g} {y:g})"{self.told}>{elements}</g>'
+
+    def ground(self) -> str:
+        """What lies under it."""
+        (x, y), (width, height) = self.at, (self.canvas.width, self.canvas.height)
+        outline = points_of([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
+        return f'<path class="panel" d="M{outline}Z"/>' if self.panel else ""
+
+
 class Canvas:
     """Collects elements. Positions are (n, 2) arrays or pairs; texts are escaped.
 
@@ -43,7 +80,8 @@ class Canvas:
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
-        self._parts: list[str] = []
+        self._parts: list[str | Photo | Placed] = []
+        self._begun = 0  # so many parts were there when it was copied
         self._labels: list[str] = []  # above all else
         self._taken: list[Box] = []
         self._reaches_out = False
@@ -52,12 +90,32 @@ class Canvas:
         """The same, to be drawn on."""
         other = Canvas(self.width, self.height)
         other._parts, other._labels, other._taken = [*self._parts], [*self._labels], [*self._taken]
-        other._reaches_out = self._reaches_out
+        other._reaches_out, other._begun = self._reaches_out, len(self._parts)
         return other
 
     def elements(self) -> str:
         """All that was drawn."""
-        return "".join((*self._parts, *self._labels))
+        return "".join((*map(_whole, self._parts), *self._labels))
+
+    def beginning(self) -> str:
+        """What it had in common with others when it was copied, but for texts; "" where it is no copy."""
+        return "".join(map(_whole, self._parts[: self._begun]))
+
+    def rest(self) -> str:
+        """All but pictures, panels and the beginnings: what lies above these."""
+        return "".join((*map(_above, self._parts[self._begun :]), *self._labels))
+
+    def placed(self) -> Iterator[Placed]:
+        """The parts that were put on it."""
+        return (part for part in self._parts if isinstance(part, Placed))
+
+    def photos(self) -> Iterator[tuple[float, float, Photo]]:
+        """The pictures on it and on its parts, with their upper left corners."""
+        for part in self._parts:
+            if isinstance(part, Photo):
+                yield part.box.left, part.box.top, part
+            elif isinstance(part, Placed):
+                yield from ((part.at[0] + x, part.at[1] + y, photo) for x, y, photo in part.canvas.photos())
 
     def shape(self, kind: str, outlines: Iterable[npt.ArrayLike], title: str = "", *, closed: bool = True) -> None:
         """Outlines, each (n, 2), as one path."""
@@ -123,16 +181,14 @@ class Canvas:
 
     def image(self, jpeg: bytes, box: Box) -> None:
         """A picture."""
-        raw = base64.b64encode(jpeg).decode()
-        place = f'x="{box.left:g}" y="{box.top:g}" width="{box.right - box.left:g}" height="{box.bottom - box.top:g}"'
-        self._parts.append(f'<image {place} preserveAspectRatio="none" href="data:image/jpeg;base64,{raw}"/>')
+        self._parts.append(Photo(jpeg, box))
 
-    def put(self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None) -> None:
+    def put(
+        self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None, panel: bool = False
+    ) -> None:
         """Another part, its upper left corner at a point; what is outside of it is cut off."""
-        tag, place = "g", f'transform="translate({at[0]:g} {at[1]:g})"'
-        if other._reaches_out:  # cutting off takes long, and most parts have nothing to be cut off
-            tag, place = "svg", f'x="{at[0]:g}" y="{at[1]:g}" width="{other.width:g}" height="{other.height:g}"'
-        self._parts.append(f"<{tag} {place}{_data(told)}>{other.elements()}</{tag}>")
+        # Cutting off takes long, and most parts have nothing to be cut off.
+        self._parts.append(Placed(other, at, _data(told), other._reaches_out, panel))
 
     def _points(self, points: npt.ArrayLike) -> str:
         where = np.asarray(points, dtype=np.float64)
@@ -143,6 +199,18 @@ class Canvas:
         x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))
         y = min(max(baseline, tall + 2 * _PAD), self.height - 2 * _PAD)
         return Box(x - half, y - tall - _PAD, x + half, y + _PAD)
+
+
+def _whole(part: str | Photo | Placed) -> str:
+    if isinstance(part, Placed):
+        return part.ground() + part.element(part.canvas.elements())
+    return part.element() if isinstance(part, Photo) else part
+
+
+def _above(part: str | Photo | Placed) -> str:
+    if isinstance(part, Placed):
+        return part.element(part.canvas.rest())
+    return "" if isinstance(part, Photo) else part
 
 
 def points_of(points: npt.ArrayLike) -> str:

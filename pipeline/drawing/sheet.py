@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
 from typing import Final
 
@@ -24,10 +25,12 @@ _CAPTION: Final = 20.0
 _FEW: Final = 2  # pictures below one another
 MOST_STILLS: Final = 6
 _QUALITY: Final = 82
+_KEPT: Final = 32  # pictures, of 0.9 MB each as they come
+PANEL: Final = "#f6f7f9"
 _STYLE: Final = f"""
 :root{{color-scheme:light dark}}
 text{{font-family:"{FAMILY}",system-ui,sans-serif;fill:#1f2430}}
-.paper{{fill:#fff}}.panel{{fill:#f6f7f9}}.ground{{fill:#e9ecf1;stroke:#b9c0cc;fill-rule:evenodd}}
+.paper{{fill:#fff}}.panel{{fill:{PANEL}}}.ground{{fill:#e9ecf1;stroke:#b9c0cc;fill-rule:evenodd}}
 path,circle{{stroke-linejoin:round}}
 .thing{{fill:#d5dae3;fill-opacity:.55;stroke:#8a93a3;stroke-width:.8}}.faint{{stroke-dasharray:2 2;fill-opacity:.2}}
 .path{{fill:none;stroke:#7d8aa5;stroke-width:1.2;stroke-dasharray:1 3;stroke-linecap:round}}
@@ -110,24 +113,24 @@ class Sheet:
 
     def svg(self) -> str:
         """The sheet as a file of its own."""
+        body = self.laid_out()
+        paper = f'<rect class="paper" width="{body.width:g}" height="{body.height:g}"/>'
+        return svg_of(f"{paper}{body.elements()}", body.width, body.height, self.title)
+
+    def laid_out(self) -> Canvas:
+        """All of it in its place."""
         body = Canvas(0, 0)
         y = _GAP
         for part in self.parts:
-            body.shape("panel", [_rectangle(Box(_GAP, y, _GAP + part.canvas.width, y + part.canvas.height))])
-            body.put(part.canvas, (_GAP, y), part.told)
+            body.put(part.canvas, (_GAP, y), part.told, panel=True)
             y += part.canvas.height + _GAP
         for note in self.notes:
             for line in lines_of(note, TEXT, WIDTH):
                 y += LINE
                 body.text("note", (_GAP, y - 4), line)
         right, low = self._pictures(body)
-        width, height = max(WIDTH + 2 * _GAP, right), max(y + _GAP, low)
-        paper = f'<rect class="paper" width="{width:g}" height="{height:g}"/>'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-            f'viewBox="0 0 {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(self.title)}</title>'
-            f"<style>{_STYLE}</style>{paper}{body.elements()}</svg>\n"
-        )
+        body.width, body.height = max(WIDTH + 2 * _GAP, right), max(y + _GAP, low)
+        return body
 
     def _pictures(self, body: Canvas) -> tuple[float, float]:
         """Draws the pictures to the right of the parts; gives the right and lower edge."""
@@ -143,6 +146,15 @@ class Sheet:
             right, top = max(right, x), bottom
             low = max(low, bottom)
         return (right, low) if self.stills else (0.0, 0.0)
+
+
+def svg_of(elements: str, width: float, height: float, title: str = "") -> str:
+    """Elements as a file of their own, with the colours of all drawings."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}</style>{elements}</svg>\n"
+    )
 
 
 def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
@@ -169,11 +181,14 @@ def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
 
 def jpeg_of(picture: npt.NDArray[np.uint8], width: int, height: int) -> bytes:
     """A picture as JPEG of so many pixels."""
-    image = Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
+    rows, columns = picture.shape[:2]
+    return _jpeg(picture.tobytes(), columns, rows, width, height)
+
+
+@lru_cache(maxsize=_KEPT)  # a scene has few pictures that show its objects best, and many questions about these
+def _jpeg(pixels: bytes, columns: int, rows: int, width: int, height: int) -> bytes:
+    image = Image.frombytes("RGB", (columns, rows), pixels)
+    image = image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
     raw = io.BytesIO()
     image.save(raw, "JPEG", quality=_QUALITY)
     return raw.getvalue()
-
-
-def _rectangle(box: Box) -> list[tuple[float, float]]:
-    return [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]

@@ -62,14 +62,14 @@ def run(given: Given) -> bytes:
         view = benchmark.view(scene, benchmark.rules.model_validate(given.settings["rules"]))
         with _video_of(given, benchmark.video) as footage:
             for number, sheet in benchmark.drawings.draw(view, asked, footage):
-                name, svg = f"{FOLDER}/{given.unit}/{number}", sheet.svg()
-                files = {"svg": _write(given.folder, f"{name}.svg", svg.encode())}
+                name = f"{FOLDER}/{given.unit}/{number}"
+                files = {"svg": _write(given.folder, f"{name}.svg", sheet.svg().encode())}
                 files["drawing"] = files["svg"]
                 if sheet.stills:
                     alone = sheet.without_stills().svg().encode()
                     files["drawing"] = _write(given.folder, f"{name}.drawing.svg", alone)
                 if sheet.stills or given.settings["png"] == "all":  # takes ten times as long as the drawing
-                    files["png"] = _write(given.folder, f"{name}.png", png_of(svg))
+                    files["png"] = _write(given.folder, f"{name}.png", png_of(sheet))
                 made.append({"id": number, **files})
     kept = {given.folder / file["file"] for one in made for file in _files(one)}
     for path in (given.folder / FOLDER / given.unit).glob("*.*"):

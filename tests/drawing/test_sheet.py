@@ -6,10 +6,11 @@ import io
 
 import numpy as np
 import pytest
+import resvg_py
 from PIL import Image
 
 from pipeline.drawing.canvas import Box, Canvas
-from pipeline.drawing.fonts import lines_of, shortened, width_of
+from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
 from pipeline.drawing.ground import Ground
 from pipeline.drawing.png import png_of
 from pipeline.drawing.sheet import Part, Sheet, Still
@@ -45,18 +46,39 @@ def test_the_scale_is_as_long_as_it_says() -> None:
 
 
 def test_names_with_markup_are_text() -> None:
-    svg = sheet(HOSTILE, 1).svg()
+    drawn = sheet(HOSTILE, 1)
+    svg = drawn.svg()
     assert "<b onload" not in svg
     assert HOSTILE in texts(svg)
     assert measured(svg, "map", "distance", HOSTILE)
-    assert png_of(svg).startswith(b"\x89PNG")
+    assert png_of(drawn).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("stills", [0, 1, 3])
 def test_the_same_bytes_every_time(stills: int) -> None:
-    svg = sheet(stills=stills).svg()
-    assert svg == sheet(stills=stills).svg()
-    assert png_of(svg) == png_of(svg)
+    drawn, again = sheet(stills=stills), sheet(stills=stills)
+    assert drawn.svg() == again.svg()
+    assert png_of(drawn) == png_of(again)
+
+
+@pytest.mark.parametrize("stills", [0, 2, 3])
+def test_a_png_shows_what_the_svg_shows(stills: int) -> None:
+    common = sheet().parts[0].canvas
+    common.shape("thing", [[(20, 20), (300, 40), (200, 700)]], closed=True)  # reaches out, and is cut off
+    own = common.copy()
+    own.shape("a", [[(10, 10), (90, 10), (90, 90)]])
+    own.label("name", (40, 40), "table")
+    several = Sheet("two", [Part(own, {}), Part(Canvas(560, 40), {})], ["A note."], sheet(stills=stills).stills)
+    with Image.open(io.BytesIO(png_of(several))) as made, Image.open(io.BytesIO(_by_resvg(several.svg()))) as whole:
+        pixels, expected = (np.asarray(image.convert("RGB"), dtype=np.int16) for image in (made, whole))
+    assert pixels.shape == expected.shape
+    assert np.abs(pixels - expected).max() <= 8  # decoders of JPEG, and colours that are laid over one another, round
+
+
+def _by_resvg(svg: str) -> bytes:
+    return resvg_py.svg_to_bytes(
+        svg_string=svg, skip_system_fonts=True, font_files=[font_file()], font_family=FAMILY, sans_serif_family=FAMILY
+    )
 
 
 def test_a_drawing_to_pass_on_holds_no_picture() -> None:
@@ -68,11 +90,11 @@ def test_a_drawing_to_pass_on_holds_no_picture() -> None:
 
 
 def test_marks_lie_where_they_are_in_the_picture() -> None:
-    svg = sheet(stills=1).svg()
-    (part,) = parts(svg, "marks")
+    drawn = sheet(stills=1)
+    (part,) = parts(drawn.svg(), "marks")
     (line,) = (e for e in part.iter() if "onvideo" in e.get("class", ""))
     assert line.attrib["d"] == "M100,150 300,150"  # a quarter and three quarters of 400, half of 300
-    with Image.open(io.BytesIO(png_of(svg))) as image:
+    with Image.open(io.BytesIO(png_of(drawn))) as image:
         red = np.asarray(image.convert("RGB"))
     assert tuple(abs(red[100, 800].astype(int) - (200, 10, 10)) < 8) == (True, True, True)
 

@@ -151,7 +151,7 @@ def test_every_task_is_drawn_with_and_without_its_video(task: str) -> None:
             svg = sheet.svg()
             assert "<b>" not in svg
             assert ("data:image/jpeg" in svg) == bool(footage and sheet.stills)
-            assert png_of(svg).startswith(b"\x89PNG")
+            assert png_of(sheet).startswith(b"\x89PNG")
 
 
 def where(seconds: list[float]) -> np.ndarray:
