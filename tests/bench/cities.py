@@ -2,7 +2,7 @@
 
     python -m tests.bench.cities [MONACO.osm.gz]
     python -m tests.bench.cities --guess            # what rules earn that only read the questions of the samples
-    python -m tests.bench.cities --starts 1000      # starts in so many random cities
+    python -m tests.bench.cities --starts 1000 [0]  # starts, texts and answers in so many random cities, from one on
 
 Processor seconds are told beside those of the clock: other work on the machine slows the clock alone.
 """
@@ -14,12 +14,14 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Leg, Way
 from pipeline.benchmarks.cityeqa.rules import CityRules
@@ -28,9 +30,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.registry import READERS
-from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
+from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
 from tests.conftest import REAL_DATA
-from tests.oracles.city_answers import answer, targets
 from tests.oracles.city_guesses import earned
 
 SAMPLES = ("arden", "brookfield", "corvale")
@@ -72,19 +73,23 @@ def proofs(view: CityView, count: int) -> int:
     return int((np.diff(view.query.lead(ways).maybe.indptr) == 1).sum())
 
 
-def answered(rules: CityRules) -> tuple[int, int, int]:
-    """Tasks of all sample cities, of these wrong answers, and texts that fit another thing too."""
-    count = wrong = second = 0
+def told(what: str, rows: list[dict[str, Any]], wrong: list[str]) -> None:
+    """Prints how many tasks there are, by category and by the words that lead to them, and what is wrong."""
+    heads = (*(f"the {axis} of the" for axis in ("north", "east", "south", "west")), "In front of", "Behind", "Across",
+             "On the same side", "tallest", "largest", "nearest", "at the corner")  # fmt: skip
+    ways = [row["question"].partition("Please tell me")[0] for row in rows]
+    print(f"  {what}: {len(rows)} tasks, {len(wrong)} wrong; {dict(Counter(row['category'] for row in rows))}")
+    print(f"    words: { {head: sum(head in way for way in ways) for head in heads} }")
+    for finding in wrong:
+        print(f"    {finding}")
+
+
+def answered(rules: CityRules) -> None:
+    """Answers the tasks of all sample cities again."""
     for name in SAMPLES:
         scene = sample(name)
-        for row in tasks_of(scene, rules)[0]:
-            count += 1
-            found = targets(scene.facts, row["question"], tuple(row["initial_pose"][:2]))
-            if [thing.id for thing in found] != [row["group"].partition("/")[2]]:
-                second += 1
-            elif answer(scene.facts, row["question"], found[0]) != row["answer"]:
-                wrong += 1
-    return count, wrong, second
+        rows = tasks_of(scene, rules)[0]
+        told(name, rows, ill_answered(scene, rows))
 
 
 def guess() -> None:
@@ -98,18 +103,17 @@ def guess() -> None:
     print(f"best of kinds with {COUNTED} questions or more: {' '.join(best)}, {most[best]:+.2f}; meant: +0.08 at most")
 
 
-def starts(count: int) -> None:
-    """What is wrong with the starts of tasks in random cities."""
-    asked = wrong = 0
-    rules = CityRules(tried_per_category=4)
-    for seed in range(count):
+def starts(count: int, first: int) -> None:
+    """What is wrong with the starts, texts and answers of tasks in random cities, two categories of each."""
+    rows: list[dict[str, Any]] = []
+    wrong: list[str] = []
+    rules, names = CityRules(tried_per_category=2), tuple(CITYEQA.by_name())
+    for seed in range(first, first + count):
         scene = small(seed)
-        rows = tasks_of(scene, rules, "Attribute Recognition", "Object Recognition")[0]
-        asked += len(rows)
-        for finding in ill_supplemented(scene, rows, rules):
-            wrong += 1
-            print(f"  {scene.id}: {finding}")
-    print(f"  {count} cities, {asked} tasks, {wrong} findings")
+        own = tasks_of(scene, rules, *(names[(seed + turn) % len(names)] for turn in (0, 3)))[0]
+        rows += own
+        wrong += [f"{scene.id}: {what}" for what in (*ill_supplemented(scene, own, rules), *ill_answered(scene, own))]
+    told(f"{count} cities", rows, wrong)
 
 
 def main() -> None:
@@ -117,7 +121,8 @@ def main() -> None:
     if sys.argv[1:2] == ["--guess"]:
         timed("guesses", guess)
     elif sys.argv[1:2] == ["--starts"]:
-        timed("starts", lambda: starts(int(sys.argv[2])))
+        given = [*map(int, sys.argv[2:4]), 0]
+        timed("starts", lambda: starts(given[0], given[1]))
     else:
         figures(Path(sys.argv[1]) if len(sys.argv) > 1 else REAL_DATA / "city" / "monaco.osm.gz")
 
@@ -132,8 +137,8 @@ def figures(path: Path) -> None:
     for count in (PROOFS // 4, PROOFS):
         lone = timed(f"  {count} proofs", lambda count=count: proofs(view, count))
         print(f"  {lone} lead to one thing")
-    found = timed("tasks of three sample cities, answered again", lambda: answered(CityRules(tried_per_category=140)))
-    print("  {} tasks, {} wrong, {} with a second target".format(*found))
+    told("Monaco", rows, ill_answered(scene, rows))
+    timed("tasks of three sample cities, answered again", lambda: answered(CityRules(tried_per_category=140)))
 
 
 if __name__ == "__main__":

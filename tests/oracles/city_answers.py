@@ -36,6 +36,7 @@ _WORDS = {
 _HEADS = "|".join(_WORDS.values())
 _NEXT = re.compile(rf"({_HEADS}) (.+?), there is (.+?)\.(?= (?:{_HEADS}|Please tell me) )")
 CORNER_M = 25.0
+STREET_M = 40.0  # what is farther from every street lies on none
 
 
 def shape(thing: Thing) -> Any:
@@ -62,10 +63,15 @@ def streets(city: City) -> dict[str, Any]:
 
 
 def side_of(city: City, thing: Thing) -> tuple[str, float] | None:
-    """The nearest street, and on which side of its nearest piece a thing lies: 1 or -1, 0 on its line."""
+    """The nearest street, and on which side of its nearest piece a thing lies: 1 or -1, 0 on its line.
+
+    None: it lies on no street, since none is within `STREET_M`.
+    """
     if not city.streets:
         return None
     nearest = min(city.streets, key=lambda s: shapely.LineString(s.line).distance(shape(thing)))
+    if shapely.LineString(nearest.line).distance(shape(thing)) > STREET_M:
+        return None
     a, b = nearest_points(shapely.LineString(nearest.line), shape(thing))
     ends = list(zip(nearest.line, nearest.line[1:], strict=False))
     (x, y), (u, v) = min(ends, key=lambda e: (round(shapely.LineString(e).distance(a), 6), e))

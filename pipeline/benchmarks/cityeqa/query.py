@@ -102,6 +102,20 @@ class Query:
         parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
         return Found(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
+    def first_pairs(self, places: FloatArray, among: IntArray) -> Pairs:
+        """Where those of some things (k,) that are within reach of a first hop lie of places (n, 2)."""
+        return self.relations.of_points(places, self.limits.first_m, among)
+
+    def first(self, pairs: Pairs, places: int, direction: int) -> Found:
+        """What has one of `DIRECTIONS` to so many places, of which the pairs are given: matrices (places, T)."""
+        sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
+        shape = (places, len(self.city.things))
+        return Found(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
+
+    def most(self, found: Found, word: str, pairs: Pairs) -> Found:
+        """Of what a first hop finds from each place the one that is clearly so, and all that may be."""
+        return Found(*self._most(found, [word] * found.sure.shape[0], pairs))
+
     def steps(self, direction: int) -> tuple[Any, Any]:
         """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
         return self._steps[direction]

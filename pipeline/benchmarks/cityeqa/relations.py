@@ -78,9 +78,13 @@ class Relations:
         self.tree = shapely.STRtree(shapes)
         self.pairs = self._pairs(shapes[anchors], reach_m, anchors)
 
-    def of_points(self, points: FloatArray, reach_m: float) -> Pairs:
-        """Pairs of points (n, 2) and all things within a reach of them."""
-        return self._pairs(shapely.points(points[:, :2]), reach_m)
+    def of_points(self, points: FloatArray, reach_m: float, among: IntArray | None = None) -> Pairs:
+        """Pairs of points (n, 2) and all things within a reach of them, or those of some (k,)."""
+        of = shapely.points(points[:, :2])
+        if among is None:
+            return self._pairs(of, reach_m)
+        one, other = shapely.STRtree(self.shapes[among]).query(of, predicate="dwithin", distance=1.1 * reach_m)
+        return _pairs_of(one, among[other], shapely.shortest_line(of[one], self.shapes[among[other]]))
 
     def between(self, one: int, others: IntArray) -> Pairs:
         """The pairs (n,) of a thing and others (n,), however far apart."""

@@ -8,10 +8,11 @@ nothing but the target may fit them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
+import shapely
 
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Leg, Way
@@ -21,14 +22,15 @@ from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Told
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
-from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
+from pipeline.worlds.city.observe.sight import MOST_RAYS
 
 SIDES: Final = 8  # eighths of the compass
 RINGS: Final = 3  # thirds of the distance
 TURN_DEG: Final = 30.0  # of the agent; starts look in such steps
 TRIES: Final = 10  # chains that are tried for a start
 HOPS: Final = (1, 2, 2, 3)  # of a chain, as often as they come first
+FEW_RAYS: Final = 64  # into a picture, to see whether the target is there
 _NAMED_MAX: Final = 5  # other answers to a query that a rejection names
 
 
@@ -67,34 +69,39 @@ class Chain:
         return len(self.landmarks)
 
 
-def starts(view: CityView, raw: Raw, pose: FloatArray) -> tuple[list[Start], Measure | None]:
-    """Free places that lie right, from which the target cannot be seen and can be reached; else what they all break.
+def starts(view: CityView, raw: Raw, pose: FloatArray) -> tuple[list[Start], FloatArray]:
+    """Of the places (n, 6) that are drawn for a task those that lie right: free, reached, and without a view of it.
 
     Args:
         view: the city.
         raw: the task.
         pose: where its answer is seen.
     """
-    rules = view.rules
     drawn = _drawn(view, raw, float(pose[2]))
-    kept = view.free.free(drawn[:, :3])
-    if not kept.any():
-        return [], rule("starts_free", 0, ">=", rules.starts_min, "starts")
-    drawn = drawn[kept]
-    length = view.ways(float(pose[2])).lengths(pose[:3], drawn[:, :3])
-    drawn, length = drawn[np.isfinite(length)], length[np.isfinite(length)]
-    if not len(drawn):
-        return [], rule("starts_with_a_path", 0, ">=", rules.starts_min, "starts")
-    if rules.hidden_at_start:
-        hidden = ~_in_view(view, drawn, raw.target)
-        drawn, length = drawn[hidden], length[hidden]
-        if not len(drawn):
-            return [], rule("starts_without_a_view", 0, ">=", rules.starts_min, "starts")
-    offset = drawn[:, :2] - view.centers[raw.target]
+    kept = drawn[is_open(view, drawn)]
+    length = view.ways(float(pose[2])).lengths(pose[:3], kept[:, :3])
+    kept, length = kept[np.isfinite(length)], length[np.isfinite(length)]
+    if view.rules.hidden_at_start:
+        hidden = ~in_view(view, kept, raw.target)
+        kept, length = kept[hidden], length[hidden]
+    return made(view, raw, kept, length), drawn
+
+
+def is_open(view: CityView, poses: FloatArray) -> BoolArray:
+    """Whether a body can be at places (n, 6), and no building is below it: the text says what lies about a building."""
+    out = view.free.free(poses[:, :3])
+    points = shapely.points(poses[:, :2])
+    place, thing = view.query.relations.tree.query(points, predicate="dwithin", distance=view.rules.body_m)
+    out[place[view.query.is_building[thing]]] = False
+    return out
+
+
+def made(view: CityView, raw: Raw, poses: FloatArray, length_m: FloatArray) -> list[Start]:
+    """Starts at places (n, 6) with ways of some lengths (n,) to where the answer is seen."""
+    offset = poses[:, :2] - view.centers[raw.target]
     away = np.hypot(*offset.T)
     side = np.floor(np.degrees(np.arctan2(*offset.T)) % 360 / (360 / SIDES)).astype(int) % SIDES
-    found = [Start(p, int(s), float(a), float(m)) for p, s, a, m in zip(drawn, side, away, length, strict=True)]
-    return found, None
+    return [Start(p, int(s), float(a), float(m)) for p, s, a, m in zip(poses, side, away, length_m, strict=True)]
 
 
 def _drawn(view: CityView, raw: Raw, z: float) -> FloatArray:
@@ -112,15 +119,19 @@ def _drawn(view: CityView, raw: Raw, z: float) -> FloatArray:
     return poses
 
 
-def _in_view(view: CityView, poses: FloatArray, target: int) -> BoolArray:
+def in_view(view: CityView, poses: FloatArray, target: int) -> BoolArray:
     """Whether the target is surely seen from places (n, 6) in any direction: four looks.
 
     Over buildings of unknown height it may be seen from everywhere; that refuses nothing.
     """
-    looks = np.repeat(poses, 4, axis=0)
-    looks[:, 5] = np.tile(np.arange(4) * 90.0, len(poses))
-    shown = view.sight.shown(looks, np.full(len(looks), target, dtype=np.intp))
-    return np.asarray((shown.pixels > 0).reshape(-1, 4).any(1))
+    seen = np.zeros(len(poses), dtype=bool)
+    for most in (FEW_RAYS, MOST_RAYS):  # where few rays meet it many need not be cast
+        left = np.flatnonzero(~seen)
+        looks = np.repeat(poses[left], 4, axis=0)
+        looks[:, 5] = np.tile(np.arange(4) * 90.0, len(left))
+        shown = view.sight.shown(looks, np.full(len(looks), target, dtype=np.intp), most)
+        seen[left] = (shown.pixels > 0).reshape(-1, 4).any(1)
+    return seen
 
 
 def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]]:
@@ -149,7 +160,7 @@ def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]
             if not hops or len(tried) == TRIES:
                 break
             route = routes[hops[0]][int(rng.integers(len(routes[hops[0]])))]
-            chain = _worded(view, raw, start, route, best, rng)
+            chain = _chain(view, raw, start, route, best, rng)
             if chain is not None:
                 tried.setdefault(chain.text, chain)
         out.append(list(tried.values()))
@@ -203,7 +214,7 @@ def _routes(
     return found
 
 
-def _worded(
+def _chain(
     view: CityView,
     raw: Raw,
     start: Start,
@@ -222,12 +233,14 @@ def _worded(
     if word and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
         legs = (Leg(route.directions[0], Phrase(BUILDING), word), *legs[1:])
     way = Way(float(start.pose[0]), float(start.pose[1]), legs)
-    text = _text(way, raw)
+    text = worded(way, raw)
     return None if text is None else Chain(way, route.landmarks, text)
 
 
-def _text(way: Way, raw: Raw) -> str | None:
-    """The wording; None where it would read in two ways."""
+def worded(way: Way, raw: Raw) -> str | None:
+    """The wording; None where it would read in two ways, or calls the target by its answer."""
+    if way.legs[-1].phrase not in raw.phrases and raw.gives_away(way.legs[-1].phrase):
+        return None
     try:
         hops = tuple(Hop(RELATIONS[leg.direction], str(leg.phrase), leg.most) for leg in way.legs)
         return render(Told(hops, raw.question(way.legs[-1].phrase)))
@@ -235,11 +248,24 @@ def _text(way: Way, raw: Raw) -> str | None:
         return None
 
 
-def yaw_of(view: CityView, raw: Raw, start: Start, way: Way) -> float:
-    """The start's yaw, drawn; never towards the first hop, which would give it away (all 1,412 released tasks do)."""
+def spread(found: Sequence[Start]) -> list[int]:
+    """Indices of starts in the order in which they are tried: each side once, then again, near ones and far in turn."""
+    rank: dict[int, int] = {}
+    order = []
+    for i, start in enumerate(found):
+        turn = rank.get(start.side, 0)
+        rank[start.side] = turn + 1
+        order.append((turn, (start.side * 3) % 8, i))  # by threes, so that neighbours do not follow one another
+    return [i for _, _, i in sorted(order)]
+
+
+def turned(view: CityView, raw: Raw, start: Start, way: Way) -> Start:
+    """The start with its yaw, drawn; never towards the first hop, which gives that away (as all 1,412 released do)."""
     rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "yaw")
     yaws = np.arange(0.0, 360.0, TURN_DEG)
-    return float(rng.choice(yaws[yaws != 90.0 * way.legs[0].direction]))
+    pose = start.pose.copy()
+    pose[5] = float(rng.choice(yaws[yaws != 90.0 * way.legs[0].direction]))
+    return replace(start, pose=pose)
 
 
 def others(view: CityView, found: Sequence[int]) -> str:

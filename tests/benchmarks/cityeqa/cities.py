@@ -24,7 +24,7 @@ from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.city.samples.write import write_cities
 from pipeline.worlds.city.world import CITY
 from pipeline.worlds.registry import READERS
-from tests.oracles.city_answers import shape
+from tests.oracles.city_answers import answer, shape, targets
 
 
 @cache
@@ -38,7 +38,7 @@ def sample(name: str) -> CityScene:
 
 
 def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Released rows of a city, and rejections."""
+    """Released rows of a city, with what each asks (`raw`: the operands without start and chain), and rejections."""
     view = CityView(scene, rules)
     names = categories or tuple(CITYEQA.by_name())
     rows: list[dict[str, Any]] = []
@@ -47,7 +47,9 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
         task = CITYEQA.by_name()[name]
         found = task.candidates(view)
         selected = select(found, CITYEQA.by_name(), 10_000)
-        rows += COLUMNS.table(asked_in(selected), ()).to_pylist()
+        asked = asked_in(selected)
+        raws = [tuple(operands[:-2]) for operands in asked.column("operands").to_pylist()]
+        rows += [row | {"raw": raw} for row, raw in zip(COLUMNS.table(asked, ()).to_pylist(), raws, strict=True)]
         refused += [row for row in found.to_pylist() if row["reason"] is not None]
     return rows, refused
 
@@ -80,11 +82,19 @@ def ill_supplemented(scene: CityScene, rows: list[dict[str, Any]], rules: CityRu
             wrong.append(f"{row['question_id']}: {math.hypot(dx, dy):.1f} m from its target")
         if solid.distance(shapely.Point(x, y)) < rules.body_m:
             wrong.append(f"{row['question_id']}: starts in or at a building")
-        asked = row["question"].partition("Please tell me ")[2]
-        # However its target is called; what is asked of it besides starts with other words or has other numbers.
-        words = (asked.partition(" the ")[0], *(word for word in asked.split() if word.isdigit()))
-        key = (row["group"], row["category"], str(row["observation_pose"]), row["answer"], *words)
-        sides[key].append(int(math.degrees(math.atan2(dx, dy)) % 360 // 45))
+        sides[row["category"], *row["raw"]].append(int(math.degrees(math.atan2(dx, dy)) % 360 // 45))
     wrong += [f"{key}: {len(own)} starts" for key, own in sides.items() if len(own) < 4]
     wrong += [f"{key}: on {len(set(own))} sides" for key, own in sides.items() if len(set(own)) < 3]
+    return wrong
+
+
+def ill_answered(scene: CityScene, rows: list[dict[str, Any]]) -> list[str]:
+    """Rows whose text fits another thing than their target, or several, or has another answer; from the text alone."""
+    wrong = []
+    for row in rows:
+        found = targets(scene.facts, row["question"], tuple(row["initial_pose"][:2]))
+        if [thing.id for thing in found] != [row["group"].partition("/")[2]]:
+            wrong.append(f"{row['question_id']}: leads to {[thing.id for thing in found]}: {row['question']}")
+        elif (again := answer(scene.facts, row["question"], found[0])) != row["answer"]:
+            wrong.append(f"{row['question_id']}: {again}, not {row['answer']}: {row['question']}")
     return wrong

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import phrases, wording
 from pipeline.benchmarks.cityeqa.observing import Observer
-from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
+from pipeline.benchmarks.cityeqa.oracle import Oracle
 from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
-from pipeline.benchmarks.cityeqa.supplement import Chain, Start, chains, others, starts, yaw_of
+from pipeline.benchmarks.cityeqa.search import Found, Search
+from pipeline.benchmarks.cityeqa.supplement import Chain, Start, chains, others, spread, starts, turned
 from pipeline.benchmarks.cityeqa.tasks.poses import AXES, POSES, UNITS
 from pipeline.benchmarks.cityeqa.tasks.written import written
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -34,16 +35,6 @@ class Seen:
     raw: Raw
     pose: FloatArray
     rules: tuple[Measure, ...]
-
-
-@dataclass(frozen=True)
-class Found:
-    """One task: a raw task from a start over a chain, and what an agent did to solve it."""
-
-    raw: Raw
-    start: Start
-    chain: Chain
-    solved: Solved
 
 
 class EqaTask(CaseTask[CityView]):
@@ -105,44 +96,43 @@ class EqaTask(CaseTask[CityView]):
         for first in range(0, len(seen), AT_ONCE):
             part = seen[first : first + AT_ONCE]
             places: list[list[Start]] = []
+            drawn: list[FloatArray] = []
             for one in part:
-                found, broken = starts(view, one.raw, one.pose)
-                if broken is not None:
-                    yield _refused(one.raw, broken)
-                places.append(found)
+                right, poses = starts(view, one.raw, one.pose)
+                places.append(right)
+                drawn.append(poses)
             tried = [chains(view, one.raw, found) for one, found in zip(part, places, strict=True)]
             proofs = _proofs(view, part, tried)
             for n, one in enumerate(part):
-                solved[one.raw.key], refused = _solved(view, oracle, one, places[n], tried[n], proofs[n])
-                yield from refused
-        yield from self._asked(view, seen, solved)
+                found, refused = _solved(view, oracle, one, places[n], tried[n], proofs[n])
+                if not _is_enough(view, found):
+                    search = Search(view, oracle, one.raw, one.pose, drawn[n], found)
+                    broken = search.run()
+                    found = search.found if broken is None else []
+                    if broken is not None:
+                        yield _refused(one.raw, broken)
+                taken = {_place(own.start) for own in found}
+                yield from (case for place, case in refused if place not in taken)
+                if found:
+                    solved[one.raw.key] = found
+        yield from _asked(view, [one for one in seen if one.raw.key in solved], solved)
 
-    def _asked(
-        self,
-        view: CityView,
-        seen: Sequence[Seen],
-        solved: dict[tuple[str, ...], list[Found]],
-    ) -> Iterator[Case]:
-        """Cases of what can be solved from enough starts, even over the answers."""
-        rules = view.rules
-        enough = []
-        for raw in (one.raw for one in seen):
-            mine = solved[raw.key]
-            sides = len({found.start.side for found in mine})
-            if len(mine) < rules.starts_min:
-                if mine:
-                    yield _refused(raw, rule("starts", len(mine), ">=", rules.starts_min, "starts"))
-            elif sides < rules.sides_min:
-                yield _refused(raw, rule("sides", sides, ">=", rules.sides_min, "eighths"))
-            else:
-                enough.append(raw)
-        kept = evened(enough)
-        for raw in enough:
-            if raw.key not in kept:
-                yield _refused(raw, _surplus(enough, kept))
-        for one in seen:
-            if one.raw.key in kept:
-                yield from (_case(view, found, one) for found in solved[one.raw.key])
+
+def _asked(view: CityView, seen: Sequence[Seen], solved: Mapping[tuple[str, ...], Sequence[Found]]) -> Iterator[Case]:
+    """Cases of what can be solved from enough starts, even over the answers."""
+    raws = [one.raw for one in seen]
+    kept = evened(raws)
+    for raw in raws:
+        if raw.key not in kept:
+            yield _refused(raw, _surplus(raws, kept))
+    for one in seen:
+        if one.raw.key in kept:
+            yield from (_case(view, found, one) for found in solved[one.raw.key])
+
+
+def _is_enough(view: CityView, found: Sequence[Found]) -> bool:
+    sides = {own.start.side for own in found}
+    return len(found) >= view.rules.starts_min and len(sides) >= view.rules.sides_min
 
 
 def _tile(one: Seen) -> tuple[float, float, float, tuple[str, ...]]:
@@ -184,18 +174,21 @@ def _solved(
     places: Sequence[Start],
     tried: Sequence[Sequence[Chain]],
     proofs: Sequence[Sequence[list[int]]],
-) -> tuple[list[Found], list[Case]]:
-    """Up to as many starts as are asked, each with the first chain that leads to the target alone and can be gone."""
+) -> tuple[list[Found], list[tuple[str, Case]]]:
+    """Up to as many starts as are asked, each with the first chain that leads to the target alone and can be gone.
+
+    Also the cases of those that are refused, with their places.
+    """
     raw = one.raw
     mine: list[Found] = []
-    refused: list[Case] = []
-    for m in _spread(places):
+    refused: list[tuple[str, Case]] = []
+    for m in spread(places):
         if len(mine) >= view.rules.starts_max:
             break
         unproven = []
         for chain, fits in zip(tried[m], proofs[m], strict=True):
             if fits == [raw.target]:
-                start = _turned(view, raw, places[m], chain)
+                start = turned(view, raw, places[m], chain.way)
                 way = oracle.solve(start, chain, one.pose, raw.pixels_min)
                 if way is not None:
                     mine.append(Found(raw, start, chain, way))
@@ -207,25 +200,8 @@ def _solved(
                 unproven.append(rule(PROVEN, len(fits), "<=", 1, unit))
         else:
             why = unproven[0] if unproven else rule("no_chain", 0, ">=", 1, "chains")
-            refused.append(_refused(raw, why, _place(places[m])))
+            refused.append((_place(places[m]), _refused(raw, why, _place(places[m]))))
     return mine, refused
-
-
-def _spread(found: Sequence[Start]) -> list[int]:
-    """Indices of starts in the order in which they are tried: each side once, then again, near ones and far in turn."""
-    rank: dict[int, int] = {}
-    order = []
-    for i, start in enumerate(found):
-        turn = rank.get(start.side, 0)
-        rank[start.side] = turn + 1
-        order.append((turn, (start.side * 3) % 8, i))  # by threes, so that neighbours do not follow one another
-    return [i for _, _, i in sorted(order)]
-
-
-def _turned(view: CityView, raw: Raw, start: Start, chain: Chain) -> Start:
-    pose = start.pose.copy()
-    pose[5] = yaw_of(view, raw, start, chain.way)
-    return Start(pose, start.side, start.away_m, start.path_m)
 
 
 def _place(start: Start) -> str:

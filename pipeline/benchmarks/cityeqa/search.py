@@ -1,0 +1,280 @@
+"""Every place to start from and every chain of landmarks, for raw tasks of which too few drawn starts do.
+
+Places are those that were drawn and those of a grid of `GRID_M` over the city, as far from the target as starts may be.
+Of each every text of one to three hops is proven that landmarks and their names allow (`ends`), and gone by the oracle
+until one can be. So what refuses a task is true of all these places, and none of them is looked at longer than it takes
+to have starts enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pipeline.benchmarks.cityeqa.ends import AllEnds, Ends, without
+from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.query import Found as Reached
+from pipeline.benchmarks.cityeqa.query import Leg, Way
+from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.supplement import Chain, Start, in_view, is_open, made, spread, turned, worded
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.identity import rng_for
+from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.facts import BUILDING
+
+GRID_M: Final = 4.0  # between places that are looked at, multiples of it east and north of the city's origin
+# Hops of texts, and whether they begin with a superlative, in the order in which they are looked for: the released ones
+# have two and none.
+STAGES: Final = ((2, False), (1, False), (3, False), (2, True), (1, True), (3, True))
+_AT_ONCE: Final = (32, 128, 512)  # places; the last for all that follow
+
+
+@dataclass(frozen=True)
+class Found:
+    """One task: a raw task from a start over a chain, and what an agent did to solve it."""
+
+    raw: Raw
+    start: Start
+    chain: Chain
+    solved: Solved
+
+
+class First(NamedTuple):
+    """A first hop, and what it surely leads to (n, L) from places, sparse."""
+
+    leg: Leg
+    sure: Any
+
+
+class Led(NamedTuple):
+    """Texts that lead to the target alone: place, number of the first hop, and number of the end (m,) of each."""
+
+    firsts: Sequence[First]
+    place: IntArray
+    first: IntArray
+    end: IntArray
+
+
+class Search:
+    """Looks for the starts of a raw task.
+
+    Args:
+        view: the city.
+        oracle: goes the chains.
+        raw: the task.
+        pose: where its answer is seen.
+        drawn: (n, 6) places that were drawn, and led nowhere.
+        had: starts that were found before.
+    """
+
+    def __init__(
+        self, view: CityView, oracle: Oracle, raw: Raw, pose: FloatArray, drawn: FloatArray, had: Sequence[Found]
+    ) -> None:
+        self.view, self.oracle, self.raw, self.pose = view, oracle, raw, pose
+        rules, z = view.rules, float(pose[2])
+        places = np.unique(np.concatenate([drawn, self._grid(z)]), axis=0)
+        away = np.hypot(*(places[:, :2] - view.centers[raw.target]).T)
+        places = places[(away >= rules.start_min_m) & (away <= rules.start_max_m)]
+        taken = np.array([one.start.pose[:2] for one in had]).reshape(-1, 1, 2)
+        places = places[~(places[:, :2] == taken).all(2).any(0)]
+        places = places[is_open(view, places)]
+        length = view.ways(z).lengths(pose[:3], places[:, :3])
+        there = np.isfinite(length)
+        self.found: list[Found] = []
+        for one in had:
+            if self._is_taken(one.start):
+                self.found.append(one)
+        self.free, self.reached = len(had) + len(places), len(had) + int(there.sum())
+        self.hidden = self.led = self.solved = len(had)
+        self.starts = made(view, raw, places[there], length[there])
+        self.ends = AllEnds(view, raw, rules.start_max_m, self._goes_on)
+
+    def run(self) -> Measure | None:
+        """Looks until there are starts enough; else what refuses the task, of which all places were counted."""
+        rules = self.view.rules
+        rng = rng_for(self.view.scene.id, *self.raw.key, "search")
+        mixed = [self.starts[k] for k in rng.permutation(len(self.starts)).tolist()]
+        order = [mixed[k] for k in spread(mixed)]
+        begin, turn = 0, 0
+        while begin < len(order):
+            count = _AT_ONCE[min(turn, len(_AT_ONCE) - 1)]
+            for found in self._from([one for one in order[begin : begin + count] if self._is_of_use(one)]):
+                self.solved += 1
+                if self._is_taken(found.start):
+                    self.found.append(found)
+                if len(self.found) >= rules.starts_max:
+                    return None
+            begin, turn = begin + count, turn + 1
+        counted = {
+            "starts_free": self.free,
+            "starts_with_a_path": self.reached,
+            "starts_with_a_chain": self.led,
+            "starts_without_a_view": self.hidden,
+            "starts": self.solved,
+        }
+        measures = [rule(name, n, ">=", rules.starts_min, "starts") for name, n in counted.items()]
+        measures.append(rule("sides", len(self._sides), ">=", rules.sides_min, "eighths"))
+        return next((measure for measure in measures if not measure.holds), None)
+
+    @property
+    def _sides(self) -> set[int]:
+        return {found.start.side for found in self.found}
+
+    def _is_taken(self, start: Start) -> bool:
+        """Whether a start may be taken: unless those that still may are needed for other sides."""
+        rules = self.view.rules
+        missing = rules.sides_min - len(self._sides | {start.side})
+        return rules.starts_max - len(self.found) - 1 >= missing
+
+    def _is_of_use(self, start: Start) -> bool:
+        """Whether a place has to be looked at: to be taken, or as long as there are not enough, to be counted."""
+        return len(self.found) < self.view.rules.starts_min or self._is_taken(start)
+
+    def _grid(self, z: float) -> FloatArray:
+        """Poses (n, 6) of the grid about the target."""
+        center, reach = self.view.centers[self.raw.target], self.view.rules.start_max_m
+        low, high = np.ceil((center - reach) / GRID_M), np.floor((center + reach) / GRID_M)
+        x, y = np.meshgrid(*(np.arange(a, b + 1) * GRID_M for a, b in zip(low, high, strict=True)))
+        poses = np.zeros((x.size, 6))
+        poses[:, 0], poses[:, 1], poses[:, 2] = x.ravel() + 0.0, y.ravel() + 0.0, z
+        return poses
+
+    def _goes_on(self, landmark: int, direction: int) -> bool:
+        """Whether there is a way from beside a landmark to where the answer is seen."""
+        z = float(self.pose[2])
+        place = self.oracle.beside(landmark, direction, z)
+        return place is not None and bool(np.isfinite(self.view.ways(z).lengths(self.pose[:3], place[None])[0]))
+
+    def _from(self, starts: Sequence[Start]) -> Iterator[Found]:
+        """Those of some starts from which the task can be solved, as soon as a chain of theirs can be gone."""
+        poses = np.array([start.pose for start in starts]).reshape(-1, 6)
+        left = np.arange(len(starts))
+        led, hidden = (np.zeros(len(starts), dtype=bool) for _ in range(2))
+        for hops, most in STAGES:
+            texts = self.texts(poses[left], hops, most)
+            own = np.unique(texts.place)
+            new = left[own][~led[left[own]]]
+            led[new] = True
+            hidden[new] = not self.view.rules.hidden_at_start or ~in_view(self.view, poses[new], self.raw.target)
+            solved = led[left] & ~hidden[left]  # from where the target is seen nothing starts
+            for n in own[hidden[left[own]]].tolist():
+                start = starts[left[n]]
+                if not self._is_of_use(start):
+                    continue
+                for chain in self.chains(start, texts, n, hops):
+                    ready = turned(self.view, self.raw, start, chain.way)
+                    way = self.oracle.solve(ready, chain, self.pose, self.raw.pixels_min)
+                    if way is not None:
+                        solved[n] = True
+                        yield Found(self.raw, ready, chain, way)
+                        break
+            left = left[~solved]
+            if not len(left):
+                break
+        self.led += int(led.sum())
+        self.hidden += int(hidden.sum())
+
+    def texts(self, poses: FloatArray, hops: int, most: bool) -> Led:
+        """All texts of so many hops that lead from places (n, 6) to the target alone, with a superlative or without."""
+        ends = self.ends.of(hops)
+        firsts: list[First] = []
+        found = [np.empty((3, 0), dtype=np.intp)]
+        good = np.diff(ends.good.indptr) > 0
+        if len(poses) and good.any():
+            saying = _saying(ends)
+            for leg, sure, maybe in self._superlatives(poses, good) if most else self._plain(poses, ends, hops):
+                among = np.diff(sure.tocsc().indptr) > 0
+                allowed = np.setdiff1d(np.unique(ends.good[among].indices), saying.get(leg.phrase, ()))
+                if len(allowed):
+                    hit = without(sure @ ends.good[:, allowed], maybe @ ends.bad[:, allowed]).tocoo()
+                    found.append(np.stack([hit.row, np.full(len(hit.row), len(firsts)), allowed[hit.col]]))
+                    firsts.append(First(leg, sure))
+        place, first, end = np.concatenate(found, axis=1).astype(np.intp)
+        return Led(firsts, place, first, end)
+
+    def _plain(self, poses: FloatArray, ends: Ends, hops: int) -> Iterator[tuple[Leg, Any, Any]]:
+        """First hops, and what each leads to from places (n, 6), surely and possibly: (n, L), sparse."""
+        query, local = self.view.query, self.ends.local
+        phrases = self.ends.phrases(np.diff(ends.good.indptr) > 0) if hops > 1 else self._called
+        fits = [query.fit(phrase, local) for phrase in phrases]
+        matters = (np.diff(ends.good.indptr) > 0) | (np.diff(ends.bad.indptr) > 0)
+        matters &= np.any([maybe for _, maybe in fits], axis=0)
+        pairs = query.first_pairs(poses[:, :2], local[matters])
+        for d in range(len(DIRECTIONS)):
+            sure, maybe = (matrix[:, local] for matrix in query.first(pairs, len(poses), d))
+            if sure.nnz:
+                for phrase, (is_one, may_be) in zip(phrases, fits, strict=True):
+                    yield Leg(d, phrase), _only(sure, is_one), _only(maybe, may_be)
+
+    def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[tuple[Leg, Any, Any]]:
+        """As `_plain`: to the tallest, the largest, the nearest building, if that may be a good landmark (L,)."""
+        query, local = self.view.query, self.ends.local
+        building = Phrase(BUILDING)
+        surely, fits = query.fit(building, local)
+        if not (surely & good).any():
+            return
+        is_one = np.zeros(len(self.view.things), dtype=bool)
+        is_one[local[surely]] = True
+        pairs = query.first_pairs(poses[:, :2], local[fits])
+        for d in range(len(DIRECTIONS)):
+            there = query.first(pairs, len(poses), d)
+            houses = Reached(_only(there.sure, is_one), there.maybe)
+            for word in MOSTS:
+                most = query.most(houses, word, pairs)
+                yield Leg(d, building, word), most.sure[:, local], most.maybe[:, local]
+
+    @property
+    def _called(self) -> list[Phrase]:
+        target = np.array([self.raw.target])
+        return [p for p in self.raw.phrases if p.is_sayable and self.view.query.fit(p, target)[0].all()]
+
+    def chains(self, start: Start, texts: Led, n: int, hops: int) -> Iterator[Chain]:
+        """The chains of a place, drawn among its texts, over each landmark that they surely lead over."""
+        ends, local = self.ends.of(hops), self.ends.local
+        own = np.flatnonzero(texts.place == n)
+        rng = rng_for(self.view.scene.id, *self.raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "search")
+        for k in own[rng.permutation(len(own))].tolist():
+            first, end = texts.firsts[texts.first[k]], int(texts.end[k])
+            way = Way(float(start.pose[0]), float(start.pose[1]), (first.leg, *ends.legs[end]))
+            text = worded(way, self.raw)
+            if text is None:
+                continue
+            good = ends.good[:, [end]].toarray()[:, 0]
+            for one in _of_row(first.sure, n, good):
+                if hops < 3:
+                    yield Chain(way, (self.raw.target,) if hops == 1 else (int(local[one]), self.raw.target), text)
+                    continue
+                on = self.view.query.steps(way.legs[1].direction)[0][[int(local[one])]][:, local]
+                for two in _of_row(on, 0, ends.over[:, [end]].toarray()[:, 0]):
+                    yield Chain(way, (int(local[one]), int(local[two]), self.raw.target), text)
+
+
+def _of_row(matrix: Any, row: int, chosen: BoolArray) -> list[int]:
+    """Columns in which a row of a sparse matrix is true, of those that are chosen."""
+    own: IntArray = np.sort(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]])
+    found: list[int] = own[chosen[own]].tolist()
+    return found
+
+
+def _saying(ends: Ends) -> dict[Phrase, list[int]]:
+    """The numbers of the ends that say a phrase: two things of one text are never called the same."""
+    found: dict[Phrase, list[int]] = {}
+    for number, legs in enumerate(ends.legs):
+        for leg in legs:
+            found.setdefault(leg.phrase, []).append(number)
+    return found
+
+
+def _only(matrix: Any, chosen: BoolArray) -> Any:
+    """A sparse boolean matrix without the columns that are not chosen."""
+    from scipy.sparse import csr_array
+
+    keep = chosen[matrix.indices]
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return csr_array((matrix.data[keep], matrix.indices[keep], before[matrix.indptr]), shape=matrix.shape)
