@@ -35,7 +35,7 @@ from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.engine.run import Execute, at_once
-from pipeline.export.history import history
+from pipeline.export.history import RELEASE, history
 from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
 from pipeline.reading.reader import Reader
 from pipeline.stages.author import is_blindfolded, is_too_small
@@ -122,7 +122,8 @@ def build(asked: Asked, *, dry_run: bool, explain: bool = False) -> bool:
     kept = history(folder)
     complete = _run(asked, prepared, "build", {})
     _say_what_changed(folder, kept[-1].name if kept else None)
-    console.print(f"Release: {folder / 'release'}")
+    if (folder / RELEASE).exists():
+        console.print(f"Release: {folder / RELEASE}")
     return complete
 
 

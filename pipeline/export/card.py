@@ -16,7 +16,7 @@ from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import DEBIASED, TINY
 from pipeline.export.blind_section import blind_section
 from pipeline.export.columns import said_of
-from pipeline.export.header import DTYPES, Part, header
+from pipeline.export.header import DTYPES, Part, configurations, header
 from pipeline.export.markdown import plain
 from pipeline.export.overview import OVERVIEW_FILE
 from pipeline.export.tables import FIXES
@@ -68,7 +68,7 @@ def dataset_card(
     top = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=1000)
     sections = [
         *_about(parts, scenes, settings, benchmark),
-        *_tables(described),
+        *_tables(parts),
         *how_to_load(parts, settings),
         *_how_built(scenes, settings, benchmark),
         *_counts(summary),
@@ -112,12 +112,12 @@ def _about(
     ]
 
 
-def _tables(described: Mapping[str, Any]) -> list[str]:
-    """How many rows every split of every configuration has."""
+def _tables(parts: Sequence[Part]) -> list[str]:
+    """How many rows every split of every configuration has; empty ones are no configurations for `datasets`."""
     rows = [
-        f"| `{info['config_name']}` | `{split['name']}` | {split['num_examples']} |"
-        for info in described["dataset_info"]
-        for split in info["splits"]
+        f"| `{name}` | `{split}` | {part.num_rows or '0 (not to be loaded)'} |"
+        for name, splits in configurations(parts).items()
+        for split, part in splits.items()
     ]
     return ["| configuration | split | rows |", "|---|---|---|", *rows, ""]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ def header(
     parts: Sequence[Part], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
 ) -> dict[str, Any]:
     """What machines read of a release: its tables, and in which words of the hub it is described."""
-    configs = _configurations(parts)
+    configs = _loadable(configurations(parts))
     full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
     return {
         "pretty_name": settings["export"]["pretty_name"],
@@ -73,7 +73,13 @@ def header(
     }
 
 
-def _configurations(parts: Sequence[Part]) -> dict[str, dict[str, Part]]:
+def _loadable(configs: Mapping[str, Mapping[str, Part]]) -> dict[str, Mapping[str, Part]]:
+    """Without empty splits: with one, `datasets` loads nothing of its configuration; `default` is always there."""
+    filled = {name: {split: part for split, part in own.items() if part.num_rows} for name, own in configs.items()}
+    return {name: own or configs[name] for name, own in filled.items() if own or name == "default"}
+
+
+def configurations(parts: Sequence[Part]) -> dict[str, dict[str, Part]]:
     """Split -> table, of every configuration. `full` and `debiased` are those that the public benchmark has."""
     found: dict[str, dict[str, Part]] = {}
     for part in parts:

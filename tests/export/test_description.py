@@ -82,6 +82,20 @@ def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them()
     assert said["annotations_creators"] == ["machine-generated", "expert-generated"]
 
 
+def test_an_empty_split_is_no_configuration() -> None:
+    """`datasets` loads nothing of a configuration one of whose splits is empty."""
+    schema = pa.schema([pa.field("id", pa.int64())])
+    rows = {("data", "test"): 9, ("data", "debiased"): 0, ("data", "tiny"): 9, ("rejected", "test"): 0}
+    parts = [Part(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
+    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    for key in ("configs", "dataset_info"):
+        assert [one["config_name"] for one in said[key]] == ["default", "full"]
+    assert [split["name"] for split in said["dataset_info"][0]["splits"]] == ["test", "tiny"]
+    nothing = [Part("data", "test", schema, 0, 0)]
+    said = header(nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    assert [one["config_name"] for one in said["configs"]] == ["default"]
+
+
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
     card = DatasetCard.load(release / "README.md")
     data = card.data.to_dict()

@@ -118,6 +118,8 @@ def test_a_long_list_of_what_is_left_out_is_cut_and_counted(scan2qa: Cli, tmp_pa
     assert "and 10 more in quarantine.parquet" in run.out
     assert len(rows_of(tmp_path / "out" / "quarantine.parquet")) == 30
     assert not (tmp_path / "out" / "release").exists()
+    assert "Nothing was released" in run.out
+    assert "Release: " not in run.out
 
 
 def test_settings_reach_the_build(scan2qa: Cli, root: str, tmp_path: Path) -> None:
