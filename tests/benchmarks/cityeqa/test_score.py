@@ -46,6 +46,63 @@ def test_an_agent_that_goes_straight_to_the_target(tmp_path: Path) -> None:
     assert values(score(tmp_path, [task(1, path_m=60.0)], lines, within_m=20.5))["spl"] == 1.0, "shorter than shortest"
 
 
+def test_three_agents_by_hand(tmp_path: Path) -> None:
+    """One stops 20 m before the target, 4 m above it; one goes round a corner to it; one stays where it begins."""
+    rows = [task(1, path_m=40.0), task(2, "north", path_m=80.0), task(3, "east", path_m=50.0)]
+    north, east = [*START[:5], 0], [*START[:5], 90]
+    lines = [
+        {"id": 1, "steps": [START, [30, 60, 9, 0, 0, 150]], "answer": "8"},
+        {"id": 2, "steps": [north, [0, 40, 9, 0, 0, 0], [30, 40, 5, 0, 0, 0]], "answer": "eight"},
+        {"id": 3, "steps": [east], "answer": "none"},
+    ]
+    found = score(tmp_path, rows, lines, within_m=20.0)
+    stopped, stayed = math.sqrt(20**2 + 4**2), math.sqrt(30**2 + 60**2 + 4**2)
+    gone = 60 + math.hypot(30, 4)
+    assert values(found) == {
+        "match": pytest.approx(2 / 3),
+        "ne_euclid3d": pytest.approx((stopped + 0 + stayed) / 3),
+        "ne_euclid2d": pytest.approx((20 + 0 + math.hypot(30, 60)) / 3),
+        "ne_l1": pytest.approx((20 + 0 + 90) / 3),
+        "mts": pytest.approx((1 + 2 + 0) / 3),
+        "success": pytest.approx(1 / 3),
+        "spl": pytest.approx((0 + 80 / gone + 0) / 3),
+    }
+    (row,) = [row for row in found.rows if row.metric == "mts" and not row.figure.section]
+    assert (row.n, row.deviation) == (3, pytest.approx(1.0))  # of 1, 2 and 0
+
+
+BROKEN_STEPS: dict[str, Any] = {
+    "none at all": [],
+    "not a number": [START, [math.nan, 1, 2, 0, 0, 0]],
+    "infinite": [START, [math.inf, 1, 2, 0, 0, 0]],
+    "a word": [START, ["1", 1, 2, 0, 0, 0]],
+    "true": [START, [True, 1, 2, 0, 0, 0]],
+    "five numbers": [START, [1, 1, 2, 0, 0]],
+    "seven numbers": [START, [1, 1, 2, 0, 0, 0, 0]],
+    "one pose alone": START,
+    "a table": {"0": START},
+}
+
+
+@pytest.mark.parametrize("steps", BROKEN_STEPS.values(), ids=BROKEN_STEPS)
+def test_broken_trajectories_are_named_and_not_measured(steps: Any, tmp_path: Path) -> None:
+    """What they answered counts; where they went does not."""
+    found = score(tmp_path, [task(1)], [{"id": 1, "steps": steps, "answer": "8"}])
+    assert values(found) == {"match": 1.0}
+    assert found.found == {"bad_steps": ["1"]}
+    assert found.left_out
+
+
+def test_trajectories_of_unknown_tasks_and_of_one_task_twice(tmp_path: Path) -> None:
+    once = {"id": 1, "steps": [START], "answer": "8"}
+    found = score(tmp_path, [task(1)], [once, {"id": 99, "steps": [START], "answer": "8"}])
+    assert found.found == {"unknown_id": ["99"]}
+    assert values(found)["mts"] == 0
+    with pytest.raises(ConfigError, match=r"row 2: question 1 has another reply in .*row 1; delete one"):
+        score(tmp_path, [task(1)], [once, once | {"steps": [START, START]}])
+    assert score(tmp_path, [task(1)], [once, once]).found == {"said_twice": ["1"]}
+
+
 def test_the_metric_on_the_ground_and_the_released_one(tmp_path: Path) -> None:
     found = score(tmp_path, [task(1)], [{"id": 1, "steps": [START], "answer": ""}])
     assert values(found)["ne_euclid2d"] == pytest.approx(math.hypot(30, 60))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from pipeline.benchmarks.cityeqa.supplement import Chain, Start, starts, turned,
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS
 from pipeline.worlds.city.facts import CityScene
+from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, small, tasks_of
 from tests.oracles.city_answers import shape
 
@@ -243,3 +244,22 @@ def test_starts_are_kept_for_sides_that_are_missing() -> None:
     assert len({one.start.side for one in search.found}) >= RULES.sides_min
     again = Search(view, Oracle(view), raw, pose, np.empty((0, 6)), [search.found[0]] * RULES.starts_max)
     assert len(again.found) == RULES.starts_max - RULES.sides_min + 1
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(CITYEQA.by_name())))
+def test_agents_find_every_target_in_any_city(seed: int, category: str) -> None:
+    """One goes by the words, one looks everywhere; the oracle makes no fewer moves than a search breadth first."""
+    scene = small(seed)
+    rows, _ = tasks_of(scene, RULES, category)
+    agent = Agent(scene.facts)
+    for row in {(row["group"], row["hops"]): row for row in rows}.values():
+        assert agent.by_words(row), row["question"]
+        assert agent.everywhere(row), row["question"]
+        stops = np.column_stack([row["oracle_x"], row["oracle_y"]])
+        moves = np.diff(stops, axis=0)
+        assert np.hypot(*moves.T).max() <= 10 + 1e-6
+        assert len(moves) >= agent.fewest_moves(row)
+        headings = [row["initial_pose"][5], *np.degrees(np.arctan2(*moves.T)), row["observation_pose"][5]]
+        turns = [round(abs((b - a + 180) % 360 - 180) / 30) for a, b in pairwise(headings)]
+        assert row["oracle_steps"] == len(moves) + sum(turns)
