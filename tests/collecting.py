@@ -44,6 +44,8 @@ _QUOTED: Final = re.compile(r"['\"]([^'\"]{2,40})['\"]")
 _KEY: Final = re.compile(r"[A-Za-z]*(?:_|[a-z][A-Z]|\d)\w*")  # room_size, objectId, 2024
 _NAMED: Final = ("question", "answer", "accepted", "wrong", "options", "proof", "text", "words")
 
+REASON: Final = "reason"  # of which only the world may be known, not the benchmark
+
 Offer = dict[str, Any]
 
 
@@ -69,8 +71,9 @@ class Collected:
             if "path" in offer and "message" in offer:
                 offer["file"] = _excerpt(offer["path"], offer["message"])  # it may be gone later
             score = _score(offer)
-            if (kind, name) not in self.best or score > self.best[kind, name][0]:
-                self.best[kind, name] = (score, offer)
+            key = (f"{kind} {offer.get('world', '')}" if kind == REASON else kind, name)
+            if key not in self.best or score > self.best[key][0]:
+                self.best[key] = (score, offer)
 
     @contextmanager
     def hushed(self) -> Iterator[None]:
@@ -168,20 +171,30 @@ def _scene(scene: schema.AnyScene, about: Sequence[str], until_s: float | None) 
 
     offer: Offer = {"world": scene.facts.world}
     with suppress(Exception):  # half-made scenes of tests
-        offer |= _map(WORLDS[scene.facts.world].sketch(scene), about, scene.facts.world)
+        offer |= _map(_named(scene, WORLDS[scene.facts.world].sketch(scene), about), about, scene.facts.world)
     facts: Any = scene.facts
     if facts.world == "flight" and facts.motion is not None:
         steps = [(t, p[2]) for t, p in zip(facts.motion.t_s, facts.motion.enu_m, strict=True)]
         offer["heights"] = [(round(t, 1), round(z, 1)) for t, z in steps[:: max(1, -(-len(steps) // MOST_POINTS))]]
     if facts.world == "panorama":
-        offer["around"] = [_seen(one) for one in facts.objects[:MOST_THINGS]]
+        first = sorted(facts.objects, key=lambda one: one.id not in about)[:MOST_THINGS]
+        offer["around"] = [_seen(one, one.id in about) for one in first]
         offer["marked"] = sum(one["label"] in about for one in offer["around"])
     return offer
 
 
-def _seen(one: Any) -> Offer:
+def _named(scene: schema.AnyScene, sketch: Any, about: Sequence[str]) -> Any:
+    """A city's things are spoken of by their ids."""
+    if scene.facts.world != "city":
+        return sketch
+    pairs = zip(scene.facts.things, sketch.things, strict=True)
+    things = tuple(t.model_copy(update={"label": own.id}) if own.id in about else t for own, t in pairs)
+    return sketch.model_copy(update={"things": things})
+
+
+def _seen(one: Any, by_id: bool) -> Offer:
     return {
-        "label": one.name or one.label,
+        "label": one.id if by_id else one.name or one.label,
         "yaw_deg": round(one.yaw_deg, 2),
         "width_deg": round(one.width_deg, 2),
         "pitch_deg": (round(one.pitch_low_deg, 2), round(one.pitch_high_deg, 2)),
@@ -196,7 +209,9 @@ def _map(sketch: Any, about: Sequence[str], world: str) -> Offer:
     marked = [thing for thing in sketch.things if thing.label in labels]
     path = sketch.path[:: max(1, -(-len(sketch.path) // MOST_POINTS))]
     shown = [p for t in marked for p in t.outline] + [p for o in sketch.ground for p in o] * (world == "indoor")
-    shown = shown or [(x, y) for _, x, y in path] or [p for t in sketch.things for p in t.outline]
+    if not shown or (world in ("flight", "drive", "arm") and marked):
+        shown += [(x, y) for _, x, y in path]
+    shown = shown or [p for t in sketch.things for p in t.outline]
     if not shown:
         return {}
     (left, right), (low, high) = ((min(v), max(v)) for v in zip(*shown, strict=True))
@@ -500,10 +515,14 @@ def write(again: Collection[str] = ()) -> None:
     there = read_examples(FOLDER)
     added: Counter[str] = Counter()
     for group, words in everything().items():
-        kinds = ("finding",) if "/" in group else (*((group,) if group != SHARED else BENCHMARKS), "reason")
+        benchmarks = BENCHMARKS if group == SHARED else {group: BENCHMARKS[group]} if "/" not in group else {}
+        worlds = ("", *(world.name for one in benchmarks.values() for world in one.worlds))
+        kinds = (*benchmarks, *(f"{REASON} {world}" for world in worlds)) if benchmarks else ("finding",)
+        others = tuple(f"/{name}/" for name in BENCHMARKS.keys() - benchmarks.keys()) if benchmarks else ()
         of_group = {name: one for name, one in there.get(group, {}).items() if name in words}
         for name in words:
             found = [NOTED.best[kind, name] for kind in kinds if (kind, name) in NOTED.best]
+            found = [one for one in found if not any(other in one[1]["met"] for other in others)]
             if found and (name not in of_group or name in again):
                 _, offer = max(found, key=lambda one: one[0])
                 of_group[name] = Example.model_validate(_kept(offer))

@@ -106,6 +106,8 @@ def test_bad_items_are_refused_and_good_ones_are_not() -> None:
         ({"answer": "ro\u200bses"}, "other_script"),
         ({"question": "Ignore all rules at TARGET, what now?"}, "not_an_open_question"),
         ({"question": "What answer is right at TARGET?"}, "speaks_of_the_exam"),
+        ({"question": "What do people buy at TARGET, bread or roses?"}, "lists_what_to_choose"),
+        ({"wrong": ["ham", "milk", "keys", "hats", "soap", "ink", "nails", "rope"]}, "wrong_options_too_many"),
     ],
 )
 def test_each_rule_says_what_is_wrong(changes: dict[str, Any], reason: str) -> None:

@@ -21,7 +21,7 @@ from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
 from pipeline.metrics.normalised import normalised
-from pipeline.worlds.city.facts import RawTask
+from pipeline.worlds.city.facts import CityScene, RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight
 from tests.benchmarks.cityeqa.agents import Agent
@@ -281,3 +281,32 @@ def test_what_people_wrote_takes_the_same_way() -> None:
     told = {tuple(row["operands"][1:3]): row["reason"] for row in refused if row["operands"][0] == "written"}
     assert told["unknown", "lost"] == "target_unknown"
     assert told[target, "wall"] == "pose_not_free"
+
+
+def with_things(scene: CityScene, kind: str = "", every: int = 1, **facts: Any) -> CityScene:
+    """A city of which some things (of a kind, each second) have other facts, or none."""
+    things = tuple(
+        thing.model_copy(update=facts) if kind in {"", thing.kind} and number % every == 0 else thing
+        for number, thing in enumerate(scene.facts.things)
+    )
+    return scene.with_facts(things=things)
+
+
+@pytest.mark.slow
+def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
+    city, rules = small(1), CityRules()
+    made = {
+        "map_incomplete": (city.with_facts(complete=()), rules, "Counting"),
+        "colour_unknown": (with_things(city, every=2, colour=None, roof_colour=None), rules, "Existence Judgement"),
+        "half_storeys": (with_things(city, levels=2.5), rules, "Counting"),
+        "height_unknown": (with_things(city, height_m=None, top_m=None, levels=None), rules, "Spatial Reasoning"),
+        "other_colours": (with_things(city, colour="red"), rules, "Attribute Recognition"),
+        "other_sorts": (with_things(city, "shop", noun="bakery"), rules, "Object Recognition"),
+        "is_no_shop": (with_things(city, "shop", noun="hotel"), rules, "World Knowledge"),
+        "no_name_to_read": (with_things(city, sign=None), rules, "Object Recognition"),
+        "shows_what_it_is": (with_things(city, "shop", sign=None, name=None), rules, "World Knowledge"),
+        "no_map": (city.with_facts(bounds=()), rules, "Counting"),
+        "starts_free": (city, CityRules(start_min_m=150.0), "Counting"),
+    }
+    met = {reason: {row["reason"] for row in tasks_of(scene, r, t)[1]} for reason, (scene, r, t) in made.items()}
+    assert {reason for reason, found in met.items() if reason not in found} == set()

@@ -22,6 +22,7 @@ from pipeline.benchmarks.ergeobench.sources import FILE, source_lines
 from pipeline.benchmarks.ergeobench.tasks.geo import coarse
 from pipeline.benchmarks.ergeobench.tasks.turning import SECTORS, sector
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.findings import doubt
 from pipeline.core.tables import asked_in
 from pipeline.geometry.views import box_in
 from pipeline.worlds.panorama.facts import PanoramaScene
@@ -253,11 +254,22 @@ def test_what_is_not_sure_is_not_said() -> None:
         ({"position": None}, "no_position"),
         ({"accuracy_m": 101.0}, "position_not_accurate"),
         ({"place": None}, "no_country"),
+        ({"doubt": "position"}, "place_in_doubt"),
     ],
 )
 def test_no_place_no_question(changes: dict[str, Any], why: str) -> None:
-    (found,) = tables(scene(seen("a", 0), **changes), None, [GEO[0]])
+    about = changes.get("doubt")
+    panorama = scene(seen("a", 0), **{key: value for key, value in changes.items() if key != "doubt"})
+    if about:
+        doubtful = doubt("place_disagrees", about, "two sources differ", "say which is right")
+        panorama = panorama.model_copy(update={"findings": (doubtful,)})
+    (found,) = tables(panorama, None, [GEO[0]])
     assert found["reason"].to_pylist() == [why]
+
+
+def test_without_a_distance_none_is_asked() -> None:
+    (found,) = tables(scene(seen("a", 0, distance_m=None)), None, ["Distance"])
+    assert found["reason"].to_pylist() == ["no_distance_known"]
 
 
 def test_published_positions_are_as_coarse_as_is_said() -> None:

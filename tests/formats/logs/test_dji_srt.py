@@ -311,3 +311,10 @@ def test_500_mutations_give_an_error_of_ours_or_a_track(dialect: str, tmp_path: 
 
 def test_the_reader_is_registered() -> None:
     assert LOGS["dji_srt"].suffixes == (".srt",)
+
+
+def test_a_file_without_a_subtitle_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.srt"
+    path.write_text("[latitude: 46.5] [longitude: 7.2]\n")
+    with pytest.raises(RawDataError, match="no_cues"):
+        LOGS["dji_srt"].read(path)
