@@ -44,6 +44,7 @@ _QUOTED: Final = re.compile(r"['\"]([^'\"]{2,40})['\"]")
 _KEY: Final = re.compile(r"[A-Za-z]*(?:_|[a-z][A-Z]|\d)\w*")  # room_size, objectId, 2024
 _NAMED: Final = ("question", "answer", "accepted", "wrong", "options", "proof", "text", "words")
 
+NOTHING: Final = -1e9  # the score of what has nothing to show
 REASON: Final = "reason"  # of which only the world may be known, not the benchmark
 
 Offer = dict[str, Any]
@@ -72,7 +73,7 @@ class Collected:
                 offer["file"] = _excerpt(offer["path"], offer["message"])  # it may be gone later
             score = _score(offer)
             key = (f"{kind} {offer.get('world', '')}" if kind == REASON else kind, name)
-            if key not in self.best or score > self.best[key][0]:
+            if score > self.best.get(key, (NOTHING, {}))[0]:
                 self.best[key] = (score, offer)
 
     @contextmanager
@@ -92,6 +93,9 @@ def _score(offer: Offer) -> float:
     numbers = offer.get("measured") is not None and offer.get("limit") is not None
     file = offer.get("file") or {}
     sketch = offer.get("sketch")
+    shown = ("about", "asked", "words", "message", "sketch", "around")
+    if not numbers and not any(map(offer.get, shown)):
+        return NOTHING
     return (
         4.0 * bool(offer.get("marked"))
         + 2.0 * (numbers and offer["measured"] != offer["limit"])

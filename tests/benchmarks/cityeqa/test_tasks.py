@@ -25,7 +25,7 @@ from pipeline.worlds.city.facts import CityScene, RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight
 from tests.benchmarks.cityeqa.agents import Agent
-from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, tasks_of
+from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, shape, targets
 
 RULES = CityRules(tried_per_category=16)
