@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from flows.console import console
 from flows.opened import Opened, open_build, sketch_of
-from flows.show_one import by_id, details_of
+from flows.show_one import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, explained
 from pipeline.core.sketch import Sketch
@@ -19,7 +19,7 @@ from pipeline.export.gallery.details import dropped
 from pipeline.export.gallery.maps import map_file
 from pipeline.export.gallery.pages import INDEX, About, Refused, Shown, gallery
 from pipeline.export.glossary import glossary
-from pipeline.export.report.refused import some_of_each
+from pipeline.export.report.refused import nearest_refused, some_of_each
 from pipeline.review.maps import map_after
 
 FOLDER: Final = "gallery"
@@ -59,7 +59,10 @@ def files(opened: Opened, place: Path) -> Iterator[tuple[str, bytes]]:
     rows = sorted(opened.rows("provenance"), key=lambda row: (row["task"], row["scene"], row["id"]))
     sketches = {scene.id: sketch_of(scene) for scene in opened.scenes(row["scene"] for row in (*rows, *refused))}
     beside = _way(place, opened.release)
-    shown, maps = [], {}
+    nearest = nearest_refused(opened.release, opened.benchmark.card.chosen).of_scenes
+    near = near_misses(opened, rows, nearest, sketches)
+    places = {key: f"near/{n}.svg" for n, key in enumerate(sorted(near))}
+    shown, maps = [], {places[key]: raw for key, raw in near.items()}
     for detail, row in zip(details_of(opened, rows, maps=False), rows, strict=True):
         pictures = [
             (f"{beside}/{quote(file)}", "Picture that goes with this question")
@@ -68,7 +71,7 @@ def files(opened: Opened, place: Path) -> Iterator[tuple[str, bytes]]:
         if not pictures and (drawn := _map(sketches, row["scene"], row["operands"], row["from_s"], row["until_s"])):
             maps[f"maps/{row['id']}.svg"] = drawn
             pictures = [(f"maps/{row['id']}.svg", "Its scene from above, with what it names marked")]
-        shown.append(Shown(detail, pictures))
+        shown.append(Shown(detail, pictures, places.get((row["scene"], row["task"]), "")))
     words, replies = glossary(opened.benchmark.name), by_id(opened.of("blind", {row["id"] for row in refused}))
     lost = []
     for row in refused:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from flows.console import console
 from flows.diff import report_of
 from flows.opened import open_build, sketch_of
+from flows.show_one import near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.manifest import read_quarantine
@@ -44,8 +45,12 @@ def report_page(folder: Path) -> bytes:
     rows = {row["id"]: row for row in opened.of("provenance", pool)}
     chosen = [rows[number] for number in pool]
     pictures = {n: [(release / file).read_bytes() for file in opened.pictures.get(n, ())] for n in pool}
-    maps = {s.id: sketch_of(s) for s in opened.scenes(row["scene"] for row in chosen if not pictures[row["id"]])}
     nearest = nearest_refused(release, benchmark.card.chosen)
+    without = {row["scene"] for row in chosen if not pictures[row["id"]]}
+    wanted = {row["scene"] for row in chosen} if benchmark.drawings else without
+    sketches = {scene.id: sketch_of(scene) for scene in opened.scenes(wanted)}
+    near = near_misses(opened, chosen, nearest.of_scenes, sketches)
+    maps = {name: sketch for name, sketch in sketches.items() if name in without}
     reviewed = opened.reviewed()
     changes, unread = _changes(folder, [one.name for one in history(folder)])
     told = Told(
@@ -66,7 +71,7 @@ def report_page(folder: Path) -> bytes:
         unread=unread,
         fixes=len(opened.read.fixes),
     )
-    return page(told, examples(chosen, opened.read.questions, maps, pictures, nearest.of_scenes))
+    return page(told, examples(chosen, opened.read.questions, maps, pictures, nearest.of_scenes, near))
 
 
 def _states(reviewed: Reviewed, questions: Mapping[int, Any]) -> Counter[str]:

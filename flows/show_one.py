@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -25,9 +25,10 @@ from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.export.gallery.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
 from pipeline.export.gallery.pages import Picture, one_page
 from pipeline.export.glossary import glossary
+from pipeline.export.near_picture import near_picture
 from pipeline.export.report.examples import examples
 from pipeline.export.report.page import embedded
-from pipeline.export.report.refused import nearest_refused
+from pipeline.export.report.refused import Key, Near, nearest_refused
 
 SHOWN: Final = "shown"  # folder of a build
 FOUND_IN: Final = ("provenance", "rejected")
@@ -75,11 +76,27 @@ def details_of(opened: Opened, rows: Sequence[Mapping[str, Any]], maps: bool) ->
     stands = {row["id"]: row for row in opened.of("review", ids)}
     drawn = {s: sketch_of(scene) for s, scene in scenes.items()} if maps else {}
     nearest = nearest_refused(opened.release, opened.benchmark.card.chosen)
-    shown = examples(rows, opened.read.questions, drawn, {}, nearest.of_scenes)
+    near = near_misses(opened, rows, nearest.of_scenes, drawn) if maps else {}
+    shown = examples(rows, opened.read.questions, drawn, {}, nearest.of_scenes, near)
     return [
         detail(one, row, scenes.get(row["scene"]), replies.get(row["id"], ()), stands.get(row["id"]))
         for one, row in zip(shown, rows, strict=True)
     ]
+
+
+def near_misses(
+    opened: Opened, rows: Iterable[Mapping[str, Any]], refused: Mapping[Key, Near], sketches: Mapping[str, Sketch]
+) -> dict[Key, bytes]:
+    """Pictures of what was refused most narrowly of some questions' scenes and tasks.
+
+    A city has more things than such a picture can show: of benchmarks without drawings there is the value alone.
+    """
+    found = {}
+    for key in {(row["scene"], row["task"]) for row in rows} & refused.keys():
+        sketch = sketches.get(key[0]) if opened.benchmark.drawings else None
+        if (drawn := near_picture(refused[key], sketch)) is not None:
+            found[key] = drawn
+    return found
 
 
 def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:

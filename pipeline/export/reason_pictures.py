@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from pipeline.drawing.sheet import Part, Sheet
@@ -22,7 +23,12 @@ _MORE: Final = ".bold{font-weight:700}.mono{font-family:ui-monospace,'DejaVu San
 def picture(example: Example, meaning: str) -> bytes:
     """The example of a reason or finding as SVG."""
     parts = [head(example.name, meaning), *_parts(example)]
-    return _slim(Sheet(f"{example.name}: {meaning}", parts).svg()).encode()
+    return sheet_of(f"{example.name}: {meaning}", parts)
+
+
+def sheet_of(title: str, parts: Sequence[Part]) -> bytes:
+    """Parts below one another as SVG, with those colours alone that they need."""
+    return _slim(Sheet(title, parts).svg()).encode()
 
 
 def _parts(example: Example) -> list[Part]:

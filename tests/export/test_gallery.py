@@ -141,6 +141,9 @@ def test_the_gallery_has_every_question_and_the_nearest_of_every_reason(built: P
     assert all(len(raw) < 500_000 for name, raw in made.items() if name.startswith("data/"))
     assert not any(NAME in html for html in details.values())
     assert all(row[8] == f"details-{n // DETAILS:04}.js" for n, row in enumerate(rows))
+    linked = {file for html in details.values() for file in re.findall(r'src="(near/\d+\.svg)"', html)}
+    assert linked == {name for name in made if name.startswith("near/")}
+    assert linked
     assert made == dict(files(open_build(built), built / "gallery"))
 
 

@@ -18,15 +18,18 @@ from flows.kept import keep
 from flows.report import report, report_page
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.sketch import Sketch, Thing
 from pipeline.core.tables import REJECTIONS
 from pipeline.export.glossary import glossary
+from pipeline.export.near_picture import near_picture
 from pipeline.export.release import Released
 from pipeline.export.report.examples import KEPT, drawn
 from pipeline.export.report.figures import funnel
-from pipeline.export.report.refused import nearest_refused, plain, told_apart
+from pipeline.export.report.refused import Near, nearest_refused, plain, told_apart
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import config_of, rows_of
+from tests.drawing.reading import measured, parts, texts
 from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, PHONE, VIOLATIONS, WCAG_AA
 
 FILE: Final = "test-00000-of-00001.parquet"
@@ -171,6 +174,34 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
     }
     near = nearest.of_reasons["t", "near_sector_boundary"]
     assert (near.measured, near.limit, near.unit) == ("8.9", "10", "deg")
+
+
+def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
+    things = (
+        Thing(label="bed", outline=((0, 0), (1, 0), (1, 1), (0, 1))),
+        Thing(label=MARKUP, outline=((5, 0), (6, 0), (6, 1), (5, 1))),
+    )
+    near = Near(("bed", MARKUP), "objects_too_far_apart", "4", "3.5", "m")
+    drawn = near_picture(near, Sketch(things=things))
+    assert drawn is not None
+    svg = drawn.decode()
+    (line,) = measured(svg, "map", "objects_too_far_apart")
+    assert line.length_m == pytest.approx(4.0, abs=1e-3)
+    assert {"bed", MARKUP, "4 m", "limit 3.5"} <= set(texts(svg))
+    alone = near_picture(near, None)
+    assert alone is not None
+    assert not parts(alone.decode(), "map")
+    (part,) = parts(alone.decode(), "gauge")
+    assert (part.attrib["data-measured"], part.attrib["data-limit"]) == ("4", "3.5")
+    assert near_picture(near._replace(measured="inf"), None) is None
+
+
+@pytest.mark.slow
+def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
+    cards = page.split('<article class="card"')[1:]
+    told = [card.split('class="near"')[1] for card in cards if "<b>Refused:" in card]
+    assert told
+    assert all('src="data:image/svg+xml' in near for near in told)
 
 
 def test_numbers_are_told_apart_and_have_no_exponent() -> None:

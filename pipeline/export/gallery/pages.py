@@ -23,10 +23,11 @@ Picture = tuple[str, str]  # address, and what it shows
 
 
 class Shown(NamedTuple):
-    """A question in the gallery, with its pictures; the first is its thumbnail."""
+    """A question in the gallery with its pictures, first its thumbnail; ``near``: address of that of its near miss."""
 
     detail: Detail
     pictures: Sequence[Picture]
+    near: str = ""
 
 
 class Refused(NamedTuple):
@@ -102,7 +103,7 @@ def gallery(about: About, questions: Sequence[Shown], refused: Sequence[Refused]
                 if isinstance(one, Shown)
                 else f"{one.dropped.id}.{of_reason[one.dropped.reason]}"
             ): (
-                macros.question(one.detail, one.pictures)
+                macros.question(one.detail, one.pictures, one.near)
                 if isinstance(one, Shown)
                 else macros.dropped(one.dropped, one.picture)
             )

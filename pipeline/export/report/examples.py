@@ -23,10 +23,10 @@ _OPTION: Final = re.compile(r"([A-Z])\. (.*)", re.DOTALL)
 
 
 class Refused(NamedTuple):
-    """The near miss of a question; ``map`` is SVG with what it would have asked about marked, or None."""
+    """The near miss of a question; ``picture`` is SVG: what it would have asked about, and its value at the limit."""
 
     near: Near
-    map: str | None
+    picture: bytes | None
 
 
 class Option(NamedTuple):
@@ -82,6 +82,7 @@ def examples(
     maps: Mapping[str, Sketch],
     pictures: Mapping[int, Sequence[bytes]],
     refused: Mapping[Key, Near],
+    near_misses: Mapping[Key, bytes],
 ) -> list[Example]:
     """The examples of some questions.
 
@@ -91,9 +92,11 @@ def examples(
         maps: of their scenes, as far as there are any.
         pictures: of the release, by question.
         refused: `refused.Nearest.of_scenes`.
+        near_misses: pictures of those, as far as there are any.
     """
     return [
-        _example(row, asked[row["id"]], maps.get(row["scene"]), pictures.get(row["id"], ()), refused) for row in rows
+        _example(row, asked[row["id"]], maps.get(row["scene"]), pictures.get(row["id"], ()), refused, near_misses)
+        for row in rows
     ]
 
 
@@ -103,6 +106,7 @@ def _example(
     sketch: Sketch | None,
     pictures: Sequence[bytes],
     refused: Mapping[Key, Near],
+    near_misses: Mapping[Key, bytes],
 ) -> Example:
     evidence = row["evidence"] or []
     facts = _facts([e for e in evidence if e["limit"] is None])
@@ -111,7 +115,8 @@ def _example(
         for e in evidence
         if e["limit"] is not None
     ]
-    near = refused.get((row["scene"], row["task"]))
+    key = (row["scene"], row["task"])
+    near = refused.get(key)
     until_s, from_s = row.get("until_s"), row.get("from_s") or 0.0
     operands = tuple(row["operands"] or ())
     return Example(
@@ -128,7 +133,7 @@ def _example(
         proof=row.get("proof"),
         map=map_after(sketch, operands, until_s, from_s) if sketch else None,
         pictures=tuple(pictures),
-        near=_refused(near, sketch) if near else None,
+        near=Refused(near, near_misses.get(key)) if near else None,
     )
 
 
@@ -161,10 +166,6 @@ def _options(asked: Asked, row: Mapping[str, Any]) -> tuple[Option, ...]:
         letter, text = (told[1], told[2]) if told else ("", option)
         options.append(Option(letter, text, letter == row["choice"] if row["choice"] else text == row["answer"]))
     return tuple(options)
-
-
-def _refused(near: Near, sketch: Sketch | None) -> Refused:
-    return Refused(near, map_after(sketch, near.about, None) if sketch else None)
 
 
 _SIGN: Final = {">=": "≥", "<=": "≤", ">": ">", "<": "<", "==": "="}
