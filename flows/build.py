@@ -304,7 +304,7 @@ def _run(asked: Asked, prepared: Prepared, action: str, options: dict[str, Any])
     print_json(told(config, folder, outcome))
     if voice.verbose:
         show.show_entries(outcome)
-    show.show_outcome(outcome)
+    show.show_outcome(outcome, config.benchmark)
     spending = show_money.spending_table(config, folder)
     if spending is not None:
         print_table(spending)

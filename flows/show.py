@@ -19,6 +19,7 @@ from pipeline.core.schema import Quarantine
 from pipeline.engine.explain import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
+from pipeline.export.glossary import glossary
 from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection, Read
 from pipeline.worlds.registry import WORLDS
@@ -26,13 +27,14 @@ from pipeline.worlds.registry import WORLDS
 WHICH = 3  # scenes that are named beside a reason
 SHOWN = 20  # rows of a list on the terminal; the files hold all
 NAMED = 5  # of what would run
+REASONS = 6  # why nothing is asked of a scene
 
 
-def show_outcome(outcome: Outcome) -> None:
+def show_outcome(outcome: Outcome, benchmark: str) -> None:
     """Final tables of a build: units per stage, questions and rejections per task and reason, quarantine."""
     print_table(_stages(outcome.counts(), "What ran, and why"))
     if outcome.released:
-        _show_release(outcome.released)
+        _show_release(outcome.released, glossary(benchmark))
     show_quarantine(outcome.quarantine)
 
 
@@ -54,7 +56,7 @@ def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
     return table
 
 
-def _show_release(released: Released) -> None:
+def _show_release(released: Released, words: Mapping[str, str]) -> None:
     tasks = sorted({*released.questions, *released.rejections})
     table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
     table.add_column("questions", justify="right")
@@ -78,6 +80,7 @@ def _show_release(released: Released) -> None:
     for reason in reasons:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
     print_table(matrix)
+    _show_silent(released, words)
     _show_blind(released.blind)
     show_findings(released.findings, "Findings in the raw data")
 
@@ -105,6 +108,17 @@ def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
     print_table(table)
     if len(found) > SHOWN:
         console.print(f"… and {len(found) - SHOWN} more findings; scan2qa show SCENE has those of a scene")
+
+
+def _show_silent(released: Released, words: Mapping[str, str]) -> None:
+    """Of the first scenes of which nothing is asked: what most of their candidates were refused for, in words."""
+    for scene, reasons in list(released.silent.items())[:SHOWN]:
+        total = sum(reasons.values())
+        console.print(Text(scene, "yellow"), f": nothing is asked; of {total} candidates were dropped", sep="")
+        for reason, n in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))[:REASONS]:
+            console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}", soft_wrap=True)
+    if len(released.silent) > SHOWN:
+        console.print(f"No question either of {len(released.silent) - SHOWN} more scenes")
 
 
 def _show_blind(rows: Sequence[WithoutVideo]) -> None:

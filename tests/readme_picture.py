@@ -26,7 +26,7 @@ def main() -> None:
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
         console.record, console.width, console.file = True, WIDTH, nowhere
         console.print("$ make build-vsi", style="bold")
-        show.show_outcome(outcome)
+        show.show_outcome(outcome, config.benchmark)
         svg = console.export_svg(title="scan2qa build vsi", unique_id="scan2qa")
     PICTURE.parent.mkdir(exist_ok=True)
     # Without the fonts and the comment that point elsewhere.

@@ -61,6 +61,7 @@ class Released(BaseModel):
     splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
     blind: list[WithoutVideo]
     models: list[ModelTotals]
+    silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def write_release(
         sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
         tables = _tables(sorted_out.kept, scenes, settings, blind, reviewed, benchmark)
         summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
+        summary["silent"] = sorted_out.silent
         summary["splits"] = _splits(tables, benchmark)
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
@@ -149,16 +151,21 @@ def write_release(
 
 
 class _SortedOut(NamedTuple):
-    """What was selected: all questions, those that stay by id, and the number of rejections by task and reason."""
+    """What was selected: all questions, those that stay by id, and the number of rejections by task and reason.
+
+    ``silent`` has the scenes of which no question stays, with the number of their rejections by reason.
+    """
 
     offered: pa.Table
     kept: pa.Table
     reasons: Counter[tuple[str, str]]
+    silent: dict[str, dict[str, int]]
 
 
 def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
     """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    silent: dict[str, dict[str, int]] = {}
     for table in _batches(selected):
         asked = asked_in(table)
         stays, dropped = split_by_verdict(asked, rejected_in(table), removed)
@@ -166,12 +173,13 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
         kept.append(stays)
         rejected.append(dropped)
         reasons.update(_reasons(dropped))
+        silent |= _silent(dropped, stays)
     rejected.finish()
     everything = pa.concat_tables(offered)
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
     if repeated:
         raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/core/identity.py")
-    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons)
+    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons, silent)
 
 
 def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -295,6 +303,16 @@ def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
     counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
     return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+
+
+def _silent(rejected: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:
+    """Number of rejections by reason, the most frequent first, of each scene of which nothing is asked."""
+    bare = rejected.filter(pc.invert(pc.is_in(rejected["scene"], kept["scene"].combine_chunks().unique())))
+    found: dict[str, dict[str, int]] = {}
+    counted = bare.group_by(["scene", "reason"]).aggregate([([], "count_all")]).to_pylist()
+    for row in sorted(counted, key=lambda row: (row["scene"], -row["count_all"], row["reason"])):
+        found.setdefault(row["scene"], {})[row["reason"]] = row["count_all"]
+    return found
 
 
 def _splits(tables: Mapping[tuple[str, str], pa.Table], benchmark: Benchmark[Any, Any]) -> dict[str, list[int]]:

@@ -160,10 +160,9 @@ def targets(city: City, text: str, at: tuple[float, float]) -> list[Thing]:
     called = phrase
     for words, anchor, phrase in _NEXT.findall(text):
         assert anchor == "the " + called.partition(" ")[2], text
-        anchors = [t for t in now if t.kind == "building"]
         near = [t for t in city.things if fits(city, t, phrase)]
         (relation,) = [name for name, head in _WORDS.items() if head == words]
-        now = [t for t in near if any(a.id != t.id and _is(city, a, t, relation) for a in anchors)]
+        now = [t for t in near if any(a.id != t.id and _is(city, a, t, relation) for a in now)]
         called = phrase
     return now
 

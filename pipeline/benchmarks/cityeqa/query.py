@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.kinds import ANCHORS, LANDMARKS, SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, footprints
 from pipeline.benchmarks.cityeqa.streetwise import Streetwise
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, STREETWISE
+from pipeline.benchmarks.cityeqa.wording import BEHIND, DIRECTIONS, FRONT, MOSTS, RELATIONS, STREETWISE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, Thing
 from pipeline.worlds.city.frontage import Frontage, frontage, lines_of
@@ -87,7 +87,9 @@ class Query:
         self.city, self.limits = city, limits
         self.shapes = footprints(city)
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
-        self.relations = Relations(self.shapes, np.flatnonzero(self.is_building), limits.next_m)
+        kinds = [t.kind for t in city.things]
+        self.is_landmark: BoolArray = np.isin(kinds, sorted(LANDMARKS)) & ~self.doubted
+        self.relations = Relations(self.shapes, np.flatnonzero(np.isin(kinds, sorted(ANCHORS))), limits.next_m)
         self.lines = lines_of(city)
         self._worn: dict[str, tuple[BoolArray, BoolArray]] = {}
 
@@ -159,6 +161,8 @@ class Query:
             found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
         for relation in STREETWISE:
             hits = self.streetwise.holds(relation, pairs)
+            if relation in (FRONT, BEHIND):  # a square has neither
+                hits = (hits[0] & self.is_building[pairs.one], hits[1])
             found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
         return found
 

@@ -201,15 +201,15 @@ def _routes(
     view: CityView, target: int, seen: dict[int, list[int]], last: dict[int, list[int]], banned: set[int]
 ) -> dict[int, list[Route]]:
     """Every chain of landmarks by its hops: from what lies about the start to the target."""
-    near = [i for i in seen if view.query.is_building[i] and i not in banned]
+    near = [i for i in seen if view.query.is_landmark[i] and i not in banned]
     found: dict[int, list[Route]] = {1: [Route((target,), (d,)) for d in seen.get(target, ())]}
     found[2] = [Route((i, target), (d, e)) for i in near for d in seen[i] for e in last.get(i, ())]
     found[3] = []
     for middle, ends in last.items():
-        if middle not in banned:
+        if middle not in banned and view.query.is_landmark[middle]:
             for d, steps in enumerate(view.query.into(middle)):
                 for one in steps:
-                    if one in seen and one not in banned:
+                    if one in seen and one not in banned and view.query.is_landmark[one]:
                         found[3] += [Route((one, middle, target), (s, d, e)) for s in seen[one] for e in ends]
     return found
 
@@ -230,7 +230,7 @@ def _chain(
     legs = tuple(Leg(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
     words = ["", *best.get((route.landmarks[0], route.directions[0]), ())]
     word = words[int(rng.integers(len(words)))]
-    if word and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
+    if word and view.query.is_building[route.landmarks[0]] and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
         legs = (Leg(route.directions[0], Phrase(BUILDING), word), *legs[1:])
     way = Way(float(start.pose[0]), float(start.pose[1]), legs)
     text = worded(way, raw)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.kinds import BUS_STOP, SHOP, SIGNBOARD
 from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
 from pipeline.benchmarks.cityeqa.rules import CityRules
@@ -23,6 +24,7 @@ from pipeline.worlds.city.observe.paths import Paths
 from pipeline.worlds.city.observe.sight import Sight
 from pipeline.worlds.city.solids import Solids
 
+SHOWN_BY_NAME: Final = frozenset({SHOP, BUS_STOP})
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
@@ -131,9 +133,9 @@ class CityView:
         return frozenset(self._of_kind)
 
     def read(self, i: int) -> str | None:
-        """What can be read on a thing: its sign; of a shop its name too, which shops show."""
+        """What can be read on a thing: its sign; of shops and bus stops their names too, which they show."""
         thing = self.things[i]
-        text = thing.sign or (thing.name if thing.kind == SHOP else None)
+        text = thing.sign or (thing.name if thing.kind in SHOWN_BY_NAME else None)
         return text if text is not None and sum(c.isalpha() for c in text) >= LETTERS_MIN else None
 
     def distance_m(self, one: int, others: IntArray) -> FloatArray:
@@ -198,18 +200,18 @@ class CityView:
         return telling_words(self.read(i) or "", self.things[i].noun)
 
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
-        """What a building may be called as a landmark: by its noun and colour, and as a building."""
+        """What a landmark may be called: by its noun and colour; a building as a building too."""
         if i not in self._landmarks:
             self._landmarks[i] = self._landmark(i)
         return self._landmarks[i]
 
     def _landmark(self, i: int) -> tuple[Phrase, ...]:
         thing = self.things[i]
-        found = {Phrase(BUILDING), Phrase(thing.noun)}
+        found = {Phrase(BUILDING), Phrase(thing.noun)} if thing.kind == BUILDING else {Phrase(thing.noun)}
         if thing.colour in COLOURS:
-            found |= {Phrase(BUILDING, colour=thing.colour), Phrase(thing.noun, colour=thing.colour)}
-        if self.query.fronts.corner[i]:
-            found |= {Phrase(BUILDING, corner=True), Phrase(thing.noun, corner=True)}
+            found |= {replace(phrase, colour=thing.colour) for phrase in found}
+        if thing.kind in CORNERED and self.query.fronts.corner[i]:
+            found |= {Phrase(noun, corner=True) for noun in {phrase.noun for phrase in found}}
         if thing.sign is not None and self.read(i):
             found.add(Phrase(thing.noun, name=thing.sign))
         return tuple(sorted((p for p in found if p.is_sayable), key=str))

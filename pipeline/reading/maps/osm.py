@@ -26,26 +26,35 @@ SEEN: Final = ("building:colour", "roof:colour", "roof:shape", "building:levels"
 FOOT_M: Final = 0.3048
 INCH_M: Final = 0.0254
 # The spellings that OpenStreetMap documents for ``height``: metres unless it says feet.
-_METRES: Final = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?(?:m|metres|meters)?", re.ASCII)
-_FEET: Final = re.compile(r"(\d{1,4}(?:\.\d{1,6})?) ?(?:'|ft|feet)(?: ?(\d{1,2}(?:\.\d{1,6})?) ?(?:\"|in))?", re.ASCII)
+_NUMBER: Final = r"(\d{1,4}(?:\.\d{1,6}|,\d{1,2})?)"  # after a comma three digits may be thousands
+_METRES: Final = re.compile(rf"{_NUMBER} ?(?:m|metres|meters)?", re.ASCII)
+_FEET: Final = re.compile(rf"{_NUMBER} ?(?:'|ft|feet)(?: ?(\d{{1,2}}(?:\.\d{{1,6}})?) ?(?:\"|in))?", re.ASCII)
 
 
 def height_of(tag: str | None) -> float:
-    """Metres of a ``height`` tag such as 12, 12.5 m, 40', 40 ft or feet and inches; NaN where it is none of these."""
+    """Metres of a ``height`` tag such as 12, 12.5 m, 12,5 m, 40' or 40 ft, with inches too; NaN where it is none."""
     text = (tag or "").strip()
     if metres := _METRES.fullmatch(text):
-        height = float(metres[1])
+        height = float(metres[1].replace(",", "."))
     elif feet := _FEET.fullmatch(text):
-        height = float(feet[1]) * FOOT_M + float(feet[2] or 0) * INCH_M
+        height = float(feet[1].replace(",", ".")) * FOOT_M + float(feet[2] or 0) * INCH_M
     else:
         return np.nan
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
 
 
 def read_osm(
-    files: SceneFiles, path: Path, box: Box, findings: Findings, keys: Sequence[str] = KINDS
+    files: SceneFiles,
+    path: Path,
+    box: Box,
+    findings: Findings,
+    keys: Sequence[str] = KINDS,
+    told: Sequence[str] = (),
 ) -> tuple[Feature, ...]:
-    """All nodes and areas in a box that have one of some keys. Raises RawDataError where the file cannot be read."""
+    """All nodes and areas in a box that have one of some keys, and what they say by others too.
+
+    Raises RawDataError where the file cannot be read.
+    """
     import osmium  # of the extra [flights], which scans need not have
 
     files.raw(path)  # digested, and sound enough to be opened
@@ -63,7 +72,7 @@ def read_osm(
                 continue
             outlines = _outlines(thing)
             if outlines and any(box.holds(o).any() for o in outlines):
-                features.append(_feature(thing, outlines, tally, keys))
+                features.append(_feature(thing, outlines, tally, keys, told))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
         raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
@@ -83,7 +92,9 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
     return tuple(o if thing.is_node() else o[:-1] for o in found)
 
 
-def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str]) -> Feature:
+def _feature(
+    thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str], told: Sequence[str]
+) -> Feature:
     tags = thing.tags
     key = next(k for k in keys if k in tags)
     kind = key if tags[key] == "yes" else tags[key].replace("_", " ")
@@ -94,7 +105,7 @@ def _feature(thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: S
         kind if kind.isprintable() else key,
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
-        tags={key: tags[key] for key in (*keys, *SEEN) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
+        tags={key: tags[key] for key in (*keys, *SEEN, *told) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
         id=f"node/{thing.id}" if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}",
     )
 

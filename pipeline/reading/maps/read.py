@@ -18,7 +18,13 @@ OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 
 
 def read_context(
-    files: SceneFiles, path: Path, box: Box, walls: bool, findings: Findings, keys: Sequence[str] = KINDS
+    files: SceneFiles,
+    path: Path,
+    box: Box,
+    walls: bool,
+    findings: Findings,
+    keys: Sequence[str] = KINDS,
+    told: Sequence[str] = (),
 ) -> tuple[Feature, ...]:
     """The features of a map file of any format; of a city's map only those in a box.
 
@@ -31,12 +37,13 @@ def read_context(
         walls: whether every outline of a GeoJSON file is a building.
         findings: gets what is wrong with single features.
         keys: of OpenStreetMap: what has one of them is read.
+        told: of OpenStreetMap: keys that say more of what is read.
 
     Raises:
         RawDataError: where the file cannot be read or placed on the earth.
     """
     if path.name.lower().endswith(OSM_SUFFIXES):
-        return read_osm(files, path, box, findings, keys)
+        return read_osm(files, path, box, findings, keys, told)
     value = files.json(path)
     try:
         if value.get("type") == "CityJSON":

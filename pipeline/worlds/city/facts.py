@@ -41,6 +41,9 @@ class Thing(Model):
     height_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="from foot to top")
     base_m: FiniteFloat | None = Field(default=None, description="height of its foot above the city's ground")
     top_m: FiniteFloat | None = Field(default=None, description="height of its top above the city's ground")
+    parts: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="of a building, each with its height: where there are any, it is not so high all over"
+    )
     levels: Levels | None = Field(default=None, description="storeys: they bound a height, and tell none")
     center: Vec2 = Field(description="of the smallest circle about it")
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of that circle; 0 for a point")

@@ -56,7 +56,9 @@ SIZES: Final[Mapping[str, Size]] = {
     "kiosk": Size(2.5, 2.5, 2.6),
     "tower": Size(6.0, 6.0, 25.0),
 }
-FLAT: Final = frozenset({"crossing", "parking", "park", "water", "sports field", "playground", "swimming pool"})
+FLAT: Final = frozenset(
+    {"crossing", "parking", "park", "water", "sports field", "playground", "swimming pool", "square"}
+)
 FACING: Final = frozenset({"signboard", "shop"})  # without a facing it is not known where they can be seen
 
 
@@ -141,6 +143,8 @@ def _tree(index: int, thing: Thing) -> list[Prism]:
 def _building(index: int, thing: Thing, ring: FloatArray, unbounded_m: float) -> list[Prism]:
     """From the ground up, also where its foot lies higher: below a house on a slope is the slope."""
     low, high = height_bounds_m(thing, unbounded_m)
+    if thing.parts:  # one of them is as high as the building; of all else no more is sure than that it is one
+        low = min(low, (thing.base_m or 0.0) + STOREY_M[0])
     foot = min(0.0, thing.base_m or 0.0)
     found = [Prism(index, ring, foot, low)] if low > foot else []
     return [*found, Prism(index, ring, low, high, sure=False)] if high > low else found

@@ -47,6 +47,8 @@ RING = [1, 2, 3, 4, 1]
         ("12.5", 12.5),
         ("12 m", 12.0),
         ("12m", 12.0),
+        ("12,5", 12.5),
+        ("12,5 m", 12.5),
         (" 7 metres ", 7.0),
         ("40'", 12.192),
         ("40 ft", 12.192),
@@ -59,7 +61,7 @@ def test_heights_in_the_documented_spellings(tag: str, metres: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", [None, "", "high", "0", "-4", "12,5", "~12", "3 storeys", "1001", "12 km", "1e3", "12;15", "١٢"]
+    "tag", [None, "", "high", "0", "-4", "1,250", "~12", "3 storeys", "1001", "12 km", "1e3", "12;15", "١٢"]
 )
 def test_other_heights_are_unknown(tag: str | None) -> None:
     assert np.isnan(height_of(tag))

@@ -14,7 +14,7 @@ from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
-from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
 
@@ -41,7 +41,8 @@ class AttributeRecognition(EqaTask):
 
     def raws(self, view: CityView) -> Iterator[Raw]:
         """Of shops the name, of all things whose colour may be known the colour, of buildings what their roofs are."""
-        yield from _names(view)
+        for kind in sorted(SHOWN_BY_NAME):
+            yield from _names(view, kind)
         yield from _boards(view)
         for kind in COUNTED:
             yield from _beside_places(view, kind)
@@ -61,9 +62,9 @@ class AttributeRecognition(EqaTask):
                 yield _roof(view, i, "roof shape", "ask_roof_shape", thing.roof_shape, SHAPES)
 
 
-def _names(view: CityView) -> Iterator[Raw]:
-    """The name of every shop that is called by its sort."""
-    shops = view.of_kind(SHOP).tolist()
+def _names(view: CityView, kind: str) -> Iterator[Raw]:
+    """The name of every shop that is called by its sort, and of other things that show theirs."""
+    shops = view.of_kind(kind).tolist()
     names = known_of(view.read(i) for i in shops)
     by_noun: dict[str, list[str | None]] = {}
     for i in shops:
@@ -73,7 +74,7 @@ def _names(view: CityView) -> Iterator[Raw]:
         thing, name = view.things[i], view.read(i)
         alike = alike_of[thing.noun]
         yield Raw(
-            kind="name",
+            kind="name" if kind == SHOP else f"name of a {kind}",
             target=i,
             operands=(thing.id,),
             phrases=view.phrases(i, hide=("name",)),
@@ -85,6 +86,7 @@ def _names(view: CityView) -> Iterator[Raw]:
             pixels_min=view.rules.read_pixels_min,
             checks=(
                 rule("no_name_to_read", float(name is not None), ">=", 1, "names"),
+                rule("other_names", len(set(names) - {name}), ">=", 1, "names"),
                 rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
             ),
             flags=() if thing.sign else ("name_as_sign",),

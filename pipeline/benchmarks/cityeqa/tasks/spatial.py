@@ -39,6 +39,9 @@ NAMED: Final = frozenset(
         "parking",
         "park",
         "playground",
+        "sports field",
+        "tower",
+        "water",
     }
 )
 
@@ -63,11 +66,14 @@ class SpatialReasoning(EqaTask):
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
             yield from self._beside(view, kind)
-        about = {i: view.around(i, view.rules.bearing_gap_m[1]).tolist() for i in view.targets(*NAMED)}
-        named = sorted({*about, *(j for near in about.values() for j in near)})
-        lone = {i: phrase for i in named if (phrase := _lone(view, i)) is not None}
-        for i in (i for i in about if i in lone):
-            near = [j for j in about[i] if j in lone]
+        named: dict[int, bool] = {}
+        for i in (i for i in view.targets(*NAMED) if _has_a_name(view, i)):
+            about = view.around(i, view.rules.bearing_gap_m[1]).tolist()
+            for j in about:
+                if j not in named:
+                    named[j] = _has_a_name(view, j)
+            lone = _lone(view, i, [j for j in about if named[j]])
+            near = list(lone)
             for j in near:
                 yield _bearing(view, i, j, lone[j])
             yield from _nearer(view, i, near, lone)
@@ -152,15 +158,26 @@ def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tu
         )
 
 
-def _lone(view: CityView, i: int) -> Phrase | None:
-    """What a thing is called where nothing else about may be called so."""
+def _has_a_name(view: CityView, i: int) -> bool:
+    """Whether there is a word for a thing; every building is a building."""
     thing = view.things[i]
     if thing.doubt is not None or thing.kind not in NAMED or i not in view.solid_things:
-        return None
-    if thing.noun == thing.kind == BUILDING:
-        return None  # everybody has one
-    others = view.around(i, 2 * view.rules.bearing_gap_m[1])
-    return next((p for p in reversed(view.phrases(i)) if not view.query.fit(p, others)[1].any()), None)
+        return False
+    return not thing.noun == thing.kind == BUILDING
+
+
+def _lone(view: CityView, i: int, near: list[int]) -> dict[int, Phrase]:
+    """What some things near a thing are called, of those that nothing else about it, or it itself, may be called."""
+    about = np.append(view.around(i, 2 * view.rules.bearing_gap_m[1]), i)
+    found, once = {}, dict[Phrase, bool]()
+    for j in near:
+        for phrase in reversed(view.phrases(j)):
+            if phrase not in once:
+                once[phrase] = int(view.query.fit(phrase, about)[1].sum()) == 1
+            if once[phrase]:
+                found[j] = phrase
+                break
+    return found
 
 
 def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:

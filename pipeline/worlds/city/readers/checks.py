@@ -71,6 +71,18 @@ def on_the_map(objects: Sequence[Thing], bounds: Ring, file: str, findings: Find
     return [thing for thing, off in zip(objects, away.tolist(), strict=True) if off <= OFF_MAP_M]
 
 
+def within(things: Sequence[Thing], bounds: Ring, file: str, findings: Findings) -> list[Thing]:
+    """The things of which some part lies on the map: of what lies beyond its border it has some and lacks others."""
+    shapes = [shapely.Point(t.center) if t.outline is None else shapely.Polygon(t.outline) for t in things]
+    there = shapely.intersects(shapely.Polygon(bounds), np.array(shapes, dtype=object))
+    beyond = [thing.id for thing, inside in zip(things, there.tolist(), strict=True) if not inside]
+    if beyond:
+        message = f"{file}: {len(beyond)} of {len(things)} things lie beyond the map's border: {mentioned(beyond)}"
+        remedy = "they were left out, as the map has not all that is there; take a larger extract if they matter"
+        findings.add(note("beyond_the_map", file, message, remedy, float(len(beyond)), 0.0, "things"))
+    return [thing for thing, inside in zip(things, there.tolist(), strict=True) if inside]
+
+
 def plausible(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
     """The things, without the heights that their storeys or their kind belie."""
     faults = Faults(findings, file)

@@ -27,7 +27,7 @@ from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.city.facts import City, CityScene, Street, Thing
-from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique
+from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.worlds.city.readers.city_files import (
     CITY_FILE,
     DEFAULT_DATASET,
@@ -41,9 +41,9 @@ from pipeline.worlds.city.readers.city_files import (
     read_settings,
     stem,
 )
-from pipeline.worlds.city.readers.kinds import ALL_KINDS, KEYS
+from pipeline.worlds.city.readers.kinds import ALL_KINDS, KEYS, PART, TOLD
 from pipeline.worlds.city.readers.tasks import read_photos, read_tasks
-from pipeline.worlds.city.readers.things import on_facades, things_of
+from pipeline.worlds.city.readers.things import on_facades, things_of, with_parts
 
 CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
 FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen
@@ -113,7 +113,7 @@ class Cities:
         _known_kinds(files, settings)
         path = _map(files, settings)
         box = _box(settings)
-        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS))
+        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS), TOLD)
         features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.folder / OBJECTS_FILE).is_file():
@@ -121,11 +121,13 @@ class Cities:
         origin = _origin(files, path, settings, features, findings)
         name = files.relative(path)
         features = _near(features, origin, name, findings)
-        things = things_of(Placed(features, origin, 0.0), name, findings)
+        placed = Placed(features, origin, 0.0)
+        things = with_parts(things_of(placed, name, findings), placed)
         if not things:
             raise files.fault(path, "empty_map", "the map has nothing to speak of", "is this the right extract?")
         bounds = _bounds(files, path, settings, origin, things)
-        things = apart(plausible(unique(things, name, findings), name, findings), name, findings)
+        things = within(unique(things, name, findings), bounds, name, findings)
+        things = apart(plausible(things, name, findings), name, findings)
         heights_told(things, name, findings)
         objects = things_of(Placed(added, origin, 0.0), OBJECTS_FILE, findings)
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
@@ -214,7 +216,8 @@ def _origin(
         raise files.fault(
             path, "empty_map", "the map has nothing that one could speak of", "is this the right extract?"
         )
-    corners = np.array([outline.mean(0) for f in features for outline in f.outlines])
+    whole = [f for f in features if f.solid or PART not in f.tags] or features
+    corners = np.array([outline.mean(0) for f in whole for outline in f.outlines])
     middle = np.median(corners, axis=0)
     off = np.hypot(*offsets_m(corners, middle).T)
     across = 2 * float(np.quantile(off, 0.9, method="lower"))

@@ -101,13 +101,34 @@ _THINGS: Final[Mapping[str, Mapping[str, Sort]]] = {
         "swimming_pool": Sort("swimming pool", "swimming pool"),
     },
     "historic": {"monument": Sort("statue", "monument"), "memorial": Sort("statue", "memorial")},
+    "tourism": {"artwork": Sort("statue", "sculpture")},
+    "place": {"square": Sort("square", "square")},
     "man_made": {
         "tower": Sort("tower", "tower"),
         "chimney": Sort("tower", "chimney"),
         "obelisk": Sort("tower", "obelisk"),
     },
 }  # fmt: skip
-KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS)))  # of OpenStreetMap, that are read at all
+# Of what stands for many sorts of things, the key that says which, and what of its values one sees from afar and calls
+# what: a memorial may be a plate in the pavement, a work of art a painting on a wall.
+_WHICH: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "historic=memorial": (
+        "memorial",
+        {
+            "statue": "statue", "bust": "bust", "sculpture": "sculpture", "obelisk": "obelisk", "stele": "memorial",
+            "war_memorial": "memorial", "cross": "memorial", "column": "column",
+        },
+    ),
+    "tourism=artwork": (
+        "artwork_type",
+        {"statue": "statue", "sculpture": "sculpture", "bust": "bust", "stone": "sculpture"},
+    ),
+}  # fmt: skip
+_WHICH_KEYS: Final = tuple(key for key, _ in _WHICH.values())
+PART: Final = "building:part"  # of a building, with a height of its own
+STOP_POSITION: Final = "stop_position"  # where buses halt, on the roadway: nobody sees it
+KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS)), PART)  # of OpenStreetMap, that are read at all
+TOLD: Final = ("public_transport", "min_height", *_WHICH_KEYS)  # that say more of what has one of these
 
 _MORE: Final = {  # further words that people use for kinds in GeoJSON files
     "car": Sort("car", "car"),
@@ -158,8 +179,25 @@ def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort,
         return (found, f"kind={tags['kind']}") if found else None
     for key, things in _THINGS.items():
         if tags.get(key) in things and not (key == "highway" and not is_point):
-            return things[tags[key]], f"{key}={tags[key]}"
+            return _narrower(tags, things[tags[key]], f"{key}={tags[key]}")
     return _premises(tags)
+
+
+def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, str] | None:
+    """What a thing is by a second key too; None where nobody sees it from afar."""
+    if tags.get("public_transport") == STOP_POSITION:
+        return None
+    if source not in _WHICH:
+        return sort, source
+    key, seen = _WHICH[source]
+    if key not in tags:
+        return sort, source
+    return (Sort(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
+
+
+def is_unclear(source: str) -> bool:
+    """Whether what says of a thing what it is (`sort_of`) leaves open what one sees there."""
+    return source in _WHICH
 
 
 def _premises(tags: Mapping[str, str]) -> tuple[Sort, str] | None:

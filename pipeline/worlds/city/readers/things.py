@@ -18,9 +18,10 @@ from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
 from pipeline.reading.maps.feature import Feature, mentioned
 from pipeline.reading.maps.looks import LEVELS_MAX, Look, look_of, rgb_of
+from pipeline.reading.maps.osm import height_of
 from pipeline.reading.maps.placed import Placed, circle_about
 from pipeline.worlds.city.facts import BUILDING, Thing
-from pipeline.worlds.city.readers.kinds import sort_of
+from pipeline.worlds.city.readers.kinds import PART, is_unclear, sort_of
 from pipeline.worlds.city.solids import FACING
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's
@@ -75,8 +76,11 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
         told["walls"] = f"colour={feature.tags['colour']}"
     ring = None if is_point else _ring(outline)
     center, radius = circle_about(outline)
-    height = _known(feature.height_m)
-    base, top = _known(placed.foot_m[i]), _known(placed.top_m[i])
+    foot, high = placed.foot_m[i], feature.height_m
+    raised = math.nan if feature.solid else height_of(feature.tags.get("min_height"))
+    if raised < high:  # it stands on something, and both are told from the ground
+        foot, high = raised, high - raised
+    height, base, top = _known(high), _known(foot), _known(placed.top_m[i])
     facing = _number(feature.tags.get("facing_deg"))
     return Thing(
         id=_id(feature, outline, kind, nth),
@@ -98,8 +102,40 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
+        doubt=f"what it looks like is not told: {source}" if is_unclear(source) else None,
         told_by={"colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()},
     )
+
+
+def with_parts(things: Sequence[Thing], placed: Placed) -> list[Thing]:
+    """The things; a building is as high as the highest of its parts, and its footprint is not so all over.
+
+    Which parts are a building's own is told by where they lie. Where it has no height of its own and a part has
+    none, its height stays unknown.
+    """
+    tops = [
+        (shapely.Polygon(ring), float(placed.features[i].height_m))
+        for i, outlines in enumerate(placed.outlines)
+        for outline in outlines
+        if PART in placed.features[i].tags and not placed.features[i].solid and (ring := _ring(outline)) is not None
+    ]
+    if not tops:
+        return list(things)
+    tree = shapely.STRtree([shapely.point_on_surface(polygon) for polygon, _ in tops])
+    found = []
+    for thing in things:
+        if thing.kind == BUILDING and thing.outline is not None:
+            own = tree.query(shapely.Polygon(thing.outline), predicate="covers")
+            highs = [thing.height_m or math.nan, *(tops[k][1] for k in own.tolist())]
+            known = [high for high in highs if math.isfinite(high)]
+            if len(own) and known and (thing.height_m is not None or len(known) == len(own)):
+                high = round(max(known), _DECIMALS)
+                top = None if thing.base_m is None else round(thing.base_m + high, _DECIMALS)
+                told = thing.told_by | {"height": f"the highest of {len(own)} parts"}
+                changes = {"height_m": high, "top_m": top, "parts": len(own), "told_by": told}
+                thing = thing.model_copy(update=changes)  # noqa: PLW2901
+        found.append(thing)
+    return found
 
 
 def _id(feature: Feature, outline: FloatArray, kind: str, nth: int) -> str:

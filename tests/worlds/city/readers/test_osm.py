@@ -1,0 +1,168 @@
+"""Cities of OpenStreetMap, as people extract them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pytest
+
+from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.query import Limits, Query
+from pipeline.worlds.city.facts import CityScene
+from pipeline.worlds.city.solids import Solids
+from tests.worlds.city.cities import lon_lat, read
+
+Tags = Mapping[str, str]
+SIDE_M: Final = 400.0
+
+
+class Extract:
+    """An extract of a square in the making."""
+
+    def __init__(self) -> None:
+        self._nodes: list[str] = []
+        self._ways: list[str] = []
+        self._count = 0
+
+    def node(self, x: float, y: float, **tags: str) -> int:
+        """A point, by its metres; ``__`` stands for a colon in keys."""
+        self._count += 1
+        lon, lat = lon_lat((x, y))[0]
+        self._nodes.append(f'<node id="{self._count}" version="1" lat="{lat:.9f}" lon="{lon:.9f}">{_tags(tags)}</node>')
+        return self._count
+
+    def way(self, x: float, y: float, w: float, d: float, **tags: str) -> int:
+        """An outline, by its south-west corner."""
+        corners = [self.node(*at) for at in ((x, y), (x + w, y), (x + w, y + d), (x, y + d))]
+        self._count += 1
+        ends = "".join(f'<nd ref="{n}"/>' for n in (*corners, corners[0]))
+        self._ways.append(f'<way id="{self._count}" version="1">{ends}{_tags(tags)}</way>')
+        return self._count
+
+    def text(self) -> str:
+        """The file."""
+        (west, south), (east, north) = lon_lat((0.0, 0.0), (SIDE_M, SIDE_M))
+        box = f'<bounds minlat="{south}" minlon="{west}" maxlat="{north}" maxlon="{east}"/>'
+        return f'<?xml version="1.0"?><osm version="0.6">{box}{"".join(self._nodes)}{"".join(self._ways)}</osm>'
+
+    def read(self, folder: Path) -> CityScene:
+        """The city, as the reader has it."""
+        (folder / "here").mkdir()
+        (folder / "here" / "map.osm").write_text(self.text(), encoding="utf-8")
+        (folder / "here" / "city.yaml").write_text("origin: {lat_deg: 50.0, lon_deg: 8.0, alt_m: null}\n")
+        return read(folder)
+
+
+def _tags(tags: Tags) -> str:
+    return "".join(f"<tag k={quoteattr(k.replace('__', ':'))} v={quoteattr(v)}/>" for k, v in tags.items())
+
+
+def words(scene: CityScene) -> dict[str, str]:
+    """By id what things are called."""
+    return {thing.id: thing.noun for thing in scene.facts.things if thing.kind != "building"}
+
+
+def test_what_is_seen_of_memorials_works_of_art_and_stops(tmp_path: Path) -> None:
+    """A plate in the pavement, a painting and the place where a bus halts are nothing that one sees from afar."""
+    town = Extract()
+    town.way(180, 180, 20, 20, building="yes")
+    seen = {
+        town.node(100, 100, historic="memorial", memorial="statue"): "statue",
+        town.node(120, 100, historic="memorial", memorial="bust"): "bust",
+        town.node(140, 100, tourism="artwork", artwork_type="sculpture"): "sculpture",
+        town.node(160, 100, historic="memorial", name="Ernst-Reuter-Linde"): "memorial",
+        town.node(180, 100, highway="bus_stop", name="Market"): "bus stop",
+    }
+    town.node(110, 100, historic="memorial", memorial="stolperstein")
+    town.node(130, 100, historic="memorial", memorial="plaque")
+    town.node(150, 100, tourism="artwork", artwork_type="mural")
+    town.node(185, 100, highway="bus_stop", public_transport="stop_position", name="Market")
+    scene = town.read(tmp_path)
+    assert words(scene) == {f"node/{key}": noun for key, noun in seen.items()}
+    unclear = [thing.noun for thing in scene.facts.things if thing.doubt]
+    assert unclear == ["memorial"]
+
+
+def test_a_memorial_of_which_nobody_tells_the_looks_may_be_the_statue(tmp_path: Path) -> None:
+    town = Extract()
+    town.way(180, 180, 20, 20, building="yes")
+    town.node(100, 100, historic="memorial", memorial="statue")
+    town.node(160, 100, historic="memorial")
+    query = Query(town.read(tmp_path).facts, Limits(10.0, 120.0, 60.0))
+    sure, maybe = query.fit(Phrase("statue"), np.arange(len(query.city.things)))
+    assert (int(sure.sum()), int(maybe.sum())) == (1, 2)
+
+
+def test_a_statue_on_a_column_stands_where_it_stands(tmp_path: Path) -> None:
+    town = Extract()
+    town.way(180, 180, 20, 20, building="yes")
+    town.node(100, 100, tourism="artwork", artwork_type="statue", min_height="58.6", height="66.9")
+    (statue,) = [thing for thing in town.read(tmp_path).facts.things if thing.kind == "statue"]
+    assert (statue.base_m, statue.height_m) == (58.6, pytest.approx(8.3))
+
+
+def test_a_building_is_as_high_as_its_highest_part_and_not_all_over(tmp_path: Path) -> None:
+    """What surely shows of it is the least that a building has; above that, all of it may be there."""
+    town = Extract()
+    column = town.way(100, 100, 40, 40, building="yes", height="9.2")
+    town.way(115, 115, 10, 10, building__part="yes", height="58.59")
+    untold = town.way(200, 100, 40, 40, building="yes")
+    town.way(205, 105, 10, 10, building__part="yes", height="30")
+    town.way(225, 105, 10, 10, building__part="yes")
+    told = town.way(300, 100, 40, 40, building="yes")
+    town.way(300, 100, 40, 20, building__part="yes", height="12")
+    town.way(300, 120, 40, 20, building__part="yes", height="21,5")
+    town.way(10, 10, 10, 10, building__part="yes", height="99")  # of no building
+    scene = town.read(tmp_path)
+    by_id = {thing.id: thing for thing in scene.facts.things}
+    assert by_id[f"way/{column}"].height_m == 58.59
+    assert by_id[f"way/{untold}"].height_m is None
+    assert by_id[f"way/{told}"].height_m == 21.5
+    solids = Solids(scene.facts)
+    own = [p for p in solids.prisms if scene.facts.things[p.thing].id == f"way/{column}"]
+    assert [(p.base_m, p.top_m, p.sure) for p in own] == [(0.0, 2.5, True), (2.5, 58.59, False)]
+
+
+def test_what_lies_beyond_the_border_is_left_out_and_what_it_cuts_stays(tmp_path: Path) -> None:
+    town = Extract()
+    cut = town.way(SIDE_M - 10, 100, 40, 20, building="yes")
+    town.way(SIDE_M + 20, 100, 40, 20, building="yes")
+    town.node(SIDE_M + 300, 100, highway="bus_stop")
+    scene = town.read(tmp_path)
+    assert [thing.id for thing in scene.facts.things] == [f"way/{cut}"]
+    (finding,) = [f for f in scene.findings if f.name == "beyond_the_map"]
+    assert "2 of 3 things lie beyond the map's border" in finding.message
+
+
+@pytest.mark.parametrize("suffix", [".osm", ".osm.gz", ".osm.bz2", ".osm.pbf"])
+def test_every_form_of_an_extract_is_the_same_city(tmp_path: Path, suffix: str) -> None:
+    import osmium
+
+    town = Extract()
+    town.way(180, 180, 20, 20, building="house", building__levels="3", name='Haus "Zur <b>Post</b>" & Söhne')
+    town.node(100, 100, shop="bakery", name="مخبز النور")
+    plain = town.read(tmp_path).facts
+    root = tmp_path / "other"
+    (root / "here").mkdir(parents=True)
+    (root / "here" / "city.yaml").write_text("origin: {lat_deg: 50.0, lon_deg: 8.0, alt_m: null}\n")
+    path, raw = root / "here" / f"map{suffix}", town.text().encode()
+    if suffix.endswith(".pbf"):
+        with osmium.SimpleWriter(
+            str(path), header=osmium.io.Reader(str(tmp_path / "here" / "map.osm")).header()
+        ) as out:
+            for thing in osmium.FileProcessor(str(tmp_path / "here" / "map.osm")):
+                out.add(thing)
+    else:
+        path.write_bytes({".osm": bytes, ".osm.gz": gzip.compress, ".osm.bz2": bz2.compress}[suffix](raw))
+    again = read(root).facts
+    assert again == plain
+    assert [(t.noun, t.name, t.levels) for t in again.things] == [
+        ("bakery", "مخبز النور", None),
+        ("building", None, 3.0),
+    ]
