@@ -101,7 +101,7 @@ class AllEnds:
                     astray.append(fits & bad[:, k])
         if not legs:
             return Ends((), after.good[:, :0], after.bad[:, :0], after.good[:, :0])
-        unbanned = self._rows([int(i) for i in self.local if int(i) not in self.banned])
+        unbanned = self._rows([i for i in self.local.tolist() if i not in self.banned and view.query.is_landmark[i]])
         through, lost = (_sparse(_columns(own, len(self.local))) for own in (over, astray))
         found: list[Ends] = []
         for d in range(len(RELATIONS)):

@@ -127,7 +127,8 @@ class Query:
         found = []
         for d in range(len(RELATIONS)):
             columns = self._columns[d]
-            found.append(columns.indices[columns.indptr[thing] : columns.indptr[thing + 1]].tolist())
+            own = columns.indices[columns.indptr[thing] : columns.indptr[thing + 1]]
+            found.append(own[self.is_landmark[own]].tolist())
         return found
 
     @cached_property

@@ -70,7 +70,7 @@ def _names(view: CityView, kind: str) -> Iterator[Raw]:
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(view.read(i))
     alike_of = {noun: known_of(own) for noun, own in by_noun.items()}
-    for i in view.targets(SHOP):
+    for i in view.targets(kind):
         thing, name = view.things[i], view.read(i)
         alike = alike_of[thing.noun]
         yield Raw(
