@@ -125,8 +125,15 @@ def _written(
         case.refuse("nothing_written", 0, 1, "questions")
         yield case, None
     seconds = [Second(ask[1], _told(told, _pictures(view, i, shown[1])), CHECK)] if len(ask) > 1 else []
+    said: Counter[str] = Counter()
     for item in map(item_of, found):
-        case = _case(view, i, item, item.question)
+        text = normalised(item.question)
+        again, said[text] = said[text], said[text] + 1
+        case = _case(view, i, item, item.question, *((str(again),) if again else ()))
+        case.measured(rule("asked_already", again, "<", 1, "questions"))
+        if case.refusal is not None:
+            yield case, None
+            continue
         try:
             for measure in _measures(item, view, i, known, Second(ask[0], None, CHECK), *seconds):
                 case.measured(measure)
