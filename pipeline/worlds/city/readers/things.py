@@ -130,7 +130,7 @@ def with_parts(things: Sequence[Thing], placed: Placed) -> list[Thing]:
             known = [high for high in highs if math.isfinite(high)]
             if len(own) and known and (thing.height_m is not None or len(known) == len(own)):
                 high = round(max(known), _DECIMALS)
-                top = None if thing.base_m is None else round(thing.base_m + high, _DECIMALS)
+                top = round((thing.base_m or 0.0) + high, _DECIMALS)  # the ground is at 0
                 told = thing.told_by | {"height": f"the highest of {len(own)} parts"}
                 changes = {"height_m": high, "top_m": top, "parts": len(own), "told_by": told}
                 thing = thing.model_copy(update=changes)  # noqa: PLW2901
