@@ -59,11 +59,13 @@ class Lines(NamedTuple):
         shapes: (L,) lines of shapely.
         sure: (L,) whether each is surely a street.
         name: (L,) number of its name; pieces of one name, and all without a name, have one.
+        street: (L,) number of its street: pieces of one name have one, each without a name its own.
     """
 
     shapes: np.ndarray
     sure: BoolArray
     name: IntArray
+    street: IntArray
 
 
 def lines_of(city: City) -> Lines:
@@ -74,6 +76,7 @@ def lines_of(city: City) -> Lines:
     shapes: list[shapely.LineString] = []
     sure: list[bool] = []
     name: list[int] = []
+    of_street: list[int] = []
     names = sorted({called for _, called in groups})
     for (known, called), own in sorted(groups.items()):
         merged = shapely.line_merge(shapely.MultiLineString(own))
@@ -81,7 +84,10 @@ def lines_of(city: City) -> Lines:
         shapes += parts
         sure += [known] * len(parts)
         name += [names.index(called)] * len(parts)
-    return Lines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), np.array(name, dtype=np.intp))
+        own_numbers = [-1 - n for n in range(len(of_street), len(shapes))]
+        of_street += [names.index(called)] * len(parts) if called else own_numbers
+    numbers = (np.array(of, dtype=np.intp) for of in (name, of_street))
+    return Lines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), *numbers)
 
 
 def frontage(city: City, shapes: np.ndarray, lines: Lines) -> Frontage:
@@ -151,7 +157,7 @@ def _sides(lines: np.ndarray, ends: FloatArray) -> IntArray:
 def _corners(shapes: np.ndarray, lines: Lines) -> tuple[BoolArray, BoolArray]:
     """Which things (T,) surely stand at the corner of two streets, and which may."""
     sure, maybe = np.zeros(len(shapes), dtype=bool), np.zeros(len(shapes), dtype=bool)
-    at, junction, bearing, known = _arms(lines)
+    at, junction, bearing, line = _arms(lines)
     if not len(at):
         return sure, maybe
     points = shapely.points(at)
@@ -165,18 +171,21 @@ def _corners(shapes: np.ndarray, lines: Lines) -> tuple[BoolArray, BoolArray]:
     pick = np.minimum(begin[:-1, None] + np.arange(most), begin[1:, None] - 1)
     turn = (bearing[pick[near]] - toward[:, None]) % 360
     right, left = turn.min(1), 360 - turn.max(1)  # to the next arm clockwise, and counter-clockwise
+    own = lines.street[line[pick[near]]]
+    beside = (np.take_along_axis(own, end(turn, 1)[:, None], 1) for end in (np.argmin, np.argmax))
+    two = np.not_equal(*beside)[:, 0]  # a roundabout is one street, however it bends
     wide = right + left
     apart = np.minimum(right, left)
-    whole = known[pick[near]].all(1)
-    in_sure = (wide >= CORNER_DEG[0]) & (wide <= CORNER_DEG[1]) & (apart >= BETWEEN_DEG) & whole
+    whole = lines.sure[line[pick[near]]].all(1)
+    in_sure = (wide >= CORNER_DEG[0]) & (wide <= CORNER_DEG[1]) & (apart >= BETWEEN_DEG) & whole & two
     in_maybe = (wide >= CORNER_MAY_DEG[0]) & (wide <= CORNER_MAY_DEG[1]) | ~whole
     sure[thing[in_sure & (away <= CORNER_M) & (away > 0)]] = True
     maybe[thing[in_maybe | (away == 0)]] = True
     return sure, maybe | sure
 
 
-def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, BoolArray]:
-    """Where streets meet (J, 2); of each arm that leaves there the place (A,), ascending, its bearing, if it is sure.
+def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, IntArray]:
+    """Where streets meet (J, 2); of each arm that leaves there the place (A,), ascending, its bearing, and its line.
 
     Places are the corners of lines that two or more lines have, or that one passes twice; straight on is no meeting.
     """
@@ -188,7 +197,7 @@ def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, BoolArray]:
     place = place.ravel()
     shared = uses[place] >= 2
     rows = np.flatnonzero(shared)
-    where, toward, sure, xy = [], [], [], []
+    where, toward, line, xy = [], [], [], []
     along = shapely.line_locate_point(lines.shapes[of[rows]], shapely.points(corners[rows]))
     length = shapely.length(lines.shapes)
     for sign, ended in ((1.0, last), (-1.0, first)):
@@ -199,19 +208,19 @@ def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, BoolArray]:
         leg = tip - corners[own]
         where.append(place[own])
         toward.append(np.degrees(np.arctan2(leg[:, 0], leg[:, 1])) % 360)
-        sure.append(lines.sure[of[own]])
+        line.append(of[own])
         xy.append(corners[own])
-    at, bearing, known, points = (np.concatenate(part) for part in (where, toward, sure, xy))
+    at, bearing, lane, points = (np.concatenate(part) for part in (where, toward, line, xy))
     order = np.lexsort((bearing, at))
-    at, bearing, known, points = at[order], bearing[order], known[order], points[order]
+    at, bearing, lane, points = at[order], bearing[order], lane[order], points[order]
     names, begin, number, arms = np.unique(at, return_index=True, return_inverse=True, return_counts=True)
     meets = arms >= 3
     if not meets.any() and not (arms == 2).any():
-        return np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=bool)
+        return np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp)
     two = arms == 2
     bend = np.zeros(len(names))
     bend[two] = np.abs((bearing[begin[two] + 1] - bearing[begin[two]]) % 360 - 180)
     meets |= two & (bend > TURN_DEG)  # two streets that meet end to end at an angle
     chosen = meets[number.ravel()]
     renumbered = np.cumsum(meets) - 1
-    return points[begin[meets]], renumbered[number.ravel()[chosen]], bearing[chosen], known[chosen]
+    return points[begin[meets]], renumbered[number.ravel()[chosen]], bearing[chosen], lane[chosen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,20 @@ def test_corners_by_hand(x: float, y: float, sure: bool, maybe: bool) -> None:
     house = square("house", x, y)
     found = asked(house, streets=(ELM, MILL)).fit(Phrase("building", corner=True), np.arange(1))
     assert ([bool(v[0]) for v in found]) == [sure, maybe]
+
+
+def test_a_roundabout_has_no_corner_of_two_streets_between_its_own_arms() -> None:
+    """A ring of 20 m about (0, 100) and the avenue that leaves it to the south; the house looks on the ring alone."""
+    ring = tuple((10.0 * math.sin(a), 100.0 - 10.0 * math.cos(a)) for a in np.linspace(0, 2 * math.pi, 13).tolist())
+    streets = (Street(id="ring", name="Place", line=(*ring[:-1], ring[0])), ELM)
+    leaving = Street(id="exit", name="Mill Avenue", line=((0.0, 90.0), (0.0, 0.0)))
+    corner = Phrase("building", corner=True)
+    inside, beside = square("inside", 0.0, 103.0), square("beside", 14.0, 80.0)
+    sure, _ = asked(inside, beside, streets=(*streets, leaving)).fit(corner, np.arange(2))
+    assert sure.tolist() == [False, True]
+    place = Street(id="exit", name="Place", line=leaving.line)  # the same street goes on: perhaps no corner
+    sure, maybe = asked(beside, streets=(streets[0], place)).fit(corner, np.arange(1))
+    assert (sure.tolist(), maybe.tolist()) == ([False], [True])
 
 
 def most(word: str, *things: Thing) -> tuple[list[str], list[str]]:
