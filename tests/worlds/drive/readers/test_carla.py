@@ -106,7 +106,7 @@ def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> 
     assert [f.name for f in real.findings] == ["hidden_under_ground"]
     assert read_scene(real.model_dump_json().encode()) == real
     inspected = inspect(Carla(), recordings)
-    assert inspected.scenes == ("carla/DistanceBetweenVehicles",)
+    assert [scene.id for scene in inspected.scenes] == ["carla/DistanceBetweenVehicles"]
     assert not any(inspected.missing.values())
 
 
