@@ -187,13 +187,11 @@ class CityView:
         return tuple(p for p in found if p.is_sayable)
 
     def unsorted_phrases(self, i: int) -> tuple[Phrase, ...]:
-        """What a shop may be called without its sort: by its signboard; where none is known, by a name that is silent.
+        """What a shop may be called without its sort: by its signboard or its corner, and never by its name.
 
-        A name may still be known to who reads it: `name_may_tell` says so, and a panel of models finds it out.
+        Who knows a chain, or reads "Planet Pasta", need not look.
         """
-        thing = self.things[i]
-        silent = self.says(i) == 0 and not self.query.signs.get(thing.id)
-        return self.phrases(i, hide=("noun",) if silent else ("noun", "name"))
+        return self.phrases(i, hide=("noun", "name"))
 
     def says(self, i: int) -> int:
         """How many words of its name tell what a thing is: who reads one would guess the other."""

@@ -81,3 +81,17 @@ def test_names_of_stops_are_asked_where_there_are_two() -> None:
         of_names = {row["reason"] for row in refused if row["operands"][0] == "name of a bus stop"}
         assert (of_names & {"other_names"}) == reasons
         assert of_names
+
+
+def test_a_shop_that_is_asked_what_it_is_goes_by_no_name() -> None:
+    """Of "the shop named Planet Pasta" everybody knows what it is for, and of a chain who knows the chain."""
+    facts = city(
+        house("h", 40, 40, 20, 20),
+        point("pasta", "shop", 50.0, 40.0, noun="restaurant").model_copy(update={"name": "Planet Pasta"}),
+        point("lacy", "shop", 50.0, 60.0, noun="shoe shop", sign="LACY").model_copy(update={"name": "Lacy"}),
+    )
+    view = CityView(scene_of(facts), CityRules())
+    for number, thing in enumerate(view.things):
+        if thing.kind == "shop":
+            assert view.phrases(number)[0].name is not None
+            assert {(p.noun, p.name) for p in view.unsorted_phrases(number)} == {("shop", None)}

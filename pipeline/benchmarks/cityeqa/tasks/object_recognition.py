@@ -30,7 +30,7 @@ class ObjectRecognition(EqaTask):
         nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - NO_SHOPS)
         for i in view.targets(SHOP):
             thing = view.things[i]
-            flags = () if thing.sign else ("name_as_sign", "name_may_tell")
+            flags = () if thing.sign else ("name_as_sign",)
             if thing.noun != SHOP:
                 yield Raw(
                     kind="sort",

@@ -99,5 +99,5 @@ class WorldKnowledge(EqaTask):
                         rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
                         rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
                     ),
-                    flags=() if thing.sign else ("name_as_sign", "name_may_tell"),
+                    flags=() if thing.sign else ("name_as_sign",),
                 )
