@@ -166,7 +166,7 @@ def assert_same_build(out: Path, expected: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "seed", "kills"), [(1, 1, times(5, 160)), (2, 2, times(2, 40))])
+@pytest.mark.parametrize(("workers", "seed", "kills"), [(1, 1, times(3, 160)), (2, 2, times(2, 40))])
 def test_killed_at_random_moments(
     workers: int,
     seed: int,
@@ -202,7 +202,7 @@ def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Pat
     assert victim.build(meta, tmp_path / "undisturbed") == 0
     n_writes = n_files(tmp_path / "undisturbed") + 1  # the link to the release
     survived, own = 0, MOMENTS.index(moment)
-    for number in range(own * (not LONG), n_writes, times(len(MOMENTS), 1)):  # in the suite one of the three each
+    for number in range(own * (not LONG), n_writes, times(2 * len(MOMENTS), 1)):  # in the suite one of six each
         out = tmp_path / str(number)
         survived += victim.build(meta, out, at=(moment, number)) == 0
         assert victim.build(meta, out) == 0
