@@ -19,14 +19,15 @@ def font_file() -> str:
 
 
 @cache
-def _font(size: int) -> ImageFont.FreeTypeFont:
+def font(size: int) -> ImageFont.FreeTypeFont:
+    """It, in units of the drawing: Pillow's own has no letter with an accent."""
     return ImageFont.truetype(font_file(), size)
 
 
 @cache
 def width_of(text: str, size: int, bold: bool = False) -> float:
     """How wide a text is, in units of the drawing."""
-    return float(_font(size).getlength(text)) * (_BOLD if bold else 1.0)
+    return float(font(size).getlength(text)) * (_BOLD if bold else 1.0)
 
 
 def lines_of(text: str, size: int, most: float) -> list[str]:

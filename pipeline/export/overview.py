@@ -17,6 +17,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 from pipeline.core.findings import printable
 from pipeline.core.identity import digest
 from pipeline.core.sketch import Point, Sketch
+from pipeline.drawing.fonts import font as font_of
 from pipeline.export.report.figures import Answers, answers_of
 from pipeline.review.maps import spoken_of
 
@@ -172,7 +173,7 @@ def _names(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequen
     for one, (left, right, top) in zip(answers, places, strict=False):
         _text(draw, (left, top), _wrapped(one.task, 15, right - left - 90, 1)[0], 15, "ink")
         count = f"{one.n:,}"
-        _text(draw, (right - _font(15).getlength(count), top), count, 15, "ink")
+        _text(draw, (right - font_of(15).getlength(count), top), count, 15, "ink")
     left, _, top = places[0]
     _text(draw, (left, top - 30), "Questions of each task, and how their answers are spread", 15, "soft")
     if len(answers) > len(places):
@@ -182,16 +183,16 @@ def _names(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequen
 
 def _label(draw: ImageDraw.ImageDraw, x: float, y: float, name: str) -> None:
     """A name above what it is of, within the map."""
-    half = _font(15).getlength(name) / 2
+    half = font_of(15).getlength(name) / 2
     x = min(max(x, _MAP[0] + half), _MAP[2] - half)
     y = max(y, _MAP[1] + 14)
     ink, paper = _INK["ink"], _INK["paper"]
-    draw.text((x, y), printable(name), font=_font(15), anchor="ms", fill=ink, stroke_width=3, stroke_fill=paper)
+    draw.text((x, y), printable(name), font=font_of(15), anchor="ms", fill=ink, stroke_width=3, stroke_fill=paper)
 
 
 def _wrapped(text: str, size: int, width: float, most: int) -> list[str]:
     """A text in lines that fit, the last one cut where there would be more."""
-    lines, font = [""], _font(size)
+    lines, font = [""], font_of(size)
     for word in printable(text).split(" "):
         longer = f"{lines[-1]} {word}".strip()
         if font.getlength(longer) <= width or not lines[-1]:
@@ -210,12 +211,4 @@ def _cut(line: str, font: ImageFont.FreeTypeFont, width: float) -> str:
 
 
 def _text(draw: ImageDraw.ImageDraw, at: tuple[float, float], text: str, size: int, ink: str) -> None:
-    draw.text(at, _cut(printable(text), _font(size), SIZE[0] - 40 - at[0]), fill=_INK[ink], font=_font(size))
-
-
-def _font(size: int) -> ImageFont.FreeTypeFont:
-    """The font that comes with Pillow: the same on every machine."""
-    font = ImageFont.load_default(size=size)
-    if not isinstance(font, ImageFont.FreeTypeFont):
-        raise TypeError("Pillow was built without FreeType: install its wheel")
-    return font
+    draw.text(at, _cut(printable(text), font_of(size), SIZE[0] - 40 - at[0]), fill=_INK[ink], font=font_of(size))

@@ -8,17 +8,19 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.tasks.poses import AXES
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.worlds.city.facts import BUILDING, Thing
 
 SIDE: Final = 560  # pixels
 MARGIN_M: Final = 25.0  # about all that a task names
 _TEXT: Final = 18  # pixels of a line
-_LINE: Final = 88  # characters of a line
+_SIZE: Final = 13  # of letters
+_GREYS: Final = 16  # between ink and paper, for the edges of letters
 _INK: Final[dict[str, tuple[int, int, int]]] = {
     "paper": (255, 255, 255),
     "ground": (247, 246, 242),
@@ -32,6 +34,7 @@ _INK: Final[dict[str, tuple[int, int, int]]] = {
     "seen": (200, 130, 0),
 }
 _NUMBER: Final = {name: number for number, name in enumerate(_INK)}
+_LEGEND: Final = {"start": "start", "landmark": "on the way there", "target": "asked about", "seen": "seen from"}
 
 
 def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
@@ -59,13 +62,13 @@ def _picture(row: Mapping[str, Any], things: Sequence[Thing], centers: FloatArra
     low, high = around.min(0) - MARGIN_M, around.max(0) + MARGIN_M
     scale = SIDE / float((high - low).max())
     low = (low + high) / 2 - SIDE / scale / 2
-    lines = _lines(f"{row['text']} [{row['answer']}]")
+    lines = lines_of(f"{row['text']} [{row['answer']}]", _SIZE, SIDE - 12)
 
     def at(point: Sequence[float] | FloatArray) -> tuple[float, float]:
         return (float(point[0]) - low[0]) * scale, SIDE - (float(point[1]) - low[1]) * scale
 
-    picture = Image.new("P", (SIDE, SIDE + _TEXT * len(lines) + 8), _NUMBER["ground"])
-    picture.putpalette([channel for colour in _INK.values() for channel in colour])
+    picture = Image.new("P", (SIDE, SIDE + _TEXT * (len(lines) + 1) + 8), _NUMBER["ground"])
+    picture.putpalette([*(channel for colour in _INK.values() for channel in colour), *np.repeat(_greys(), 3).tolist()])
     draw = ImageDraw.Draw(picture)
     draw.fontmode = "1"  # numbers of colours cannot be blended
     near = (centers + radii[:, None] >= low).all(1) & (centers - radii[:, None] <= low + SIDE / scale).all(1)
@@ -83,13 +86,9 @@ def _picture(row: Mapping[str, Any], things: Sequence[Thing], centers: FloatArra
             draw.circle(at(stop), 2.5, fill=_NUMBER["way"])
     _arrow(draw, at(seen), float(seen[5]), "seen")
     _arrow(draw, at(start), float(start[5]), "start")
-    draw.rectangle((0, SIDE, *picture.size), fill=_NUMBER["paper"])
-    font = ImageFont.load_default(size=13)
-    for n, line in enumerate(lines):
-        draw.text((6, SIDE + 4 + n * _TEXT), line, fill=_NUMBER["start"], font=font)
     bar = 50 * scale
     draw.line((12, SIDE - 12, 12 + bar, SIDE - 12), fill=_NUMBER["start"], width=3)
-    draw.text((14, SIDE - 32), "50 m, north up", fill=_NUMBER["start"], font=font)
+    _caption(picture, lines)
     raw = io.BytesIO()
     picture.save(raw, "PNG", optimize=False)
     return raw.getvalue()
@@ -103,10 +102,28 @@ def _arrow(draw: ImageDraw.ImageDraw, at: tuple[float, float], yaw_deg: float, i
     draw.circle(at, 6, fill=_NUMBER[ink])
 
 
-def _lines(text: str) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) > _LINE:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
+def _caption(picture: Image.Image, lines: Sequence[str]) -> None:
+    """The question with its answer below the map, what the colours mean, and the length of the bar."""
+    paper = Image.new("L", (SIDE, picture.height - SIDE), _INK["paper"][0])
+    draw, letters = ImageDraw.Draw(paper), font(_SIZE)
+    last = 2 + len(lines) * _TEXT
+    for n, line in enumerate(lines):
+        draw.text((6, 2 + n * _TEXT), line, fill=_INK["start"][0], font=letters)
+    dots, left = {}, 14.0
+    for ink, words in _LEGEND.items():
+        dots[ink] = left
+        draw.text((left + 9, last), words, fill=_INK["start"][0], font=letters)
+        left += 9 + width_of(words, _SIZE) + 24
+    draw.text((SIDE - 6, last), "bar: 50 m, north up", fill=_INK["start"][0], font=letters, anchor="ra")
+    step = _greys()[1] - _greys()[0]
+    shades = ((np.asarray(paper, dtype=np.float64) - _greys()[0]) / step).round().astype(np.uint8) + len(_INK)
+    picture.paste(Image.fromarray(shades, mode="P"), (0, SIDE))
+    marks = ImageDraw.Draw(picture)
+    marks.fontmode = "1"
+    for ink, at in dots.items():
+        marks.circle((at, SIDE + last + _SIZE * 0.7), 5, fill=_NUMBER[ink])
+
+
+def _greys() -> IntArray:
+    """(`_GREYS`,) from ink to paper."""
+    return np.linspace(_INK["start"][0], _INK["paper"][0], _GREYS).round().astype(np.intp)

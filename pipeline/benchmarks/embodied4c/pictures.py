@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.embodied4c.columns import picture_of
 from pipeline.core.arrays import FloatArray
+from pipeline.drawing.fonts import font
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.view import DriveView
 
@@ -100,12 +101,12 @@ class Drawn:
         if {"asked", "other"} <= set(marks):
             draw.line(at(np.stack([marks["asked"], marks["other"]])), fill=NUMBER["text"], width=2)
         draw.rectangle((0, SIDE, *picture.size), fill=NUMBER["paper"])
-        font = ImageFont.load_default(size=13)
+        letters = font(13)
         for n, text in enumerate(lines):
-            draw.text((6, SIDE + 4 + n * TEXT), text, fill=NUMBER["text"], font=font)
+            draw.text((6, SIDE + 4 + n * TEXT), text, fill=NUMBER["text"], font=letters)
         draw.line((12, SIDE - 12, 12 + 10 * scale, SIDE - 12), fill=NUMBER["text"], width=3)
         told = f"10 m; heading up; {view.times_s[index]:.1f} s; drawn from the log, not photographed"
-        draw.text((14, SIDE - 32), told, fill=NUMBER["text"], font=font)
+        draw.text((14, SIDE - 32), told, fill=NUMBER["text"], font=letters)
         raw = io.BytesIO()
         picture.save(raw, "PNG", optimize=False)
         return raw.getvalue()

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.benchmark import ScenePictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
+from pipeline.drawing.fonts import font
 from pipeline.worlds.flight.facts import Shot
 from pipeline.worlds.flight.legend import shot_of
 
@@ -66,14 +67,14 @@ def _cut(frame: Frame, shot: Shot) -> Image.Image:
 
 def _sheet(pictures: Mapping[str, Image.Image]) -> bytes:
     """The pictures beside one another, each over its name."""
-    font = ImageFont.load_default(size=15)
-    widths = [max(_SIDE, round(font.getlength(name))) + _GAP for name in pictures]
+    letters = font(15)
+    widths = [max(_SIDE, round(letters.getlength(name))) + _GAP for name in pictures]
     sheet = Image.new("RGB", (sum(widths) + _GAP, _SIDE + _LINE + 2 * _GAP), "white")
     draw, left = ImageDraw.Draw(sheet), _GAP
     for (name, picture), width in zip(pictures.items(), widths, strict=True):
         middle = left + (width - _GAP) // 2
         sheet.paste(picture, (middle - picture.width // 2, _GAP + (_SIDE - picture.height) // 2))
-        draw.text((middle, _GAP + _SIDE + _LINE / 2), name, fill=_INK, font=font, anchor="mm")
+        draw.text((middle, _GAP + _SIDE + _LINE / 2), name, fill=_INK, font=letters, anchor="mm")
         left += width
     raw = io.BytesIO()
     sheet.save(raw, "PNG", optimize=False)
