@@ -111,10 +111,10 @@ def colours_of(names: Iterable[str]) -> dict[str, Colour]:
 
 
 @cache
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    from PIL import ImageFont
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    from pipeline.drawing.fonts import font  # with Pillow, which readers of films do without
 
-    return ImageFont.load_default(size=size)
+    return font(size)
 
 
 def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
