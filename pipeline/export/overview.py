@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import Any, Final
 
 import pyarrow as pa
-from PIL import Image, ImageChops, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
 from pipeline.core.findings import printable
 from pipeline.core.identity import digest
@@ -28,6 +28,7 @@ _MARKED: Final = (2, 5)  # things that its map marks
 _ROWS: Final = 12  # tasks
 _FINE: Final = 2  # shapes are drawn so many times as large, and reduced
 _MAP: Final = (40, 128, 590, 488)
+_BELOW: Final = 12  # a picture that has its own words
 _COLUMNS: Final = ((40, 560), (640, 1160))  # of tasks: the right one, or both where there is no map
 _TOP: Final = 132
 _TEXT_MOST: Final = 240  # characters of the question
@@ -40,7 +41,13 @@ _LEAST_M: Final = 2.0
 _AROUND: Final = 0.25  # of the path's extent, where there is no ground
 
 
-def overview(title: str, told: str, asked: pa.Table, sketch: Callable[[str], Sketch]) -> bytes:
+def overview(
+    title: str,
+    told: str,
+    asked: pa.Table,
+    sketch: Callable[[str], Sketch],
+    captioned: Callable[[int], bytes | None] = lambda question: None,
+) -> bytes:
     """PNG of 1200 x 675 pixels, the same bytes every time.
 
     Args:
@@ -48,14 +55,16 @@ def overview(title: str, told: str, asked: pa.Table, sketch: Callable[[str], Ske
         told: a line below it.
         asked: its questions (`tables.QUESTIONS`).
         sketch: a scene from above, by its id.
+        captioned: PNG of a question's map with its words, by its id, where the benchmark draws one: better than ours.
     """
+    own = _captioned(asked, captioned)
     shapes = Image.new("RGB", (SIZE[0] * _FINE, SIZE[1] * _FINE), _INK["paper"])
-    chosen = _chosen(asked, sketch)
+    chosen = _chosen(asked, sketch) if own is None else None
     words: list[tuple[float, float, str]] = []
     if chosen is not None:
         words = _map(shapes, chosen[1], spoken_of(chosen[1], chosen[0]["operands"] or ()))
     answers = answers_of(asked.select(["task", "answer"]).to_pylist())
-    places = _places(both=chosen is None)
+    places = _places(both=chosen is None and own is None)
     _bars(ImageDraw.Draw(shapes), answers, places)
     picture = shapes.resize(SIZE, Image.Resampling.BOX)
     draw = ImageDraw.Draw(picture)
@@ -65,17 +74,34 @@ def overview(title: str, told: str, asked: pa.Table, sketch: Callable[[str], Ske
         _label(draw, x, y, name)
     if chosen is not None:
         _question(draw, chosen[0])
+    if own is not None:
+        picture.paste(own, _MAP[:2])
     _names(draw, answers, places)
     out = io.BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
+def _first(asked: pa.Table) -> list[int]:
+    """Rows of some questions, by nothing but their ids."""
+    first = nsmallest(TRIED, enumerate(asked["id"].to_pylist()), key=lambda one: digest("overview", str(one[1])))
+    return [place for place, _ in first]
+
+
+def _captioned(asked: pa.Table, captioned: Callable[[int], bytes | None]) -> Image.Image | None:
+    """The picture of the first question that has one, as large as there is room."""
+    ids = asked["id"].to_pylist()
+    raw = next((raw for row in _first(asked) if (raw := captioned(ids[row])) is not None), None)
+    if raw is None:
+        return None
+    picture = Image.open(io.BytesIO(raw)).convert("RGB")
+    return ImageOps.contain(picture, (_MAP[2] - _MAP[0], SIZE[1] - _MAP[1] - _BELOW), Image.Resampling.LANCZOS)
+
+
 def _chosen(asked: pa.Table, sketch: Callable[[str], Sketch]) -> tuple[Mapping[str, Any], Sketch] | None:
     """A question whose map shows what it speaks of, by nothing but the ids; None where none of the first has one."""
-    first = nsmallest(TRIED, enumerate(asked["id"].to_pylist()), key=lambda one: digest("overview", str(one[1])))
     sketch = cache(sketch)
-    for row in asked.take(pa.array([place for place, _ in first], pa.int64())).to_pylist():
+    for row in asked.take(pa.array(_first(asked), pa.int64())).to_pylist():
         if len(row["text"]) > _TEXT_MOST:
             continue
         seen = sketch(row["scene"])
@@ -171,9 +197,9 @@ def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequenc
 
 def _names(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequence[tuple[int, int, int]]) -> None:
     for one, (left, right, top) in zip(answers, places, strict=False):
-        _text(draw, (left, top), _wrapped(one.task, 15, right - left - 90, 1)[0], 15, "ink")
+        _text(draw, (left, top - 3), _wrapped(one.task, 15, right - left - 90, 1)[0], 15, "ink")
         count = f"{one.n:,}"
-        _text(draw, (right - font_of(15).getlength(count), top), count, 15, "ink")
+        _text(draw, (right - font_of(15).getlength(count), top - 3), count, 15, "ink")
     left, _, top = places[0]
     _text(draw, (left, top - 30), "Questions of each task, and how their answers are spread", 15, "soft")
     if len(answers) > len(places):

@@ -133,7 +133,7 @@ def write_release(
         files[TERMS_FILE] = licences(scenes, settings, benchmark, folders).encode()
         title = settings["export"]["pretty_name"]
         told = _told(sorted_out, scenes)
-        files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, sketch)
+        files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, sketch, partial(_captioned, benchmark, files))
         review = review_section(sorted_out.kept, reviewed)
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
@@ -194,10 +194,16 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
+def _captioned(benchmark: Benchmark[Any, Any], files: Mapping[str, bytes], question: int) -> bytes | None:
+    """The benchmark's own picture of a question with its words, if it draws any."""
+    return files.get(f"{benchmark.card.captioned}/{question}.png")
+
+
 def _told(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
     """The release on one line."""
     asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
-    return f"{asked:,} questions about {len(scenes):,} scenes; {dropped:,} candidates dropped, each with its reason"
+    about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
+    return f"{asked:,} questions about {about}; {dropped:,} candidates dropped, each with its reason"
 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:

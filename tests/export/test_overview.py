@@ -51,6 +51,19 @@ def test_marked_is_what_the_question_names_at_its_true_size() -> None:
     assert (columns.min() - 40, 590 - columns.max()) == pytest.approx((0, 0), abs=4)
 
 
+def test_a_picture_that_the_benchmark_draws_of_a_question_is_shown_whole_in_place_of_the_map() -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (560, 600), "#c80000").save(out, "PNG")
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
+    raw = overview("Title", "told", asked(row), lambda scene: ROOM, {7: out.getvalue()}.get)
+    picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
+    rows, columns = np.nonzero((picture == (0xC8, 0, 0)).all(-1))
+    high, wide = np.ptp(rows) + 1, np.ptp(columns) + 1
+    assert (rows.min(), columns.min(), high) == (128, 40, 675 - 128 - 12)
+    assert wide / high == pytest.approx(560 / 600, abs=0.01)
+    assert not (picture == ORANGE).all(-1).any()
+
+
 def test_holes_of_the_ground_stay_white() -> None:
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
     picture = drawn(asked(row))

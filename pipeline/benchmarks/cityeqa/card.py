@@ -18,6 +18,7 @@ CITATION: Final = """\
 CARD: Final = Card(
     module=__name__,
     about="Questions that an agent answers by finding their object in a city, after CityEQA, built with scan2qa.",
+    captioned="maps",
     media="`city` names them: poses are metres and degrees in that city's frame, x east, y north, yaw clockwise",
     citation=CITATION,
     chosen=frozenset({"answer_more_frequent"}),
