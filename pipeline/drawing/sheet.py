@@ -124,10 +124,13 @@ class Sheet:
         for part in self.parts:
             body.put(part.canvas, (_GAP, y), part.told, panel=True)
             y += part.canvas.height + _GAP
-        for note in self.notes:
-            for line in lines_of(note, TEXT, WIDTH):
-                y += LINE
-                body.text("note", (_GAP, y - 4), line)
+        lines = [line for note in self.notes for line in lines_of(note, TEXT, WIDTH)]
+        if lines:
+            notes = Canvas(WIDTH, LINE * len(lines))
+            for n, line in enumerate(lines, 1):
+                notes.text("note", (0, n * LINE - 4), line)
+            body.put(notes, (_GAP, y))
+            y += notes.height
         right, low = self._pictures(body)
         body.width, body.height = max(WIDTH + 2 * _GAP, right), max(y + _GAP, low)
         return body
@@ -148,11 +151,12 @@ class Sheet:
         return (right, low) if self.stills else (0.0, 0.0)
 
 
-def svg_of(elements: str, width: float, height: float, title: str = "") -> str:
-    """Elements as a file of their own, with the colours of all drawings."""
+def svg_of(elements: str, width: float, height: float, title: str = "", beyond: int = 0) -> str:
+    """Elements as a file of their own, with the colours of all drawings; ``beyond``: units shown around them."""
+    width, height = width + 2 * beyond, height + 2 * beyond
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-        f'viewBox="0 0 {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(title)}</title>'
+        f'viewBox="{-beyond} {-beyond} {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style>{elements}</svg>\n"
     )
 
