@@ -156,8 +156,8 @@ def svg_of(elements: str, width: float, height: float, title: str = "", beyond: 
     width, height = width + 2 * beyond, height + 2 * beyond
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-        f'viewBox="{-beyond} {-beyond} {width:g} {height:g}" font-size="{TEXT}" role="img"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style>{elements}</svg>\n"
+        f'viewBox="{-beyond} {-beyond} {width:g} {height:g}" font-size="{TEXT}" role="img">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style>{elements}</svg>\n"
     )
 
 

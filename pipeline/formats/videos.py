@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from av.container import InputContainer
 from pipeline.core.files import size_of_file
 
 MAX_PIXELS: Final = 8192 * 4320  # of a picture: 100 MB as RGB
-SEEK_FRAMES: Final = 300  # frames ahead up to which decoding all of them beats a jump
+_JUMP: Final = 8  # frames: a jump to the key frame before a picture takes as long as decoding so many
 
 
 class VideoError(Exception):
@@ -67,11 +68,12 @@ def video_facts(path: Path) -> VideoFacts:
 
 
 class VideoPictures:
-    """Pictures of a video by number. Going forward is cheap; going back starts again at the key frame before."""
+    """Pictures of a video by number, from the key frame before each where that is nearer than the last one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._times: list[int] = []
+        self._keys: list[int] = []
         self._container: InputContainer | None = None
         self._following: Iterator[av.VideoFrame] = iter(())
         self._next = 0
@@ -94,11 +96,15 @@ class VideoPictures:
         if not self._times:
             with open_video(self._path) as container:
                 packets = container.demux(container.streams.video[0])
-                self._times = sorted(packet.pts for packet in packets if packet.pts is not None)
+                shown = [(packet.pts, packet.is_keyframe) for packet in packets if packet.pts is not None]
+            self._times = sorted(time for time, _ in shown)
+            keys = {time for time, is_key in shown if is_key}
+            self._keys = [n for n, time in enumerate(self._times) if time in keys]
         if not 0 <= number < len(self._times):
             return None
         time = self._times[number]
-        if self._container is None or not self._next <= number <= self._next + SEEK_FRAMES:
+        key = self._keys[before - 1] if (before := bisect_right(self._keys, number)) else 0
+        if self._container is None or number < self._next or key > self._next + _JUMP:
             if self._container is None:
                 self._container = open_video(self._path)
             stream = self._container.streams.video[0]
