@@ -46,7 +46,7 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     print_table(table, title)
     if found.unread:
         console.print(
-            f"{found.unread:,} scenes are counted at the caps: what is in them is not known before they are read.",
+            f"Scenes counted at the caps, as what is in them is not known before they are read: {found.unread:,}.",
         )
 
 

@@ -16,6 +16,7 @@ from pipeline.core.schema import Origin
 NAME_MAX_CHARS: Final = 200  # of the schema's names
 HEIGHT_MAX_M: Final = 1000.0  # nothing built is higher
 METRES_PER_DEGREE: Final = 110_574.0  # of latitude at the equator: nowhere fewer, so that a box is never too small
+_BORDER_DEG: Final = 1e-9  # a tenth of a millimetre: what lies on the border is within it, however that was rounded
 _MENTIONED: Final = 5  # names in a finding; the rest is counted
 
 # What can be wrong with one feature: what a message says of it, and the remedy.
@@ -76,9 +77,10 @@ class Box:
     half_lon_deg: float
 
     def holds(self, lat_lon: FloatArray) -> BoolArray:
-        """Which of some places (k, 2) lie in it."""
-        east = (lat_lon[:, 1] - self.lon_deg + 180.0) % 360.0 - 180.0
-        return (np.abs(lat_lon[:, 0] - self.lat_deg) <= self.half_lat_deg) & (np.abs(east) <= self.half_lon_deg)
+        """Which of some places (k, 2) lie in it, those on its border too."""
+        north = np.abs(lat_lon[:, 0] - self.lat_deg)
+        east = np.abs((lat_lon[:, 1] - self.lon_deg + 180.0) % 360.0 - 180.0)
+        return (north <= self.half_lat_deg + _BORDER_DEG) & (east <= self.half_lon_deg + _BORDER_DEG)
 
 
 def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> Box:

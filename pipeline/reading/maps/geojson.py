@@ -3,12 +3,16 @@
 Properties: ``name``, ``kind``, ``height_m`` (top above foot) and ``base_m`` (foot above the ground at take-off); what
 is seen of a thing: ``colour``, ``roof_colour``, ``roof_shape``, ``levels`` and ``sign``, the words that can be read on
 it; others are ignored. Holes of a polygon are filled: what stands behind a courtyard is hidden all the same.
+
+A feature without ``kind`` that has tags of OpenStreetMap (``building=yes``, ``shop=bakery``), as properties or under
+``tags``, is read as an extract would be: that is how Overpass Turbo, osmtogeojson and QGIS write one.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +23,9 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named, usable_name
-from pipeline.reading.maps.streets import is_street
+from pipeline.reading.maps.osm import KINDS, height_of, kind_of, telling
+from pipeline.reading.maps.streets import is_way
+from pipeline.reading.maps.tags import osm_tags
 
 WGS84_NAMES: Final = ("crs84", "4326")
 SEEN: Final = ("kind", "noun", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign", "facing_deg", "on")
@@ -27,7 +33,13 @@ POLYGONS: Final = ("Polygon", "MultiPolygon")
 
 
 def read_geojson(
-    files: SceneFiles, path: Path, value: dict[str, Any], walls: bool, findings: Findings
+    files: SceneFiles,
+    path: Path,
+    value: dict[str, Any],
+    walls: bool,
+    findings: Findings,
+    keys: Sequence[str] = KINDS,
+    told: Sequence[str] = (),
 ) -> tuple[Feature, ...]:
     """The usable features of a parsed file, in its order.
 
@@ -37,10 +49,16 @@ def read_geojson(
         value: its JSON.
         walls: whether every outline is a building; else those with a height, or of the kind "building".
         findings: gets what is wrong with single features.
+        keys: of OpenStreetMap, that say what a feature without a kind is.
+        told: of OpenStreetMap: keys that say more of it.
 
     Raises:
         RawDataError: where the file is no FeatureCollection in WGS84.
     """
+    if isinstance(value.get("elements"), list):
+        message = "the file is Overpass's own JSON, in which ways have no corners"
+        remedy = "ask Overpass for [out:xml] and save it as .osm, or export GeoJSON"
+        raise files.fault(path, "not_a_feature_collection", message, remedy)
     entries = value.get("features")
     if value.get("type") != "FeatureCollection" or not isinstance(entries, list):
         message = f"the type is {str(value.get('type'))[:80]!r} and not a FeatureCollection with a list of features"
@@ -50,9 +68,9 @@ def read_geojson(
         raise files.fault(path, "not_wgs84", f"the file states the crs {crs[:200]}", "export it in WGS84 (EPSG:4326)")
     tally, features = Tally(), []
     for place, entry in enumerate(entries):
-        if is_street(entry):
+        if is_way(entry):
             continue  # `streets` reads these
-        feature = _feature(entry, place, walls, tally)
+        feature = _feature(entry, place, walls, tally, keys, told)
         if feature is None:
             continue
         worst = np.abs(np.concatenate(feature.outlines)).max(0)
@@ -64,7 +82,9 @@ def read_geojson(
     return tuple(features)
 
 
-def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | None:
+def _feature(
+    entry: Any, place: int, walls: bool, tally: Tally, keys: Sequence[str], told: Sequence[str]
+) -> Feature | None:
     entry = entry if isinstance(entry, dict) else {}
     raw_facts, raw_geometry = entry.get("properties"), entry.get("geometry")
     facts: dict[str, Any] = raw_facts if isinstance(raw_facts, dict) else {}
@@ -84,22 +104,35 @@ def _feature(entry: Any, place: int, walls: bool, tally: Tally) -> Feature | Non
         tally.add("unusable_outline", who)
         return None
     heights = {key: _metres(facts.get(key), key == "height_m") for key in ("height_m", "base_m")}
+    kind = facts.get("kind")
+    kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
+    osm = osm_tags(facts) if kind is None else {}
+    osm = osm if kind_of(osm, keys) else {}
     if None in heights.values():
         tally.add("unusable_height", who)
+    elif facts.get("height_m") is None and osm:
+        heights["height_m"] = height_of(osm.get("height"))
     elif facts.get("height") is not None and facts.get("height_m") is None:
         tally.add("height_without_unit", who)
     top, foot = (np.nan if v is None else v for v in heights.values())
-    kind = facts.get("kind")
-    kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
-    solid = shape in POLYGONS and (walls or kind == "building" or not math.isnan(top))
+    built = kind == "building" or "building" in osm or not (osm or math.isnan(top))
     seen = {key: str(facts[key]) for key in SEEN if isinstance(facts.get(key), str | int | float)}
-    tags = {key: value for key, value in seen.items() if usable_name(value)}
-    return Feature(sound, named(facts.get("name"), who, tally), kind, solid, top, foot, tags=tags, id=_id(entry, facts))
+    tags = {key: value for key, value in (seen | telling(osm, keys, told)).items() if usable_name(value)}
+    return Feature(
+        sound,
+        named(osm.get("name", facts.get("name")), who, tally),
+        kind or kind_of(osm, keys),
+        solid=shape in POLYGONS and (walls or built),
+        height_m=top,
+        foot_m=foot,
+        tags=tags,
+        id=_id(entry, facts),
+    )
 
 
 def _id(entry: dict[str, Any], facts: dict[str, Any]) -> str:
     """The feature's own id, or the property of this name, where it can stand in a text; else none."""
-    for raw in (entry.get("id"), facts.get("id")):
+    for raw in (entry.get("id"), facts.get("id"), facts.get("@id")):
         text = str(raw) if isinstance(raw, str | int) and not isinstance(raw, bool) else ""
         if usable_name(text) and text.isprintable():
             return text

@@ -7,7 +7,7 @@ only more or less tall is asked). Holes in outlines are filled.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,11 +66,10 @@ def read_osm(
             if thing.is_way():
                 ways += building
                 continue
-            if thing.is_area():
-                areas += building and thing.from_way()
-            elif not thing.is_node():
+            if not (thing.is_area() or thing.is_node()):
                 continue
             outlines = _outlines(thing)
+            areas += building and thing.is_area() and thing.from_way() and bool(outlines)
             if outlines and any(box.holds(o).any() for o in outlines):
                 features.append(_feature(thing, outlines, tally, keys, told))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
@@ -95,19 +94,30 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
 def _feature(
     thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str], told: Sequence[str]
 ) -> Feature:
-    tags = thing.tags
-    key = next(k for k in keys if k in tags)
-    kind = key if tags[key] == "yes" else tags[key].replace("_", " ")
-    name = named(tags.get("name"), repr(tags.get("name"))[:80], tally)
+    tags = dict(thing.tags)
     return Feature(
         outlines,
-        name,
-        kind if kind.isprintable() else key,
+        named(tags.get("name"), repr(tags.get("name"))[:80], tally),
+        kind_of(tags, keys),
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
-        tags={key: tags[key] for key in (*keys, *SEEN, *told) if key in tags and len(tags[key]) <= NAME_MAX_CHARS},
+        tags=telling(tags, keys, told),
         id=f"node/{thing.id}" if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}",
     )
+
+
+def kind_of(tags: Mapping[str, str], keys: Sequence[str] = KINDS) -> str | None:
+    """What a thing is by the first of some keys that it has: "bakery" of shop=bakery; None: it has none of them."""
+    key = next((k for k in keys if k in tags), None)
+    if key is None:
+        return None
+    kind = key if tags[key] == "yes" else tags[key].replace("_", " ")
+    return kind if kind.isprintable() else key
+
+
+def telling(tags: Mapping[str, str], keys: Sequence[str] = KINDS, told: Sequence[str] = ()) -> dict[str, str]:
+    """Those of a thing's tags that may be seen of it, or say what it is."""
+    return {key: tags[key] for key in (*keys, *SEEN, *told) if key in tags and len(tags[key]) <= NAME_MAX_CHARS}
 
 
 def osm_bounds(path: Path) -> tuple[float, float, float, float] | None:

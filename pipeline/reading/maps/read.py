@@ -36,7 +36,7 @@ def read_context(
         box: where it matters.
         walls: whether every outline of a GeoJSON file is a building.
         findings: gets what is wrong with single features.
-        keys: of OpenStreetMap: what has one of them is read.
+        keys: of OpenStreetMap: what has one of them is read; in GeoJSON they say what a feature without a kind is.
         told: of OpenStreetMap: keys that say more of what is read.
 
     Raises:
@@ -48,7 +48,7 @@ def read_context(
     try:
         if value.get("type") == "CityJSON":
             return read_cityjson(files, path, value, box, findings)
-        return read_geojson(files, path, value, walls, findings)
+        return read_geojson(files, path, value, walls, findings, keys, told)
     except RecursionError as error:  # on its way into a message
         raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.maps.feature import Box, mentioned
 from pipeline.reading.maps.roads import classes_of
+from pipeline.reading.maps.tags import osm_tags
 
 # Values of ``highway`` that all call a street, and those that some may: drives, ramps, tracks. Paths are neither.
 STREETS: Final = frozenset(
@@ -57,36 +59,49 @@ def read_streets_of_osm(files: SceneFiles, path: Path, box: Box) -> tuple[Street
             if not way.is_way():
                 continue
             tags = dict(way.tags)
-            classes = set(classes_of(tags))
-            if not classes & (STREETS | DRIVES) or tags.get("area") == "yes":
+            sure = _is_sure(tags)
+            if sure is None:
                 continue
             line = np.array([(n.location.lat, n.location.lon) for n in way.nodes if n.location.valid()]).reshape(-1, 2)
             if len(line) < 2 or not box.holds(line).any():
                 continue
-            level = tags.get("layer", "0") == "0" and tags.get("bridge", "no") == "no"
-            name = _name(tags.get("name"))
-            found.append(StreetLine(f"way/{way.id}", name, line, bool(classes & STREETS) and level))
+            found.append(StreetLine(f"way/{way.id}", _name(tags.get("name")), line, sure))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
         raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
     return tuple(found)
 
 
+def _is_sure(tags: Mapping[str, str]) -> bool | None:
+    """Whether everybody calls a way of OpenStreetMap a street; None: nobody does."""
+    classes = set(classes_of(tags))
+    if not classes & (STREETS | DRIVES) or tags.get("area") == "yes":
+        return None
+    return bool(classes & STREETS) and tags.get("layer", "0") == "0" and tags.get("bridge", "no") == "no"
+
+
 def streets_of_geojson(value: dict[str, Any], file: str, findings: Findings) -> tuple[StreetLine, ...]:
-    """The lines of the kind "street" of a parsed FeatureCollection, in its order; a note where one has no line."""
+    """The streets among the lines of a parsed FeatureCollection, in its order; a note where one has no line.
+
+    They are of the kind "street", or ways with the tags of OpenStreetMap.
+    """
     found, broken = [], []
     entries = value.get("features")
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if not is_street(entry):
+        if not is_way(entry):
             continue
         facts = entry["properties"]
-        raw_id = next((raw for raw in (entry.get("id"), facts.get("id")) if isinstance(raw, str | int)), None)
+        sure = facts.get("sure") is not False if facts.get("kind") == STREET else _is_sure(osm_tags(facts))
+        if sure is None:
+            continue
+        ids = (entry.get("id"), facts.get("id"), facts.get("@id"))
+        raw_id = next((raw for raw in ids if isinstance(raw, str | int)), None)
         who = str(raw_id) if raw_id is not None and fit_name(str(raw_id)) else f"street {place}"
         line = _line(entry["geometry"].get("coordinates"))
         if line is None:
             broken.append(who)
         else:
-            found.append(StreetLine(who, _name(facts.get("name")), line, facts.get("sure") is not False))
+            found.append(StreetLine(who, _name(osm_tags(facts).get("name")), line, sure))
     if broken:
         message = f"{file}: {len(broken)} streets have no line of two points or more: {mentioned(broken)}"
         findings.add(
@@ -97,14 +112,15 @@ def streets_of_geojson(value: dict[str, Any], file: str, findings: Findings) -> 
     return tuple(found)
 
 
-def is_street(entry: object) -> bool:
-    """Whether a feature of a GeoJSON file is the line of a street."""
+def is_way(entry: object) -> bool:
+    """Whether a feature of a GeoJSON file is the line of a street, or of any way of OpenStreetMap."""
     if not isinstance(entry, dict):
         return False
     facts, geometry = entry.get("properties"), entry.get("geometry")
     if not isinstance(facts, dict) or not isinstance(geometry, dict):
         return False
-    return facts.get("kind") == STREET and geometry.get("type") == "LineString"
+    of_osm = facts.get("kind") is None and "highway" in osm_tags(facts)
+    return geometry.get("type") == "LineString" and (of_osm or facts.get("kind") == STREET)
 
 
 def _name(raw: object) -> str | None:

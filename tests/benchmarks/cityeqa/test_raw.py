@@ -10,6 +10,7 @@ from pipeline.benchmarks.cityeqa.answers import CLOSED
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks.answers import known_of
 from pipeline.benchmarks.cityeqa.tasks.object_recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.view import CityView
 from tests.benchmarks.cityeqa.cities import sample, tasks_of
@@ -80,3 +81,7 @@ def test_of_a_kind_with_many_things_some_are_drawn_and_the_rest_is_told() -> Non
     _, rejections = tasks_of(sample("arden"), few, "Object Recognition")
     told = {row["operands"][0]: row for row in rejections if row["reason"] == "things_are_drawn"}
     assert (told["shop"]["measured"], told["shop"]["limit"]) == (len(shops), 2)
+
+
+def test_answers_that_differ_in_case_alone_are_one() -> None:
+    assert known_of(["ubs", None, "UBS", "", "BNP", "B.N.P"]) == ("B.N.P", "BNP", "UBS")

@@ -8,6 +8,7 @@ from pipeline.benchmarks.cityeqa import phrases, wording
 from pipeline.benchmarks.cityeqa.raw import NUMBERS
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.identity import rng_for
+from pipeline.metrics.normalised import normalised
 
 
 def parts(*asks: str) -> tuple[str, ...]:
@@ -16,8 +17,11 @@ def parts(*asks: str) -> tuple[str, ...]:
 
 
 def known_of(answers: Iterable[str | None]) -> tuple[str, ...]:
-    """The different ones of some answers, in alphabetical order."""
-    return tuple(sorted({answer for answer in answers if answer}))
+    """The different ones of some answers, in alphabetical order; of "UBS" and "ubs" the first."""
+    found: dict[str, str] = {}
+    for answer in sorted({answer for answer in answers if answer}):
+        found.setdefault(normalised(answer), answer)
+    return tuple(found.values())
 
 
 def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, othe
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
+from pipeline.metrics.normalised import normalised
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
 
@@ -86,7 +87,7 @@ def _names(view: CityView, kind: str) -> Iterator[Raw]:
             pixels_min=view.rules.read_pixels_min,
             checks=(
                 rule("no_name_to_read", float(name is not None), ">=", 1, "names"),
-                rule("other_names", len(set(names) - {name}), ">=", 1, "names"),
+                rule("other_names", len({normalised(n) for n in names} - {normalised(name or "")}), ">=", 1, "names"),
                 rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
             ),
             flags=() if thing.sign else ("name_as_sign",),

@@ -17,6 +17,7 @@ from pipeline.benchmarks.cityeqa.tasks.written import written
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
+from pipeline.metrics.normalised import normalised
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
@@ -248,4 +249,4 @@ def _case(view: CityView, found: Found, one: Seen) -> Case:
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
         case.fact("oracle_y", f"{number}", float(stop[1]), "m")
     case.flags = [raw.answer_type, *raw.flags]
-    return case.ask(raw.answer, raw.others, least=1)
+    return case.ask(raw.answer, [other for other in raw.others if normalised(other) != normalised(raw.answer)], least=1)

@@ -18,7 +18,8 @@ TASKS_FILE: Final = "tasks.json"
 PHOTOS_FILE: Final = "photos.json"
 MAP_SUFFIXES: Final = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".geojson", ".json")
 DEFAULT_DATASET: Final = "city"
-_HEAD: Final = 4096  # bytes, in which a CityJSON file says what it is
+_HEAD: Final = 4096  # bytes, in which a JSON file says what it is
+_MAPS: Final = (b"CityJSON", b"CityObjects", b"Overpass API", b"FeatureCollection")
 
 Latitude = Annotated[FiniteFloat, Field(ge=-90, le=90)]
 Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
@@ -48,14 +49,17 @@ def maps_in(folder: Path) -> list[Path]:
 
 
 def is_map(path: Path) -> bool:
-    """Whether a file has the ending of a map, and is not hidden; of other JSON than GeoJSON, whether it is CityJSON."""
+    """Whether a file has the ending of a map, and is not hidden; of other JSON, whether it says that it is one.
+
+    Overpass's own counts: reading it says what to ask Overpass for instead.
+    """
     if path.name.startswith(".") or not path.name.lower().endswith(MAP_SUFFIXES) or not path.is_file():
         return False
     if not path.name.lower().endswith(".json"):
         return True
     with open_file(path) as file:
         head = file.read(_HEAD)
-    return any(word in head for word in (b"CityJSON", b"CityObjects"))
+    return any(word in head for word in _MAPS)
 
 
 def stem(path: Path) -> str:

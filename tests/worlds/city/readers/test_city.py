@@ -376,3 +376,12 @@ def test_a_folder_without_a_map_and_a_map_of_more_than_a_city_are_refused(tmp_pa
     wide = write(tmp_path / "b", *(block(x * 30_000, 20, 12, 8) for x in range(4)), settings="{}")
     with pytest.raises(RawDataError, match="not_a_city"):
         read(wide)
+
+
+def test_the_json_of_overpass_is_refused_with_what_to_ask_it_for(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    value = {"version": 0.6, "generator": "Overpass API 0.7.62", "elements": [{"type": "way", "id": 1, "nodes": [2]}]}
+    (tmp_path / "here" / "map.json").write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(RawDataError, match=r"Overpass's own JSON.*\[out:xml\]") as caught:
+        read(tmp_path)
+    assert caught.value.finding == "not_a_feature_collection"

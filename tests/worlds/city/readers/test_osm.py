@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -14,9 +16,11 @@ import pytest
 
 from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
-from pipeline.worlds.city.facts import CityScene
+from pipeline.worlds.city.facts import CityScene, Thing
 from pipeline.worlds.city.solids import Solids
+from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import lon_lat, read
+from tests.worlds.city.osm_as_geojson import Style, as_geojson, flat, nested, rarer
 
 Tags = Mapping[str, str]
 SIDE_M: Final = 400.0
@@ -166,3 +170,59 @@ def test_every_form_of_an_extract_is_the_same_city(tmp_path: Path, suffix: str) 
         ("bakery", "مخبز النور", None),
         ("building", None, 3.0),
     ]
+
+
+@pytest.mark.parametrize("style", [flat, nested, rarer])
+def test_an_extract_in_geojson_is_the_same_city(tmp_path: Path, style: Style) -> None:
+    town = Extract()
+    town.way(180, 180, 20, 20, building="house", building__levels="3", roof__colour="red", name='Haus "Post" \\ Söhne')
+    town.way(100, 180, 60, 20, building="yes", height="40 ft", building__colour="#b22222")
+    town.way(100, 300, 60, 20, leisure="park", name="Grün")
+    town.node(190, 178, shop="bakery", name="مخبز النور")
+    town.node(30, 30, natural="tree", ele="12")
+    plain = town.read(tmp_path).facts
+    path = tmp_path / "other" / "here" / "map.geojson"
+    path.parent.mkdir(parents=True)
+    (west, south), (east, north) = lon_lat((0.0, 0.0), (SIDE_M, SIDE_M))
+    (path.parent / "city.yaml").write_text(
+        f"origin: {{lat_deg: 50.0, lon_deg: 8.0, alt_m: null}}\nbounds: [{west}, {south}, {east}, {north}]\n"
+    )
+    path.write_text(json.dumps(as_geojson(tmp_path / "here" / "map.osm", style)), encoding="utf-8")
+    again = read(path.parent.parent).facts
+    assert [_but_for_ids(thing) for thing in sorted(again.things, key=_place)] == [
+        _but_for_ids(thing) for thing in sorted(plain.things, key=_place)
+    ]
+    assert len(plain.things) == 5
+    if style is not rarer:  # which has no kinds of ids
+        assert [thing.id for thing in again.things] == [thing.id for thing in plain.things]
+
+
+def _place(thing: Thing) -> tuple[float, float]:
+    return thing.center
+
+
+def _but_for_ids(thing: Thing) -> dict[str, Any]:
+    return thing.model_dump(exclude={"id", "on", "told_by"})
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("style", [flat, rarer])
+def test_monaco_in_geojson_has_the_same_things_and_streets(tmp_path: Path, style: Style) -> None:
+    extract = REAL_DATA / "city" / "monaco.osm.gz"
+    for name in ("osm", "geojson"):
+        (tmp_path / name / "here").mkdir(parents=True)
+        (tmp_path / name / "here" / "city.yaml").write_text("origin: {lat_deg: 43.74, lon_deg: 7.42, alt_m: 0}\n")
+    shutil.copy(extract, tmp_path / "osm" / "here" / extract.name)
+    value = as_geojson(extract, style)
+    (tmp_path / "geojson" / "here" / "map.geojson").write_text(json.dumps(value), encoding="utf-8")
+    plain, again = (read(tmp_path / name).facts for name in ("osm", "geojson"))
+    mine, own = (sorted(map(_told, facts.things)) for facts in (again, plain))
+    assert mine == own
+    assert len(own) > 1500
+    assert sorted((s.name or "", s.sure, s.line) for s in again.streets) == sorted(
+        (s.name or "", s.sure, s.line) for s in plain.streets
+    )
+
+
+def _told(thing: Thing) -> str:
+    return str(_but_for_ids(thing))

@@ -114,5 +114,12 @@ def test_a_box_ends_soon_after_its_radius() -> None:
     assert box.holds(north).tolist() == [True, False]
 
 
+@given(st.floats(-89.0, 89.0), st.floats(-180.0, 180.0), st.floats(1e-4, 0.1))
+def test_a_box_holds_its_corners_however_they_are_rounded(south: float, west: float, side: float) -> None:
+    south, west, north, east = (round(v, 7) for v in (south, west, south + side, west + side))
+    box = Box((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
+    assert box.holds(np.array([[south, west], [south, east], [north, west], [north, east]])).all()
+
+
 def test_a_box_of_the_whole_world_holds_its_corners() -> None:
     assert Box(0.0, 0.0, 90.0, 180.0).holds(np.array([[90.0, 180.0], [-90.0, -180.0], [0.0, 0.0]])).all()
