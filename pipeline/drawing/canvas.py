@@ -10,12 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.drawing.fonts import width_of
+from pipeline.drawing.fonts import shortened, width_of
 
 TEXT: Final = 13  # units of a letter's height
 LINE: Final = 17
 _PAD: Final = 2.0
 _TRIED: Final = 3  # places of a label are tried so many lines away
+_LONG: Final = 0.4  # of the width of a part, from which a label is held to its length
 
 
 class Box(NamedTuple):
@@ -153,17 +154,22 @@ class Canvas:
             side = np.array([-way[1], way[0]])
             self.shape(f"{kind} head", [[b, b - size * way + size * 0.4 * side, b - size * way - size * 0.4 * side]])
 
-    def text(self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT) -> None:
-        """A line of text whose baseline begins, ends or has its middle at a point."""
+    def text(
+        self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT, most: float = np.inf
+    ) -> None:
+        """A line of text whose baseline begins, ends or has its middle at a point; ``most``: its width in any font."""
         x, y = _pair(at)
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += f' font-size="{size}"' if size != TEXT else ""
+        more += f' textLength="{most:.1f}" lengthAdjust="spacingAndGlyphs"' if most < np.inf else ""
         self._labels.append(f'<text class="{kind}" x="{x}" y="{y}"{more}>{escape(words)}</text>')
 
     def label(self, kind: str, at: npt.ArrayLike, words: str, away: float = 8.0, size: int = TEXT) -> None:
         """A text beside a point where it covers no other, within the part."""
         x, y = (float(value) for value in np.asarray(at, dtype=np.float64))
-        half, tall = width_of(words, size, bold=True) / 2 + _PAD, size * 0.75
+        words = shortened(words, size, self.width - 4 * _PAD, bold=True)
+        wide = width_of(words, size, bold=True)
+        half, tall = wide / 2 + _PAD, size * 0.75
         places = []
         for step in range(_TRIED):
             up, aside = away + step * LINE, away + half + step * LINE
@@ -173,7 +179,9 @@ class Canvas:
         free = [box for box in boxes if not any(box.meets(other) for other in self._taken)]
         box = (free or boxes)[0]
         self._taken.append(box)
-        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size)
+        # Pages are read with other fonts than PNGs are drawn with, and in some a long text would not fit.
+        most = wide if wide > _LONG * self.width else np.inf
+        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size, most)
 
     def keep_free(self, box: Box) -> None:
         """No label is put there."""

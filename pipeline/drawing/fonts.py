@@ -42,9 +42,9 @@ def lines_of(text: str, size: int, most: float) -> list[str]:
     return lines
 
 
-def shortened(text: str, size: int, most: float) -> str:
+def shortened(text: str, size: int, most: float, bold: bool = False) -> str:
     """A text, cut off where it is wider than ``most``."""
-    if width_of(text, size) <= most:
+    if width_of(text, size, bold) <= most:
         return text
-    kept = next((n for n in range(len(text) - 1, 0, -1) if width_of(f"{text[:n]}…", size) <= most), 1)
+    kept = next((n for n in range(len(text) - 1, 0, -1) if width_of(f"{text[:n]}…", size, bold) <= most), 1)
     return f"{text[:kept]}…"

@@ -175,9 +175,7 @@ def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
         if name and placed:
             corner = np.concatenate(placed)
             inside = np.clip(corner, 0, [width, height])
-            shown.label(
-                "name", (float(inside[:, 0].mean()), float(inside[:, 1].min())), shortened(name, TEXT, 0.9 * width), 4.0
-            )
+            shown.label("name", (float(inside[:, 0].mean()), float(inside[:, 1].min())), name, 4.0)
     canvas.put(shown, (0, 0), {"part": "marks"})
     canvas.text("small", (0, height + _CAPTION - 6), shortened(still.caption, 11, width), size=11)
     return canvas
