@@ -23,6 +23,7 @@ from flows.server import LostPrefectError
 
 PORTS: Final = 3  # that are tried: another program may take one just before
 EVERY_S: Final = 0.1
+_TAKEN: Final = re.compile(r"address already in use|only one usage of each socket address", re.IGNORECASE)
 _FAULT: Final = re.compile(r"^[\w.]*?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
 
@@ -42,9 +43,12 @@ def start_server() -> None:
                 server.running = True
                 atexit.register(server.stop)
                 return
-        said.seek(0)
-        faults = _FAULT.findall(said.read().decode(errors="replace"))
+            said.seek(0)
+            words = said.read().decode(errors="replace")
+            if not _TAKEN.search(words):
+                break  # with another port it would end the same way
     server.stop()
+    faults = _FAULT.findall(words)
     told = ": ".join(faults[-1]) if faults else "it ends without a word"
     raise LostPrefectError(f"its temporary server does not start ({told})")
 

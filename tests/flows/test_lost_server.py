@@ -20,7 +20,7 @@ from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect
 from tests.engine.test_kill import COMMAND, SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-SCENES_OF_IT = 96  # so that Prefect is used, and that it takes some seconds
+SCENES_OF_IT = 40  # so that Prefect is used, and that it takes some seconds
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(meta: Path, tmp_path: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
-    """The real command, with a home of its own for Prefect."""
+    """The real command."""
     arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(tmp_path / "out"), "--workers", "2"]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
@@ -42,7 +42,7 @@ def command(meta: Path, tmp_path: Path, environment: dict[str, str]) -> subproce
         stderr=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
-        env=prefect_environment() | {"PREFECT_HOME": str(tmp_path / "home")} | environment,
+        env=prefect_environment() | environment,
     )
 
 
@@ -99,9 +99,9 @@ def test_no_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_just_before_is_left_for_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_just_before_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SubprocessASGIServer, "_instances", {})
-    monkeypatch.setattr(os, "environ", os.environ | {"PREFECT_HOME": str(tmp_path)})
+    monkeypatch.setattr(os, "environ", prefect_environment())
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
         ports = [taken.getsockname()[1], free.getsockname()[1]]
         free.close()
