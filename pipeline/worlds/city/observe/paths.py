@@ -16,7 +16,7 @@ from pipeline.worlds.city.observe.free import CELL_M, Slab
 
 REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
 _TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
-_WINDOWS: Final = 1  # kept at a time: 40 MB each at the usual reach
+_WINDOWS: Final = 2  # kept at a time, of 40 MB each at the usual reach: a way may begin in the one next to it
 _TREES: Final = 8
 _STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
