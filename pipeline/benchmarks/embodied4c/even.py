@@ -9,6 +9,7 @@ from typing import Final
 
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.core.identity import digest
+from pipeline.questions.rules import Relation
 
 # Answers that nearly every log has, where most have few others: asked so many times less often than these. Measured on
 # 100 random logs of each embodiment and the real ones (tests/bench/exams.py).
@@ -68,7 +69,7 @@ def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
         before = len(left)
         left = [case for case in left if not taken.take(case)]
     for case in left:
-        case.refuse("answer_too_frequent", taken.lead(case) + 1, 1, "candidates")
+        case.require("answer_too_frequent", *taken.against(case), "candidates")
     if kind in OPEN:
         return
     for case in reversed(own):
@@ -100,16 +101,22 @@ class _Taken:
 
     def take(self, case: ExamCase) -> bool:
         """Takes a case, if that makes nothing too likely."""
+        number, _, most = self.against(case)
+        if number > most:
+            return False
+        self.count(case, 1)
+        return True
+
+    def against(self, case: ExamCase) -> tuple[int, Relation, int]:
+        """What would be with a case: how often its usual answer is given, where that is too often, else its lead."""
         odds = USUAL.get(self.kind, {}).get(case.guessed, 1)
         if odds > 1:
             others = max((n for other, n in self.beside[_ALL].items() if other != case.guessed), default=0)
             share = digest(self.purpose, self.kind, "share")[0] / 256  # so that half a question is in every second log
-            if self.beside[_ALL][case.guessed] + 1 > others / odds + share:
-                return False
-        if self.lead(case) > 0:
-            return False
-        self.count(case, 1)
-        return True
+            number, most = self.beside[_ALL][case.guessed] + 1, math.floor(others / odds + share)
+            if number > most:
+                return number, "<=", most
+        return self.lead(case) + 1, "<=", 1
 
     def lead(self, case: ExamCase) -> int:
         """By how many its answer is ahead of any other beside one of its traits, or the trait under its answer."""

@@ -228,13 +228,15 @@ class ArmView:
         """(I, I): whether row lies on column at a time.
 
         Its middle is above the other's footprint, and its bottom at the other's top, to `ON_MAX_M`. Both must have a
-        size and stand upright along the world's axes.
+        size and stand upright along the world's axes. Nothing lies on itself, however flat it is.
         """
         place, half = self.item_m[:, index], self.size_m / 2
         off = np.abs(place[:, None, :2] - place[None, :, :2])
         above = (place[:, 2] - half[:, 2])[:, None] - (place[:, 2] + half[:, 2])[None, :]
         with np.errstate(invalid="ignore"):
-            return np.asarray((off <= half[None, :, :2]).all(2) & (np.abs(above) <= ON_MAX_M))
+            found = np.asarray((off <= half[None, :, :2]).all(2) & (np.abs(above) <= ON_MAX_M))
+        np.fill_diagonal(found, val=False)
+        return found
 
 
 ON_MAX_M: Final = 0.005  # ours: gap or overlap of two things of which one lies on the other

@@ -111,6 +111,14 @@ def test_no_answer_leads_by_more_than_one() -> None:
     assert {case.refusal.reason for case in cases if case.refusal} == {"answer_too_frequent"}
 
 
+def test_a_usual_answer_says_how_often_it_may_be_given() -> None:
+    """Of two others there are four each: one that is usual may be given half as often, as "share" is below one."""
+    cases = [word(answer, n) for answer, times in (("a", 4), ("b", 4), ("standing still", 10)) for n in range(times)]
+    assert of_kind(cases) == {"a": 4, "b": 4, "standing still": 2}
+    told = {(r.reason, r.measured, r.limit, r.unit) for case in cases if (r := case.refusal)}
+    assert told == {("answer_too_frequent", 3, 2, "candidates")}
+
+
 def test_what_never_varies_is_not_asked() -> None:
     assert not of_kind([word("off the roadway", n) for n in range(20)])
     cases = [word("off the roadway", n, "pedestrian") for n in range(20)]

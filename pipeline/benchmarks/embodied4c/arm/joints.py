@@ -116,7 +116,7 @@ def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
             one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
             one.require("angle_too_small", gap, ">=", 4 * view.rules.turn_min_deg, "deg")
-            one.require("limits_round_badly", abs(abs(round(limit_deg) - angle) / gap - 1), "<=", 0.01, "share")
+            one.require("limits_round_badly", abs(round(limit_deg) - limit_deg), "<=", 0.01 * gap, "deg")
             one.fact("rate", joint.name, now, "deg/s")
             one.fact("angle", joint.name, angle, "deg")
             one.require("too_long", gap / max(abs(now), 0.01), "<=", LIMIT_MAX_S, "s")

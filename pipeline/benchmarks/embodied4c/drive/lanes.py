@@ -23,19 +23,20 @@ class Lanes:
         self.view = view
         self.by_id = {lane.id: lane for lane in view.facts.lanes}
 
-    def of(self, place: FloatArray, yaw_deg: float) -> tuple[Lane | None, float]:
-        """The one lane that a vehicle is in and heads along, and how far (m) its middle is from that lane's border.
+    def of(self, place: FloatArray, yaw_deg: float) -> tuple[list[Lane], float]:
+        """The lanes that a vehicle is in and heads along, and how far (m) its middle is from the border of the one.
 
-        None where there is no such lane, or several, as within junctions.
+        Within junctions there are several, and beside the road there is none: the distance is then NaN.
         """
         (rows,) = self.view.lanes_at(place[None, :2])
         found = [
             row for row in rows if abs((self.direction_deg(row, place) - yaw_deg + 180) % 360 - 180) <= ALIGNED_DEG
         ]
+        lanes = [self.view.facts.lanes[row] for row in found]
         if len(found) != 1:
-            return None, np.nan
+            return lanes, np.nan
         border = self.view.lane_polygons[found[0]].boundary
-        return self.view.facts.lanes[found[0]], float(shapely.distance(border, shapely.Point(place[:2])))
+        return lanes, float(shapely.distance(border, shapely.Point(place[:2])))
 
     def at(self, row: int) -> Lane:
         """The lane of a row of `DriveView.lanes_at`."""

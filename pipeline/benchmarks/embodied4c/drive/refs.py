@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.questions.rules import Measure, Relation, rule
+from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.drive.categories import CATEGORIES, VEHICLES
 
 # Words for several of a kind; what is not here has an s.
@@ -136,14 +136,9 @@ def all_sure(view: DriveExam, kinds: BoolArray, moment: int) -> Measure:
 def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:
     """That an actor is seen well, as far as the log tells."""
     rules, who = view.rules, str(view.ids[actor])
-    limits: tuple[tuple[FloatArray, str, Relation, float, str], ...] = (
-        (view.points, "hardly_measured", ">=", float(rules.points_min), "points"),
-        (view.occluded, "occluded", "<=", float(rules.occluded_max), "level"),
-        (view.truncated, "truncated", "<=", rules.truncated_max, "share"),
+    told: tuple[tuple[FloatArray, Callable[[float], Measure]], ...] = (
+        (view.points, lambda number: rule("hardly_measured", number, ">=", rules.points_min, "points", who)),
+        (view.occluded, lambda level: rule("occluded", level, "<=", rules.occluded_max, "level", who)),
+        (view.truncated, lambda share: rule("truncated", share, "<=", rules.truncated_max, "share", who)),
     )
-    found = []
-    for table, name, relation, limit, unit in limits:
-        value = float(table[actor, moment])
-        if np.isfinite(value):
-            found.append(rule(name, value, relation, limit, unit, who))
-    return found
+    return [of(value) for table, of in told if np.isfinite(value := float(table[actor, moment]))]

@@ -97,14 +97,16 @@ def _of_lane(view: DriveExam, kind: str) -> Iterator[ExamCase]:
     lanes = Lanes(view)
     marks = sorted({m for lane in view.facts.lanes for m in (lane.left_mark, lane.right_mark) if m})
     for moment, index in enumerate(view.moments.tolist()):
-        lane, border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
+        found, border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
         for side in ("left", "right") if kind == "at_marking" else ("",):
             one = case(view, kind, moment, (side,) if side else (), side=side)
             one.traits = ()  # of most drives each side has one marking
-            one.require("not_in_one_lane", float(lane is not None), ">=", 1, "lanes")
-            if lane is None:
+            one.require("in_no_lane", len(found), ">=", 1, "lanes")
+            one.require("several_lanes", len(found), "<=", 1, "lanes")
+            if len(found) != 1:
                 yield one
                 continue
+            (lane,) = found
             one.require("near_lane_border", border_m, ">=", view.rules.lane_margin_m, "m")
             if kind == "cl_lane":
                 accepted = LANE_KINDS.get(lane.kind, (f"{lane.kind} lane",))

@@ -49,16 +49,18 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
     for moment, index in enumerate(view.moments.tolist()):
         own, own_border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
         rows: list[set[str]] = []
-        if own is not None:
-            row = lanes.row(own)
+        if len(own) == 1:
+            row = lanes.row(own[0])
             rows = [row, lanes.beside(row, "left"), lanes.beside(row, "right")]
         for ref in refs(view, moment):
             if ref.kind not in VEHICLES | {"vehicle"}:
                 continue
             one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.words)
-            one.require("not_in_one_lane", float(own is not None), ">=", 1, "lanes")
+            one.require("in_no_lane", len(own), ">=", 1, "lanes")
+            one.require("several_lanes", len(own), "<=", 1, "lanes")
             theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
-            found = [n for n, row in enumerate(rows) if theirs is not None and theirs.id in row]
+            one.require("several_lanes", len(theirs), "<=", 1, "lanes")
+            found = [n for n, row in enumerate(rows) if len(theirs) == 1 and theirs[0].id in row]
             one.require("other_lane", len(found), ">=", 1, "lanes")
             one.require("several_lanes", len(found), "<=", 1, "lanes")
             one.require("near_lane_border", float(np.fmin(border_m, own_border_m)), ">=", view.rules.lane_margin_m, "m")
