@@ -15,7 +15,7 @@ from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import STEP_S, actor, drive, lane, of_kind, outline, refusal, times
 
 AHEAD = "ahead of the ego vehicle"
-OURS = lane("ours", -50, 200, 0.0, left_mark="dashed white", right_mark="solid white")
+OURS = lane("ours", -10, 80, 0.0, left_mark="dashed white", right_mark="solid white")
 
 
 @pytest.mark.parametrize(("lasts_s", "asked"), [(2.4, 0), (2.5, 1)])
@@ -45,8 +45,8 @@ def test_a_vehicle_of_a_kind_that_the_log_does_not_tell() -> None:
         (1.6, (), ("near_lane_border", 0.15, 0.3, "m")),
         (-3.0, (), ("in_no_lane", 0, 1, "lanes")),
         # Another lane, as in a junction, from -0.75 to 2.75 m: our car is in both. One that comes towards us is none.
-        (0.0, (lane("crossing", -50, 200, 1.0),), ("several_lanes", 2, 1, "lanes")),
-        (0.0, (lane("towards us", 200, -50, 1.0),), (None, None, None, None)),
+        (0.0, (lane("crossing", -10, 80, 1.0),), ("several_lanes", 2, 1, "lanes")),
+        (0.0, (lane("towards us", 80, -10, 1.0),), (None, None, None, None)),
     ],
 )
 def test_the_lane_of_our_car(y: float, others: tuple[drives.Lane, ...], told: tuple[Any, ...]) -> None:
@@ -81,7 +81,7 @@ def test_on_the_border_of_the_road() -> None:
 
     def ground(y: float) -> Any:
         crossing = drives.Crossing(id="1", outline=outline(60, 64, -5, 5))
-        scene = drive(actor("pedestrian", 20, y), drivable=(outline(-50, 200, -5, 5),), crossings=(crossing,))
+        scene = drive(actor("pedestrian", 20, y), drivable=(outline(-10, 80, -5, 5),), crossings=(crossing,))
         return of_kind(scene, "TP", "tp_ground")["2.00", "pedestrian"]
 
     assert refusal(ground(5.2)) == ("near_ground_border", 0.2, 0.3, "m")
