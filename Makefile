@@ -104,6 +104,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 	$(BIN)/python -m tests.bench.cities
 	$(BIN)/python -m tests.bench.views
 	$(BIN)/python -m tests.bench.export
+	$(BIN)/python -m tests.bench.reports
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
