@@ -49,6 +49,7 @@ def complaint(spent_s: float, slow: bool) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: DEAREST.index(name) if (name := item.path.stem) in DEAREST else len(DEAREST))
     for item in items:
+        item.user_properties += [("real_data", True)] if item.get_closest_marker("real_data") else []  # .ci/run looks
         if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 

@@ -7,6 +7,7 @@ without a correction that somebody made would be wrong without a word.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from pipeline.reading.folders import SAFE_NAME
 SHIPPED: Final = Path(__file__).resolve().parents[2] / "meta_schemas" / "fixes"
 BYTES_MAX: Final = 2_000_000
 DEPTH_MAX: Final = 10
+_PARSED: Final = 8  # files that are kept: a build reads its own more than once
 _FAULTS_SHOWN: Final = 5
 _VALUE_SHOWN: Final = 60
 
@@ -109,16 +111,7 @@ def _items(path: Path) -> list[tuple[int, Any]]:
             raw = file.read(BYTES_MAX + 1)
         if len(raw) > BYTES_MAX:
             raise ConfigError(f"{path}: larger than {BYTES_MAX / 1e6:g} MB; no list of fixes is. Split it")
-        loader = _Loader(raw.decode("utf-8-sig"))
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return []
-            if not isinstance(node, yaml.SequenceNode):
-                raise _Refused(f"line {node.start_mark.line + 1}: a file of fixes is a list; begin entries with '- '")
-            return [(item.start_mark.line + 1, loader.construct_document(item)) for item in node.value]
-        finally:
-            loader.dispose()
+        return _parsed(raw)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
     except OSError as error:
@@ -126,6 +119,20 @@ def _items(path: Path) -> list[tuple[int, Any]]:
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, OverflowError) as error:
         text = printable(" ".join(str(error).split()))
         raise ConfigError(f"{path}: cannot be read as YAML: {text or type(error).__name__}") from error
+
+
+@lru_cache(maxsize=_PARSED)
+def _parsed(raw: bytes) -> list[tuple[int, Any]]:
+    loader = _Loader(raw.decode("utf-8-sig"))
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            raise _Refused(f"line {node.start_mark.line + 1}: a file of fixes is a list; begin entries with '- '")
+        return [(item.start_mark.line + 1, loader.construct_document(item)) for item in node.value]
+    finally:
+        loader.dispose()
 
 
 def _entry(raw: Any, known: Mapping[str, type[Fix]]) -> Fix | list[str]:
