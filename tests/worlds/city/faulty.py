@@ -157,6 +157,10 @@ FAULTS: dict[str, Fault] = {
         _added(OBJECTS, spot("bakery", 2, 26, id="x-markup", name="<b>Crumb</b>[red]")),
         OBJECTS, "unspeakable_name", "<b>Crumb</b>[red]", "give plain names",
     ),
+    "a name of two lines": Fault(
+        _added(OBJECTS, spot("bakery", 2, 28, id="x-lines", name="Crumb\nand Sons")),
+        OBJECTS, "name_of_several_lines", "Crumb\\nand Sons", "in one line",
+    ),
     "a target in a wall": Fault(
         _each(_added(MAP, HOUSE), _asked(task("x-wall", target_pose=[4, 4, 3, 0, 0, 0], observation_pose=_pose(y=20)))),
         TASKS, "target_in_a_wall", "x-wall", "or mend target_pose",

@@ -13,7 +13,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings, doubt
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
 from pipeline.reading.maps.feature import Feature, mentioned
@@ -57,6 +57,11 @@ def things_of(placed: Placed, file: str, findings: Findings) -> list[Thing]:
         )
         remedy = "give plain names; these things were taken as nameless"
         findings.add(doubt("unspeakable_name", file, message, remedy, float(len(unnamed)), 0.0, "names"))
+    folded = [repr(f.name)[:NAME_MAX] for f in placed.features if len((f.name or "").splitlines()) > 1]
+    if folded:
+        message = f"{file}: {len(folded)} names of several lines, of which each was taken as one: {mentioned(folded)}"
+        remedy = "write a name in one line, and what else is told elsewhere"
+        findings.add(note("name_of_several_lines", file, message, remedy, float(len(folded)), 0.0, "names"))
     return found
 
 

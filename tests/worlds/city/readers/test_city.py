@@ -285,6 +285,7 @@ def test_names_with_markup_or_line_breaks(tmp_path: Path, name: str, taken: str 
     scene = read(write(tmp_path, block(10, 10, 5, 5, id="b", name=name)))
     assert things(scene)["b"].name == taken
     assert ("unspeakable_name" in found(scene)) is (taken is None)
+    assert ("name_of_several_lines" in found(scene)) is ("\n" in name)
 
 
 def test_colours_that_have_no_word_for_sure(tmp_path: Path) -> None:
