@@ -1,0 +1,117 @@
+"""What refuses a question, in cities of a few things: each value by hand, beside a city that breaks nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.cityeqa.oracle import Oracle
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.core.schema import Source
+from pipeline.worlds.city.facts import City, CityScene, RawTask, Thing
+from tests.benchmarks.cityeqa.cities import tasks_of
+from tests.worlds.city.cities import city, house, point
+
+RULES = CityRules(tried_per_category=1)
+WALL = house("wall", 20.0, 60.0, 60.0, 10.0)  # its front, at y = 60, faces south
+
+
+def scene(facts: City) -> CityScene:
+    source = Source(reader="city", reader_version=1, files=("map.geojson",), sha256="0" * 64)
+    return CityScene(id="city/here", dataset="city", name="here", source=source, facts=facts, findings=())
+
+
+def board(name: str, x: float, words: str, y: float = 59.9, facing_deg: float = 180.0, **facts: Any) -> Thing:
+    own = {"base_m": 3.0, "on": "wall"} | facts
+    return point(name, "signboard", x, y, sign=words, facing_deg=facing_deg, **own)
+
+
+def shop(identity: str, x: float, called: str | None = None, y: float = 59.9, **facts: Any) -> Thing:
+    own = {"noun": "bakery", "facing_deg": 180.0, "on": "wall"} | facts
+    return point(identity, "shop", x, y, **own).model_copy(update={"name": called})
+
+
+def refusals(facts: City, category: str, reason: str, rules: CityRules = RULES) -> set[tuple[str, float, float]]:
+    """Operands, measured value and limit of what a reason refuses."""
+    _, refused = tasks_of(scene(facts), rules, category)
+    return {
+        (" ".join(row["operands"]), round(row["measured"], 3), row["limit"])
+        for row in refused
+        if row["reason"] == reason
+    }
+
+
+def test_a_board_that_hangs_back_is_not_beside_another() -> None:
+    """10 m to the left and 10 m forward: 45 degrees from the line along the front; 5 m forward: 27 degrees."""
+    for y, off in ((49.9, 45.0), (54.9, None)):
+        facts = city(WALL, board("a", 50.0, "ALPHA"), board("b", 40.0, "BETA", y=y), board("c", 70.0, "GAMMA"))
+        found = refusals(facts, "Spatial Reasoning", "not_beside")
+        key = "signboard beside a left b"
+        assert {row for row in found if row[0] == key} == ({(key, off, 35.0)} if off else set())
+
+
+def test_a_board_that_faces_elsewhere_is_not_beside_another() -> None:
+    for facing, broken in ((205.0, True), (195.0, False)):
+        facts = city(WALL, board("a", 50.0, "ALPHA"), board("b", 40.0, "BETA", facing_deg=facing))
+        found = refusals(facts, "Spatial Reasoning", "other_front")
+        assert (("signboard beside a left b", 25.0, 20.0) in found) is broken
+
+
+def test_of_two_boards_beside_one_the_nearer_must_be_so_clearly() -> None:
+    """12 m is 1.2 times 10 m, and 15 m is one and a half times."""
+    for farther, broken in ((12.0, True), (15.0, False)):
+        facts = city(WALL, board("a", 60.0, "ALPHA"), board("b", 50.0, "BETA"), board("c", 60.0 - farther, "GAMMA"))
+        found = refusals(facts, "Spatial Reasoning", "two_beside")
+        assert (("signboard beside a left b", 1.2, 1.4) in found) is broken
+
+
+def test_a_shop_under_two_boards_has_no_one_board() -> None:
+    for colour, broken in (("blue", True), ("red", False)):
+        facts = city(
+            WALL, shop("s", 50.0, called="Crumb"), board("a", 49.0, "CRUMB", colour="red"),
+            board("b", 51.0, "CRUMB", colour=colour), board("c", 75.0, "ELSE", colour="green"),
+        )  # fmt: skip
+        found = refusals(facts, "Attribute Recognition", "two_boards")
+        assert found == ({("colour of a board s", 2.0, 1.0)} if broken else set())
+
+
+def test_the_tallest_building_may_be_too_far_for_a_direction() -> None:
+    """From the shop at 35, 10 to the tower's corner at 75, 60, and to a hut that is low."""
+    rules = CityRules(tried_per_category=1, bearing_gap_m=(5.0, 25.0))
+    things = (
+        house("home", 30.0, 10.0, 10.0, 10.0),
+        shop("s", 35.0, called="Crumb", y=9.9, on="home"),
+        house("hut", 5.0, 10.0, 10.0, 10.0, height_m=4.0),
+        house("tower", 30.0, 50.0, 10.0, 10.0, height_m=40.0),
+    )
+    away = math.hypot(0.0, 50.0 - 9.9)
+    found = refusals(city(*things), "Spatial Reasoning", "too_far", rules)
+    assert ("direction of the tallest s tower", round(away, 3), 25.0) in found
+    assert refusals(city(*things), "Spatial Reasoning", "too_far") == set()
+
+
+def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_be_seen() -> None:
+    asked = {"question": "Is it open on Sundays?", "answer": "yes", "p_obs": (50.0, 40.0, 5.0, 0.0, 0.0, 0.0)}
+    tasks = (
+        RawTask(id="odd", category="Weather", target="s", point=(50.0, 59.9, 0.0), **asked),
+        RawTask(id="hid", category="World Knowledge", target="t", point=(70.0, 59.9, 0.0), **asked),
+    )
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 70.0, noun="bank", facing_deg=None), tasks=tasks)
+    found = refusals(facts, "Object Recognition", "category_unknown")
+    assert {row[1:] for row in found} == {(0.0, 1.0)}
+    assert refusals(facts, "World Knowledge", "extent_unknown") == {("written t hid", 1.0, 0.0)}
+
+
+@pytest.mark.slow
+def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the oracle finds no way along any chain, each start says so, and the task has none."""
+    monkeypatch.setattr(Oracle, "solve", lambda *_: None)
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 30.0, noun="bank", called="Till"), size_m=150.0)
+    rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1), "Attribute Recognition")
+    assert rows == []
+    told = {
+        (row["measured"], row["limit"], row["unit"]) for row in refused if row["reason"] == "no_way_along_the_chain"
+    }
+    assert told == {(0.0, 1.0, "ways")}
