@@ -338,6 +338,19 @@ def test_a_broken_scene_is_tried_again_and_comes_back_when_mended(meta: Path, ou
 
 
 @pytest.mark.slow
+def test_what_people_wrote_of_a_scene_that_is_not_there_is_told(meta: Path, out: Path, tmp_path: Path) -> None:
+    steps = '["Go forward until the sofa", "Turn left", "Go forward until the lamp"]'
+    routes = tmp_path / "routes.jsonl"
+    routes.write_text(
+        f'{{"scene": "samples/attic", "start": "bed", "facing": "sofa", "steps": {steps}, "destination": "lamp"}}\n'
+    )
+    (left_out,) = build(meta, out, written={"indoor": str(routes)}).quarantine
+    assert (left_out.unit, left_out.finding) == ("samples/attic", "written_without_scene")
+    assert left_out.remedy == "correct the scene, or give its data root"
+    assert len(release_of(out)) > 1, "the others are built"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["scenes", "file"])
 def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out: Path) -> None:
     build(meta, out)

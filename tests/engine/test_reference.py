@@ -30,7 +30,7 @@ PICTURES: Final = PAGES / "pictures"
 HOLDS: Final = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 DRAWN: Final = {"svg", "g", "path", "circle", "rect", "text", "title", "style"}
 MOST_BYTES_OF_ALL: Final = 5_000_000
-MOST_WITHOUT: Final = 32  # it may only shrink
+MOST_WITHOUT: Final = 19  # it may only shrink
 SVG: Final = "{http://www.w3.org/2000/svg}"
 # Calls whose first argument is the name of a reason. Where it is worked out at run time, what it is worked out from
 # stands in the same modules as a constant, or is the name of a finding, which has words of its own.

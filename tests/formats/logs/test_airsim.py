@@ -11,6 +11,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.airsim import AirSim
 from pipeline.formats.logs.log import Log
 from pipeline.worlds.flight.tracks.assemble import assemble
+from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
 from tests.formats.logs.made_logs import survives
 
@@ -118,3 +119,17 @@ def test_no_damage_is_too_much(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     counts = survives(AirSim(), written([row(i) for i in range(N)]), tmp_path)
     assert min(counts.values()) > 0
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_vehicle_without_positions_is_left_out_and_told(tmp_path: Path) -> None:
+    lost = dict.fromkeys(("POS_X", "POS_Y", "POS_Z"), "nan")
+    path = tmp_path / "airsim_rec.txt"
+    path.write_bytes(written([row(i) for i in range(N)] + [row(i, "Drone2", **lost) for i in range(N)]))
+    ((log, assembled),) = read_tracks(path)
+    assert log.name == "Drone1"
+    (told,) = [f for f in assembled.findings if f.name == "flight_left_out"]
+    assert told.message.startswith("Drone2: no_fix: ")
+    path.write_bytes(written([row(i, "Drone2", **lost) for i in range(N)]))
+    with pytest.raises(RawDataError) as caught:
+        read_tracks(path)
+    assert caught.value.finding == "no_fix", "of all there are none: the log cannot be used"

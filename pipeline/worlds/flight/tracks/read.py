@@ -31,7 +31,7 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
             error.scene = error.scene or log.name or None
             lost.append(error)
     if not found:
-        raise lost[0] if lost else RawDataError(path, "no_flight", "the file holds no flight", "give another log")
+        raise lost[0]
     left_out = [note("flight_left_out", "log", f"{e.scene}: {e.finding}: {e.message}", e.remedy) for e in lost]
     found[0] = _with_findings(*found[0], left_out)
     if path.suffix.lower() in reader.suffixes:

@@ -65,3 +65,11 @@ def test_furniture_of_two_kinds_of_room_is_flagged(
     (row,) = rows_of(make_scene([cube(name, i, 0) for i, name in enumerate(furniture)]), TASK, rules)
     assert row["flags"] == flags
     assert row["answer"] == "20.0"
+
+
+def test_an_area_that_would_be_written_as_zero_is_refused() -> None:
+    """0.04 m2 with one decimal is 0.0, which scores divide by."""
+    (row,) = rows_of(make_scene([], area=0.04), TASK, PROFILES["official"])
+    assert refusal_of(row) == ("answer_is_zero", 0.0, 0.0, None)
+    (row,) = rows_of(make_scene([], area=0.06), TASK, PROFILES["official"])
+    assert row["answer"] == "0.1"

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import SceneRef
@@ -232,6 +233,15 @@ def test_broken_rows_cost_their_episode(copy: Path, change: Callable[[dict[str, 
     with pytest.raises(RawDataError) as told:
         read(copy, LeRobot(), SECOND)
     assert told.value.finding == finding
+
+
+def test_a_table_that_no_memory_holds_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_rows, "ROWS_MAX", 9)
+    rows = pq.read_metadata(copy / "table" / DATA).num_rows
+    ref = LeRobot().scenes(copy).scenes[0]
+    with pytest.raises(RawDataError, match=rf"{rows:,} rows and .* values, over 9 and") as caught:
+        LeRobot().read(SceneFiles(copy, ref))
+    assert caught.value.finding == "table_too_large"
 
 
 def test_rows_that_are_not_all_there_are_in_doubt(copy: Path) -> None:

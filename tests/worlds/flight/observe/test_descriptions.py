@@ -224,3 +224,12 @@ def test_labels_follow_their_things_in_any_order(city: list[Landmark], random: A
     order = list(range(len(city)))
     random.shuffle(order)
     assert labels(*(city[i] for i in order)) == [found[i] for i in order]
+
+
+def test_what_takes_over_200_characters_is_not_said() -> None:
+    """With "the " before them 197 characters are 201; with one less it is said."""
+    (long,) = said(thing("x" * 197))
+    assert long.label is None
+    assert long.unsaid is not None
+    assert (long.unsaid.reason, long.unsaid.measured, long.unsaid.limit) == ("label_too_long", 201, 200)
+    assert labels(thing("x" * 196)) == [f"the {'x' * 196}"]

@@ -209,3 +209,16 @@ def test_a_recording_of_airsim(real_flights):
 def test_a_dji_without_heading_is_said_to_climb_fly_and_stay(real_flights):
     said = {a for actions, *_ in seen_in(real_flights / "dji_srt/mavic3_first_60s.srt") for a in actions}
     assert said == {"descend", "fly horizontally", "stay in place"}
+
+
+def test_a_log_without_a_heading_of_a_drone_that_flies_nose_first_says_so():
+    track = log()
+    headless = replace(track, heading_deg=np.full(len(track), np.nan))
+    out = observe_flight(scene(nose_first=True), FlightGeometry(headless), CONFIG)
+    (told,) = [found for found in out.findings if found.name == "heading_of_course"]
+    assert out.facts.motion is not None
+    known = [heading is not None for heading in out.facts.motion.heading_deg]
+    assert told.measured == pytest.approx(sum(known) / len(known), abs=0.01)
+    assert 0.3 < told.measured < 0.7, "16 of 37 seconds are flown forward, with what follows from them"
+    headed = observe_flight(scene(nose_first=True), FlightGeometry(track), CONFIG)
+    assert "heading_of_course" not in {found.name for found in headed.findings}

@@ -126,6 +126,13 @@ def test_what_cannot_be_compared_is_refused(still: Path, tmp_path: Path) -> None
     assert fault_of(tmp_path / "none.mp4", LOG) == "unreadable_video"
 
 
+def test_a_log_that_tells_of_two_seconds_is_too_short(tmp_path: Path) -> None:
+    """Of a turn that takes two seconds there are 2 s to compare, and 5 are needed."""
+    times = np.arange(20 * FPS) / FPS
+    turn = heading_deg(np.arange(5.0, 7.0, 0.1))
+    assert fault_of(film(tmp_path / "video.mp4", 20.0, heading_deg(times)), track_of(turn)) == "too_short"
+
+
 def test_a_video_too_short_is_refused(tmp_path: Path) -> None:
     times = 5.0 + np.arange(3 * FPS) / FPS
     assert fault_of(film(tmp_path / "video.mp4", 3.0, heading_deg(times)), LOG) == "no_turn_in_video"
