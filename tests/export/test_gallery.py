@@ -204,6 +204,21 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
 
 
 @pytest.mark.slow
+def test_pages_of_show_are_read_on_a_phone_in_the_dark(built: Path, scan2qa: Cli, tmp_path: Path) -> None:
+    asked, lost = provenance(built)[0], rejected(built)[0]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        phone = browser.new_context(viewport=PHONE, bypass_csp=True, color_scheme="dark").new_page()
+        for name, shown in (("question", asked["id"]), ("dropped", lost["id"]), ("scene", asked["scene"])):
+            assert scan2qa("show", shown, built, "--page", "--out", tmp_path / f"{name}.html").code == 0
+            phone.goto((tmp_path / f"{name}.html").as_uri())
+            assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+            phone.add_script_tag(content=AXE)
+            assert phone.evaluate(VIOLATIONS, WCAG_AA) == [], name
+        browser.close()
+
+
+@pytest.mark.slow
 def test_a_release_that_lies_alone_and_what_is_wrong_with_it(built: Path, scan2qa: Cli, tmp_path: Path) -> None:
     """A copy without its build; half-copied, edited, of another version, of nobody."""
     number = provenance(built)[0]["id"]
