@@ -73,6 +73,7 @@ class Pool:
                     theirs[number].set_result(done.result())
                 except BaseException as error:  # raised again where its result is asked for
                     theirs[number].set_exception(error)
+                    return  # this process does what is left, as far as it comes
 
         for _ in range(min(self._workers, len(jobs)) - 1):
             threading.Thread(target=help_out, daemon=True).start()
