@@ -62,10 +62,10 @@ def test_what_befalls_a_helper_is_told(last: str, said: str) -> None:
 
 
 def test_a_fault_of_this_process_is_told_and_nobody_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "ALONE_S", 0.3)
+    monkeypatch.setattr(pool, "ALONE_S", 60.0)
     with pytest.raises(StoreError, match="the disk is full"), Pool(2) as workers:
         list(workers.execute("", [[job("fault"), job("b"), job("c")]]))
-    time.sleep(0.3)
+    time.sleep(SECONDS)  # in which a helper that was told of the end has ended, or would have begun
     assert workers._pool is None
 
 
