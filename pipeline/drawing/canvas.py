@@ -16,7 +16,9 @@ TEXT: Final = 13  # units of a letter's height
 LINE: Final = 17
 _PAD: Final = 2.0
 _TRIED: Final = 3  # places of a label are tried so many lines away
-_LONG: Final = 0.4  # of the width of a part, from which a label is held to its length
+_LONG: Final = 0.6  # of the width of a part, from which a text is held to its length
+_BOLD: Final = frozenset({"name", "value", "bold", "digit"})  # classes of texts
+MONO: Final = "mono"
 
 
 class Box(NamedTuple):
@@ -154,22 +156,21 @@ class Canvas:
             side = np.array([-way[1], way[0]])
             self.shape(f"{kind} head", [[b, b - size * way + size * 0.4 * side, b - size * way - size * 0.4 * side]])
 
-    def text(
-        self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT, most: float = np.inf
-    ) -> None:
-        """A line of text whose baseline begins, ends or has its middle at a point; ``most``: its width in any font."""
+    def text(self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT) -> None:
+        """A line of text whose baseline begins, ends or has its middle at a point."""
         x, y = _pair(at)
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += f' font-size="{size}"' if size != TEXT else ""
-        more += f' textLength="{most:.1f}" lengthAdjust="spacingAndGlyphs"' if most < np.inf else ""
+        wide = width_of(words, size, kind in _BOLD)
+        if wide > _LONG * self.width and kind != MONO:  # pages are read with other fonts, in which it would not fit
+            more += f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"'
         self._labels.append(f'<text class="{kind}" x="{x}" y="{y}"{more}>{escape(words)}</text>')
 
     def label(self, kind: str, at: npt.ArrayLike, words: str, away: float = 8.0, size: int = TEXT) -> None:
         """A text beside a point where it covers no other, within the part."""
         x, y = (float(value) for value in np.asarray(at, dtype=np.float64))
         words = shortened(words, size, self.width - 4 * _PAD, bold=True)
-        wide = width_of(words, size, bold=True)
-        half, tall = wide / 2 + _PAD, size * 0.75
+        half, tall = width_of(words, size, bold=True) / 2 + _PAD, size * 0.75
         places = []
         for step in range(_TRIED):
             up, aside = away + step * LINE, away + half + step * LINE
@@ -179,9 +180,7 @@ class Canvas:
         free = [box for box in boxes if not any(box.meets(other) for other in self._taken)]
         box = (free or boxes)[0]
         self._taken.append(box)
-        # Pages are read with other fonts than PNGs are drawn with, and in some a long text would not fit.
-        most = wide if wide > _LONG * self.width else np.inf
-        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size, most)
+        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size)
 
     def keep_free(self, box: Box) -> None:
         """No label is put there."""
