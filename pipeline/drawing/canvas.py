@@ -17,6 +17,7 @@ LINE: Final = 17
 _PAD: Final = 2.0
 _TRIED: Final = 3  # places of a label are tried so many lines away
 _LONG: Final = 0.6  # of the width of a part, from which a text is held to its length
+_WIDER: Final = 0.3  # so much wider, of its half, a text may be in another font
 _BOLD: Final = frozenset({"name", "value", "bold", "digit"})  # classes of texts
 MONO: Final = "mono"
 
@@ -156,13 +157,17 @@ class Canvas:
             side = np.array([-way[1], way[0]])
             self.shape(f"{kind} head", [[b, b - size * way + size * 0.4 * side, b - size * way - size * 0.4 * side]])
 
-    def text(self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT) -> None:
-        """A line of text whose baseline begins, ends or has its middle at a point."""
+    def text(
+        self, kind: str, at: npt.ArrayLike, words: str, anchor: str = "start", size: int = TEXT, held: bool = False
+    ) -> None:
+        """A line of text whose baseline begins, ends or has its middle at a point; ``held``: to its length."""
         x, y = _pair(at)
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += f' font-size="{size}"' if size != TEXT else ""
         wide = width_of(words, size, kind in _BOLD)
-        if wide > _LONG * self.width and kind != MONO:  # pages are read with other fonts, in which it would not fit
+        if (
+            held or wide > _LONG * self.width
+        ) and kind != MONO:  # pages are read with other fonts, in which it would not fit
             more += f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"'
         self._labels.append(f'<text class="{kind}" x="{x}" y="{y}"{more}>{escape(words)}</text>')
 
@@ -180,7 +185,8 @@ class Canvas:
         free = [box for box in boxes if not any(box.meets(other) for other in self._taken)]
         box = (free or boxes)[0]
         self._taken.append(box)
-        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size)
+        at_edge = min(box.left, self.width - box.right) < _WIDER * half
+        self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size, at_edge)
 
     def keep_free(self, box: Box) -> None:
         """No label is put there."""
