@@ -4,8 +4,8 @@
     python -m tests.golden vsi strict  # these only
     python -m tests.golden --write     # what came out is the new golden state; the commit says why
 
-The builds are those of the five benchmarks on samples, and of VSI-Bench's released metadata (`strict`, `official`), which
-need ../shared/data. `questions` digests id, wording, options, letters, truths, evidence and order of all questions;
+The builds are those of the five benchmarks on samples, and of VSI-Bench's released metadata (`strict`, `official`),
+which need ../shared/data. `questions` digests id, wording, options, letters, truths, evidence and order of all questions;
 `rejections` those of all rejected candidates.
 """
 
@@ -54,7 +54,8 @@ def selected(arguments: tuple[str, ...], folder: Path) -> dict[str, Any]:
         for name, part in (("questions", asked_in(table)), ("rejections", rejected_in(table))):
             counts[name] += len(part)
             hashes[name].update(json.dumps(part.to_pylist(), sort_keys=True).encode())
-    return {name: {"rows": counts[name], "sha256": hashes[name].hexdigest()} for name in hashes} | {"scenes": len(results)}
+    digests = {name: {"rows": counts[name], "sha256": hashes[name].hexdigest()} for name in hashes}
+    return digests | {"scenes": len(results)}
 
 
 def main() -> int:
@@ -63,6 +64,8 @@ def main() -> int:
     parser.add_argument("builds", nargs="*", choices=[*BUILDS, []])
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    if unknown := set(asked.builds) - BUILDS.keys():
+        parser.error(f"no such build: {', '.join(sorted(unknown))}")
     golden: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     found = {}
     for name in asked.builds or BUILDS:
