@@ -5,7 +5,7 @@
     python -m tests.golden --write     # what came out is the new golden state; the commit says why
 
 The builds are those of the five benchmarks on samples, and of VSI-Bench's released metadata (`strict`, `official`),
-which need ../shared/data. `questions` digests id, wording, options, letters, truths, evidence and order of all questions;
+which need ../shared/data. `questions` digests id, wording, options, letters, truths, evidence and order of questions;
 `rejections` those of all rejected candidates.
 """
 
