@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas docs lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,8 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
+
+docs: $(READY) ## write docs/reference: reasons and findings with a picture each, columns, keys of configurations
 	$(BIN)/scan2qa reference
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]

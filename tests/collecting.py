@@ -3,7 +3,7 @@
 A plugin of pytest. What has no example in ``docs/reference/examples`` gets the best one that these tests meet: a scene
 to draw, a value with its limit, the words that would have been asked, the file at fault. ``--example-again NAME`` looks
 for another one of a reason or finding. Tests that read released data are left out: nothing of those may be passed on.
-`make schemas` draws the pictures. In one process: not with ``-n``.
+`make docs` draws the pictures. In one process: not with ``-n``.
 
 ``python -m tests.collecting BUILD…`` does the same with what builds of samples rejected and found.
 """

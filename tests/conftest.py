@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +96,19 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert write_flights(folder) == tuple(plan.id for plan in PLANS)
 
     return written_once(tmp_path_factory, "flights", write)
+
+
+@pytest.fixture(scope="session")
+def reference_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of docs/reference as `make docs` writes them, with their pictures; not to be changed."""
+
+    def write(folder: Path) -> None:
+        from flows.reference import reference
+
+        shutil.copytree(Path(__file__).resolve().parents[1] / "docs" / "reference" / "examples", folder / "examples")
+        reference(folder)
+
+    return written_once(tmp_path_factory, "reference", write)
 
 
 def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], object]) -> Path:

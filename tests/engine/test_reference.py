@@ -15,7 +15,7 @@ import yaml
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.engine.config import config_model
-from pipeline.engine.reference import WITHOUT_FILE, references
+from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
 from pipeline.export.columns import SAID
 from pipeline.export.examples import EXAMPLES, everything, read_examples
 from pipeline.export.glossary import ANY, FINDINGS, GLOSSARY, SHARED, findings_of
@@ -26,7 +26,6 @@ from tests.engine.findings_in_code import findings
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILDS: Final = ROOT / "flows" / "builds"
 PAGES: Final = ROOT / "docs" / "reference"
-PICTURES: Final = PAGES / "pictures"
 HOLDS: Final = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 DRAWN: Final = {"svg", "g", "path", "circle", "rect", "text", "title", "style"}
 MOST_BYTES_OF_ALL: Final = 5_000_000
@@ -90,11 +89,6 @@ def _glossary(name: str) -> dict[str, str]:
     return entries
 
 
-def test_pages_are_up_to_date() -> None:
-    written = {path.name: path.read_text("utf-8") for path in PAGES.glob("*.md")}
-    assert written == references(BUILDS, PAGES), "run `make schemas` and commit what it changes"
-
-
 def test_every_reason_in_the_code_has_words() -> None:
     reasons = _reasons()
     assert len(reasons) > 150  # the scan finds them
@@ -142,17 +136,17 @@ def test_every_reason_and_finding_has_an_example() -> None:
     without = {(group, name) for group, names in _without().items() for name in names}
     wanted = {(group, name) for group, words in everything().items() for name in words}
     missing = [f"{group}: {name}" for group, name in sorted(wanted - examples - without)]
-    assert not missing, "python -m pytest -p tests.collecting TESTS_THAT_MEET_THEM; make schemas (docs/adding.md)"
+    assert not missing, "python -m pytest -p tests.collecting TESTS_THAT_MEET_THEM; make docs (docs/adding.md)"
     assert not examples - wanted, "leave them out of docs/reference/examples"
     assert not without - wanted
     assert not without & examples, "leave them out of without.yaml"
     assert len(without) <= MOST_WITHOUT
 
 
-def test_pictures_are_those_of_the_examples() -> None:
-    """To the byte, and no others: `make schemas` draws them."""
-    words = everything()
-    drawn = {path.relative_to(PICTURES).with_suffix("").as_posix(): path for path in PICTURES.rglob("*.*")}
+def test_pictures_are_those_of_the_examples(reference_pages: Path) -> None:
+    """To the byte, and no others."""
+    words, pictures = everything(), reference_pages / PICTURES
+    drawn = {path.relative_to(pictures).with_suffix("").as_posix(): path for path in pictures.rglob("*.*")}
     made = {
         f"{group}/{name}": picture(example, words[group][name])
         for group, found in read_examples(PAGES / EXAMPLES).items()
@@ -160,7 +154,7 @@ def test_pictures_are_those_of_the_examples() -> None:
     }
     assert drawn.keys() == made.keys()
     changed = [name for name, path in drawn.items() if path.read_bytes() != made[name]]
-    assert not changed, "run `make schemas` and commit what it changes"
+    assert not changed
 
 
 def test_a_measured_value_breaks_its_limit() -> None:
@@ -178,8 +172,8 @@ def test_a_measured_value_breaks_its_limit() -> None:
     assert len(relations) > 150
 
 
-def test_a_picture_is_a_small_drawing_and_nothing_else() -> None:
-    paths = sorted(PICTURES.rglob("*.svg"))
+def test_a_picture_is_a_small_drawing_and_nothing_else(reference_pages: Path) -> None:
+    paths = sorted((reference_pages / PICTURES).rglob("*.svg"))
     assert sum(path.stat().st_size for path in paths) <= MOST_BYTES_OF_ALL
     for path in paths:
         raw = path.read_text("utf-8")
@@ -193,11 +187,11 @@ def test_a_picture_is_a_small_drawing_and_nothing_else() -> None:
         assert path.stem in texts, path
 
 
-def test_a_picture_has_what_its_example_says() -> None:
+def test_a_picture_has_what_its_example_says(reference_pages: Path) -> None:
     """The value on its line, the scene where there is one, the line of a file: read back from the drawings."""
     for group, found in read_examples(PAGES / EXAMPLES).items():
         for name, example in found.items():
-            tree = ElementTree.fromstring((PICTURES / group / f"{name}.svg").read_text("utf-8"))  # noqa: S314
+            tree = ElementTree.fromstring((reference_pages / PICTURES / group / f"{name}.svg").read_text("utf-8"))  # noqa: S314
             parts = {node.get("data-part"): node for node in tree.iter() if node.get("data-part")}
             assert len(parts) > 1, name
             assert ("map" in parts) == (example.sketch is not None and not example.around), name

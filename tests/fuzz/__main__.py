@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 try:
@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     sys.exit("atheris is not installed; it is not in the lock, as the tests do without: .venv/bin/pip install atheris")
 
 with atheris.instrument_imports(include=["pipeline.formats"]):
-    from tests.fuzz.readers import CORPUS, READERS, tried
+    from tests.fuzz.readers import READERS, read_corpus, tried, write_corpus
 
 LONGEST = 20_000  # bytes of an input
 KEPT_BYTES = 30_000  # of a reader's saved corpus
@@ -47,11 +47,12 @@ def main() -> None:
 def trial(reader: str, seconds: int, found: Path) -> int:
     """Exit code of libFuzzer, 0 where nothing was found; what reached new code is then saved."""
     with tempfile.TemporaryDirectory() as folder:
-        grown = Path(folder)
-        for number, raw in enumerate(READERS[reader].seeds()):
-            (grown / f"seed{number}").write_bytes(raw)
-        saved = CORPUS / reader
-        saved.mkdir(parents=True, exist_ok=True)
+        grown, saved = Path(folder, "grown"), Path(folder, "saved")
+        seeds = {f"seed{number}": raw for number, raw in enumerate(READERS[reader].seeds())}
+        for place, files in ((grown, seeds), (saved, read_corpus(reader))):
+            place.mkdir()
+            for name, raw in files.items():
+                (place / name).write_bytes(raw)
         limits = [
             f"-max_len={LONGEST}",
             "-timeout=30",
@@ -61,7 +62,7 @@ def trial(reader: str, seconds: int, found: Path) -> int:
         ]
         ended = run(reader, str(grown), str(saved), f"-max_total_time={seconds}", "-print_final_stats=1", *limits)
         if ended == 0:
-            save(grown, saved)
+            save(reader, (*grown.iterdir(), *saved.iterdir()))
     return ended
 
 
@@ -85,19 +86,15 @@ def fuzz(reader: str, arguments: list[str]) -> None:
         atheris.Fuzz()
 
 
-def save(grown: Path, saved: Path) -> None:
+def save(reader: str, paths: Iterable[Path]) -> None:
     """Replaces the saved corpus by the smallest of those inputs that reached new code."""
     total, kept = 0, {}
-    for path in sorted((*grown.iterdir(), *saved.iterdir()), key=lambda path: (path.stat().st_size, path.name)):
-        total += path.stat().st_size
+    for raw in sorted({path.read_bytes() for path in paths}, key=lambda raw: (len(raw), raw)):
+        total += len(raw)
         if total > KEPT_BYTES:
             break
-        raw = path.read_bytes()
         kept[hashlib.sha256(raw).hexdigest()[:16]] = raw
-    shutil.rmtree(saved)
-    saved.mkdir()
-    for name, raw in kept.items():
-        (saved / name).write_bytes(raw)
+    write_corpus(reader, kept)
 
 
 if __name__ == "__main__":

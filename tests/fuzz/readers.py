@@ -37,7 +37,8 @@ from tests.worlds.drive.readers.test_carla import recording
 from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
-CORPUS: Final = Path(__file__).parent / "corpus"
+CORPUS: Final = Path(__file__).parent / "corpus"  # READER.zip: files that fuzzing found to reach new code
+EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that equal corpora are equal archives
 N: Final = 6
 
 
@@ -53,6 +54,22 @@ class Fuzzed(NamedTuple):
     read: Callable[[Path], None]
     declared: tuple[type[Exception], ...]
     seeds: Callable[[], list[bytes]]
+
+
+def read_corpus(reader: str) -> dict[str, bytes]:
+    """Name -> bytes of the saved files of a reader; empty where there are none."""
+    path = CORPUS / f"{reader}.zip"
+    if not path.exists():
+        return {}
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in sorted(archive.namelist())}
+
+
+def write_corpus(reader: str, files: dict[str, bytes]) -> None:
+    """Replaces the saved files of a reader."""
+    with zipfile.ZipFile(CORPUS / f"{reader}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), raw, zipfile.ZIP_DEFLATED)
 
 
 def tried(fuzzed: Fuzzed, path: Path) -> bool:
