@@ -15,7 +15,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture bench schemas docs lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture mutants bench schemas docs lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs 
 		tests/engine/test_at_once.py tests/blind/test_processors.py
 	$(BIN)/python -m tests.bench.stops 20
 	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
+
+mutants: $(READY) ## changes drawn lines of pipeline/ one by one, and tells which the tests of their room miss [NUMBER=300 SEED=0]
+	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0)
 
 bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)
 	$(BIN)/python -m tests.bench.builds
