@@ -11,7 +11,7 @@ import re
 import string
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -102,6 +102,19 @@ def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
         return Template.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, yaml.YAMLError, ValidationError) as error:
         raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
+
+
+@cache
+def load_table(name: str) -> Any:
+    """A table of words or numbers, ``templates/<name>.yaml``, as plain values; raises TemplateError.
+
+    The name stands in the call as a literal: so the file counts as code of every stage that imports the caller.
+    """
+    path = TEMPLATES_DIR / f"{name}.yaml"
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError) as error:
+        raise TemplateError(f"{path}: cannot be read as a table: {error}") from error
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the code of a stage is: the modules that it imports, and the versions of the libraries that these import.
+"""What the code of a stage is: modules that it imports, the tables that they load, the versions of their libraries.
 
 Modules are compared by their syntax trees without docstrings, so that a comment runs nothing again. There is no version
 number that somebody could forget to raise; and a change that changes no result stops at the next stage.
@@ -39,24 +39,26 @@ CACHE_FILE: Final = "__pycache__/syntax.json"  # below the package, beside what 
 
 
 class Module(NamedTuple):
-    """What is to know of one module: a digest of its syntax tree, and the names of all that it may import."""
+    """A digest of a module's syntax tree, the names of all that it may import, and of the tables that it loads."""
 
     digest: str
     imports: tuple[str, ...]
+    tables: tuple[str, ...] = ()
 
 
 @cache
 def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
-    """Digest of the `closure` of modules: of their syntax trees and of the versions of the libraries they import."""
+    """Digest of the `closure` of modules: of their syntax trees, their tables and the versions of their libraries."""
     modules = closure(roots, folder)
     digests = {name: module.digest for name, module in modules.items()}
-    return digest_of([digests, libraries(modules.values())])
+    return digest_of([digests, tables(modules.values(), folder), libraries(modules.values())])
 
 
 def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
-    """What `code_digest` is the digest of: digests of modules by their files, versions of libraries by their names."""
+    """What `code_digest` is the digest of: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)
     files = {sources_of(folder).paths[name].relative_to(folder).as_posix(): m.digest for name, m in modules.items()}
+    files |= tables(modules.values(), folder)
     return files | {name: version or "not there" for name, version in libraries(modules.values()).items()}
 
 
@@ -79,6 +81,12 @@ def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
             waiting += [name.rpartition(".")[0], *found[name].imports]
     sources.save()
     return found
+
+
+def tables(modules: Iterable[Module], folder: Path = FOLDER) -> dict[str, str]:
+    """File below the folder -> digest of every table that modules load by name (`core.templates.load_table`)."""
+    names = {f"templates/{name}.yaml" for module in modules for name in module.tables}
+    return {name: digest_of((folder / name).read_bytes()) for name in sorted(names)}
 
 
 def libraries(modules: Iterable[Module]) -> dict[str, str | None]:
@@ -144,7 +152,10 @@ class Sources:
     def _load(self) -> dict[str, tuple[str, Module]]:
         try:
             kept = json.loads(self._kept.read_bytes())
-            return {name: (d, Module(digest, tuple(imports))) for name, (d, (digest, imports)) in kept.items()}
+            return {
+                name: (d, Module(digest, tuple(imports), tuple(tables)))
+                for name, (d, (digest, imports, tables)) in kept.items()
+            }
         except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged
             return {}
 
@@ -153,7 +164,8 @@ def parse(raw: bytes, package: str) -> Module:
     """A module from its source; ``package`` is where its relative imports start."""
     tree = ast.parse(raw)
     imports = {name for node in _statements(tree) for name in _imported(node, package)}
-    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)))
+    loaded = {name for node in ast.walk(tree) for name in _loaded(node)}
+    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), tuple(sorted(loaded)))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -186,3 +198,9 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         around = around[: len(around) + 1 - node.level] if node.level else []
         base = ".".join([*around, *([node.module] if node.module else [])])
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+
+
+def _loaded(node: ast.AST) -> Iterator[str]:
+    """The table that a call of ``load_table("…")`` names."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_table":
+        yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))

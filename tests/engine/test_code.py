@@ -21,6 +21,7 @@ from pipeline.engine.code import (
     REGISTRIES,
     closure,
     code_digest,
+    code_parts,
     libraries,
     parse,
     sources_of,
@@ -136,6 +137,21 @@ def test_words_and_layout_are_no_change(text: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("X = 1", "X = 2"), ("X = 'a'", "X = 'b'"), ("f(a)", "f(b)"), ("1", "'1'")])
 def test_any_other_difference_is_one(one: str, other: str) -> None:
     assert parse(one.encode(), "").digest != parse(other.encode(), "").digest
+
+
+def test_a_table_that_a_module_loads_by_name_is_code_of_who_imports_it(write: Write) -> None:
+    folder = write(a="import pipeline.b", b="WORDS = load_table('city/words')", c="x = 'city/words'")
+    table = folder / "templates" / "city" / "words.yaml"
+    table.parent.mkdir(parents=True)
+    table.write_text("a: b")
+    digests = [code_parts((f"pipeline.{name}",), folder).get("templates/city/words.yaml") for name in "abc"]
+    before = [code_digest.__wrapped__((f"pipeline.{name}",), folder) for name in "ac"]
+    assert digests[0] == digests[1] is not None
+    assert digests[2] is None
+    table.write_text("a: c")
+    after = [code_digest.__wrapped__((f"pipeline.{name}",), folder) for name in "ac"]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
 
 
 def test_what_type_checkers_alone_see_is_no_change() -> None:
