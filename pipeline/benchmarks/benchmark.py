@@ -20,16 +20,14 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.core.schema import Finding
     from pipeline.drawing.sheet import Sheet
     from pipeline.geometry.views import View, Whole
-    from pipeline.llm.base import Reply, Request
-    from pipeline.llm.shown import Shown
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
+    from pipeline.questions.model_authoring import ModelAuthor
     from pipeline.questions.published import Columns, Published
     from pipeline.questions.scored import Score
-    from pipeline.questions.task import Task
+    from pipeline.questions.task import SceneView, Task
     from pipeline.worlds.world import World
 
-V = TypeVar("V")
-V_contra = TypeVar("V_contra", contravariant=True)
+V = TypeVar("V", bound="SceneView")
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -64,44 +62,6 @@ class Card:
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
     captioned: str = ""
-
-
-class Author(Protocol[V_contra]):
-    """Writes questions with a model where the facts gave none."""
-
-    module: str  # where it stands
-
-    def prompts(self) -> dict[str, str]:
-        """Version of each prompt that it uses, by its step."""
-        ...
-
-    def write(
-        self,
-        view: V_contra,
-        candidates: pa.Table,
-        ask: Sequence[Callable[[Request], Reply]],
-        tasks: Sequence[str],
-        shown: Sequence[Shown | None],
-        questions_per_task: int,
-    ) -> pa.Table:
-        """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written.
-
-        ``ask`` and ``shown`` are of the model that writes, and of a second that answers, if there is one.
-        """
-        ...
-
-    def calls(
-        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
-    ) -> tuple[int, ...]:
-        """How many calls of each model `write` makes at most for a scene with these candidates.
-
-        ``sees`` says of each of them whether it is shown videos or pictures.
-        """
-        ...
-
-    def is_whole(self, reasons: Collection[str]) -> bool:
-        """Whether every call had an answer, by the reasons of the refusals."""
-        ...
 
 
 def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
@@ -248,7 +208,7 @@ class Benchmark(Generic[V, R]):
     views: SceneViews | None = None
     drawings: Drawings | None = None
     harness: Callable[[str, str, pa.Table], dict[str, bytes]] = no_harness
-    author: Author[V] | None = None
+    author: ModelAuthor[V, Any, Any] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None
     shares: Mapping[str, int] = field(default_factory=dict)

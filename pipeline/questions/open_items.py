@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipeline.metrics.normalised import normalised
-from pipeline.questions.asking import line, listed, record
+from pipeline.questions.model_authoring import line, listed, record
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 40)

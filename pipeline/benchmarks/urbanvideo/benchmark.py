@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
+from pipeline.benchmarks.urbanvideo.authoring.author import Author
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
@@ -33,7 +33,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     scene_pictures=LEGENDS,
     drawings=DRAWINGS,
     harness=harness_files,
-    author=Writer(),
+    author=Author(),
     score=SCORE,
     shares=SHARES,
     # The track answers nearly every question, and where landmarks lie those about what is near or next.

@@ -27,7 +27,7 @@ from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import MODEL_ASSISTED
+from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
 from pipeline.worlds.city.facts import City, CityScene, Photo, Thing

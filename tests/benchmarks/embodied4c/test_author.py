@@ -25,7 +25,7 @@ from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import MODEL_ASSISTED
+from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles

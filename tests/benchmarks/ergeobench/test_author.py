@@ -16,7 +16,7 @@ from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.shown import Shown
-from pipeline.questions.asking import MODEL_ASSISTED
+from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.selection import select
 from pipeline.worlds.panorama.facts import DeclaredView
 from tests.benchmarks.ergeobench.made import FOUNTAIN, scene

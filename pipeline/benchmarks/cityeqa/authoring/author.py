@@ -9,7 +9,8 @@ thing was proven, and has the flag `MODEL_ASSISTED`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -25,16 +26,23 @@ from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Told, parse, render
 from pipeline.core.identity import digest
-from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Text
-from pipeline.llm.prompts import load_prompt
 from pipeline.llm.shown import Shown
 from pipeline.metrics.normalised import normalised
-from pipeline.questions.asking import MODEL_ASSISTED, Ask, RefusedError, take, was_answered
 from pipeline.questions.cases import Case
+from pipeline.questions.model_authoring import (
+    ANSWERED,
+    MODEL_ASSISTED,
+    ModelAuthor,
+    PromptArguments,
+    SceneAuthoring,
+    Second,
+    Target,
+    examine,
+    proven,
+)
 from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, item_of, items_schema, leaks
 from pipeline.questions.rules import Measure, rule
-from pipeline.questions.second import Second, calls_of_second, calls_of_writer, proven
 from pipeline.worlds.city.facts import Photo
 
 TASK: Final = WorldKnowledge.name
@@ -44,8 +52,6 @@ OF_SOURCE: Final = frozenset({"other_sorts"})  # rules that are about the answer
 TARGETS: Final = 10  # things of a city that a model is asked about
 PHOTOS: Final = 24  # pictures of a city
 PHOTOS_OF_ONE: Final = 2
-STEP: Final = "city"
-CHECK: Final = ("city_pick", "city_all")
 Row = Mapping[str, Any]
 
 
@@ -54,95 +60,83 @@ def declared(view: CityView) -> Sequence[Photo]:
     return view.city.photos[:PHOTOS]
 
 
-class Author:
-    """The `benchmark.Author` of cities."""
+@dataclass(frozen=True)
+class Thing(Target):
+    """Something that a model writes about.
 
-    module = __name__
+    Attributes:
+        id: of the thing.
+        proofs: rows of the tasks about it that were proven: those of each task.
+    """
 
-    def prompts(self) -> dict[str, str]:
-        """Version of each prompt, by its step."""
-        return {step: load_prompt(f"author_{step}").version for step in (STEP, *CHECK)}
-
-    def write(
-        self,
-        view: CityView,
-        candidates: pa.Table,
-        ask: Sequence[Ask],
-        tasks: Sequence[str],
-        shown: Sequence[Shown | None],
-        questions_per_task: int,
-    ) -> pa.Table:
-        """Candidates of World Knowledge: each question from all starts of a task of the facts about the same thing."""
-        cases: list[Case] = []
-        known: Counter[str] = Counter()
-        for target, proofs in _targets(candidates).items() if TASK in tasks else ():
-            i = view.index[target]
-            for number, (case, item) in enumerate(_written(view, i, ask, shown, questions_per_task, known)):
-                placed = [] if item is None else list(_placed(view, i, item, case, proofs[number % len(proofs)]))
-                cases += placed or [case]
-        rows = CITY_TASKS[TASK].rows(view, cases, keep=True)
-        return pa.Table.from_pylist([{"flags": [MODEL_ASSISTED]} | row for row in rows], schema=CANDIDATES)
-
-    def calls(
-        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
-    ) -> tuple[int, ...]:
-        """One for each thing, and the guesses; of the second model all for each question."""
-        targets = len(_targets(candidates)) if TASK in tasks else 0
-        items = targets * questions_per_task
-        return targets + calls_of_writer(items), *(calls_of_second(items) for _ in sees[1:])
-
-    def is_whole(self, reasons: Collection[str]) -> bool:
-        """Whether no call was left without an answer."""
-        return was_answered(reasons, (STEP, *CHECK))
+    id: str
+    proofs: list[list[Row]]
 
 
-def _targets(candidates: pa.Table) -> dict[str, list[list[Row]]]:
-    """Things of which tasks were proven that do not say what they are, in an order that is drawn: the rows of each."""
-    asked = candidates.filter(pc.is_null(candidates["reason"])).to_pylist()
-    found: dict[str, dict[tuple[str, ...], list[Row]]] = {}
-    for row in asked:
-        if row["operands"][0] in UNSORTED:
-            found.setdefault(row["group"], {}).setdefault(tuple(row["operands"][:-2]), []).append(row)
-    drawn = sorted(found, key=lambda target: digest("author", asked[0]["scene"], target))[:TARGETS]
-    return {target: [own for _, own in sorted(found[target].items())] for target in drawn}
+class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
+    """The author of cities: each question is asked from all starts of a task of the facts about the same thing."""
 
+    authoring = SceneAuthoring[CityView]
+    tasks = CITY_TASKS
+    step = "city"
+    check = ("city_pick", "city_all")
+    guessing = True
+    unseen = ANSWERED  # it is told the facts
 
-def _written(
-    view: CityView, i: int, ask: Sequence[Ask], shown: Sequence[Shown | None], count: int, known: Counter[str]
-) -> Iterator[tuple[Case, OpenItem | None]]:
-    """The questions about a thing; of one that is refused, or was not written, the case alone."""
-    thing, told = view.things[i], facts(view, i)
-    own = {"facts": told, "called": [p.definite for p in view.unsorted_phrases(i)], "gap": GAP, "count": count}
-    try:
-        found = take(STEP, ask[0], items_schema(count), _pictures(view, i, shown[0]), **own)["questions"]
-    except RefusedError as refused:
-        case = Case(KIND, thing.id)
-        case.refusal = refused.rejection
-        yield case, None
-        return
-    if not found:
-        case = Case(KIND, thing.id)
-        case.refuse("nothing_written", 0, 1, "questions")
-        yield case, None
-    seconds = [Second(ask[1], _told(told, _pictures(view, i, shown[1])), CHECK)] if len(ask) > 1 else []
-    said: Counter[str] = Counter()
-    for item in map(item_of, found):
-        text = normalised(item.question)
-        again, said[text] = said[text], said[text] + 1
-        case = _case(view, i, item, item.question, *((str(again),) if again else ()))
-        case.measured(rule("asked_already", again, "<", 1, "questions"))
-        if case.refusal is not None:
-            yield case, None
-            continue
-        try:
-            for measure in _measures(item, view, i, known, Second(ask[0], None, CHECK), *seconds):
-                case.measured(measure)
-                if not measure.holds:
-                    break
-        except RefusedError as refused:
-            case.refusal = refused.rejection
-        known[normalised(item.answer)] += case.refusal is None
-        yield case, item if case.refusal is None else None
+    def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[Thing]:
+        """Things of which tasks were proven that do not say what they are, in an order that is drawn."""
+        asked = candidates.filter(pc.is_null(candidates["reason"])).to_pylist() if TASK in tasks else []
+        found: dict[str, dict[tuple[str, ...], list[Row]]] = {}
+        for row in asked:
+            if row["operands"][0] in UNSORTED:
+                found.setdefault(row["group"], {}).setdefault(tuple(row["operands"][:-2]), []).append(row)
+        drawn = sorted(found, key=lambda thing: digest("author", asked[0]["scene"], thing))[:TARGETS]
+        return [Thing(TASK, thing, [own for _, own in sorted(found[thing].items())]) for thing in drawn]
+
+    def prompt_arguments(self, scene: SceneAuthoring[CityView], target: Thing) -> PromptArguments:
+        """What the map says of the thing, what it may be called, and its pictures."""
+        view, i = scene.view, scene.view.index[target.id]
+        called_so = [p.definite for p in view.unsorted_phrases(i)]
+        fields = {"facts": facts(view, i), "called": called_so, "gap": GAP, "count": scene.count}
+        return items_schema(scene.count), _pictures(view, i, scene.shows[0]), fields
+
+    def validate(
+        self, scene: SceneAuthoring[CityView], target: Thing, found: Sequence[dict[str, Any]]
+    ) -> Iterator[Case]:
+        """Each question from each start of a task; of one that is refused, one candidate alone."""
+        view, i = scene.view, scene.view.index[target.id]
+        second = None
+        if len(scene.asks) > 1:
+            shown = _told(facts(view, i), _pictures(view, i, scene.second_shown))
+            second = Second(scene.asks[1], shown, self.check)
+        said: Counter[str] = Counter()
+        for number, item in enumerate(map(item_of, found)):
+            text = normalised(item.question)
+            again, said[text] = said[text], said[text] + 1
+            case = _case(view, i, item, item.question, *((str(again),) if again else ()))
+            case.measured(rule("asked_already", again, "<", 1, "questions"))
+            placed: list[Case] = []
+            if case.refusal is None:
+                examine(case, self._measures(scene, i, item, second))
+                scene.kept[normalised(item.answer)] += case.refusal is None
+            if case.refusal is None:
+                placed = list(_placed(view, i, item, case, target.proofs[number % len(target.proofs)]))
+            yield from placed or [case]
+
+    def unwritten(self, target: Thing, number: int) -> Case:
+        """A candidate without a question."""
+        return Case(KIND, target.id)
+
+    def _measures(
+        self, scene: SceneAuthoring[CityView], i: int, item: OpenItem, second: Second | None
+    ) -> Iterator[Measure]:
+        """All rules of an item; models are asked about what breaks none before."""
+        view = scene.view
+        yield from measures(item, view, i)
+        yield rule("answered_so_before", scene.kept[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
+        asked = called(item, view.unsorted_phrases(i)[0])
+        writer = Second(scene.asks[0], None, self.check)
+        yield from proven(asked, view.scene.id, writer, second, told_by(item, view, i))
 
 
 def _case(view: CityView, i: int, item: OpenItem, wording: str, *more: str) -> Case:
@@ -150,16 +144,6 @@ def _case(view: CityView, i: int, item: OpenItem, wording: str, *more: str) -> C
     case = Case(KIND, thing.id, item.question, *more, wording=wording, group=thing.id)
     case.proof, case.flags = item.proof, [OPEN, MODEL_ASSISTED]
     return case.ask(item.answer, item.wrong, least=0)
-
-
-def _measures(
-    item: OpenItem, view: CityView, i: int, known: Counter[str], writer: Second, second: Second | None = None
-) -> Iterator[Measure]:
-    """All rules of an item; models are asked about what breaks none before."""
-    yield from measures(item, view, i)
-    yield rule("answered_so_before", known[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
-    asked = called(item, view.unsorted_phrases(i)[0])
-    yield from proven(asked, view.scene.id, writer, second, told_by(item, view, i))
 
 
 def _placed(view: CityView, i: int, item: OpenItem, proof: Case, rows: Sequence[Row]) -> Iterator[Case]:

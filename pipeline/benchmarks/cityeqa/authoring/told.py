@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.questions.asking import quoted
+from pipeline.questions.model_authoring import quoted
 
 AROUND_M: Final = 40.0
 AROUND: Final = 12  # things, the nearest

@@ -15,7 +15,7 @@ from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.geometry.colours import WORDS
-from pipeline.questions.asking import quoted
+from pipeline.questions.model_authoring import quoted
 from pipeline.worlds.arm.view import CLOSED_MAX, OPEN_MIN
 from pipeline.worlds.drive.categories import CATEGORIES, FURNITURE, RIDERS, TWO_WHEELED
 

@@ -1,153 +1,156 @@
-"""Stage `author`: questions of a flight that a model writes, and those of them that were refused."""
+"""The author of UrbanVideo-Bench: a model writes questions of those tasks of which a flight's facts gave none.
+
+First it tells the flight, then lists what it has seen (`writing`), then it writes questions of each task. These are
+held against the facts, and what a second model gets wrong with the video is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem, compose
-from pipeline.benchmarks.urbanvideo.authoring.extract import Extract, extract
-from pipeline.benchmarks.urbanvideo.authoring.narrate import narrate
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
+from pipeline.benchmarks.urbanvideo.authoring.writing import (
+    Extract,
+    Passage,
+    WrittenItem,
+    compose_arguments,
+    extract,
+    item_of,
+    narrate,
+)
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.core.identity import question_ids
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Rejection
-from pipeline.core.tables import CANDIDATES
-from pipeline.core.templates import load_template
-from pipeline.llm.shown import Shown
-from pipeline.questions.asking import MODEL_ASSISTED, Ask, RefusedError
-from pipeline.questions.rules import Measure, rule
-from pipeline.questions.second import Second, answered
-from pipeline.worlds.flight.facts import FlightScene
+from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.model_authoring import (
+    MODEL_ASSISTED,
+    ModelAuthor,
+    PromptArguments,
+    RefusedError,
+    SceneAuthoring,
+    Second,
+    Target,
+    answered,
+    facts_gave_none,
+    refusing,
+)
+from pipeline.questions.rules import rule
 
 # The benchmark is about videos: without one nothing is asked, and so nothing is written.
 _NO_VIDEO: Final = Rejection(reason="missing_video", measured=None, limit=None, unit=None)
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
 
 
-def author(
-    view: UrbanView,
-    candidates: pa.Table,
-    ask: Ask,
-    tasks: Sequence[UrbanTask],
-    shown: Shown | None = None,
-    questions_per_task: int = 2,
-    second: Second | None = None,
-) -> pa.Table:
-    """What a model writes about a flight (`CANDIDATES`): per task as many rows as are wanted, questions or refusals.
+@dataclass
+class FlightAuthoring(SceneAuthoring[UrbanView]):
+    """A flight that a model writes about, with what the first steps gave."""
 
-    A task of which the facts gave questions is not written: where a fact answers, the fact does. Operands are the
-    number within the task and, once there is one, the question; refused rows keep what was written.
+    @cached_property
+    def facts(self) -> Observed:
+        """What is known without a model."""
+        return Observed(self.view)
 
-    Args:
-        view: an observed flight.
-        candidates: the rows from facts.
-        ask: the model, through its cache.
-        tasks: in the order of the rows.
-        shown: its video, if the model can see one.
-        questions_per_task: how many to ask for.
-        second: another model, which answers what passed all checks; what it gets wrong with the video is refused.
-    """
-    rows = []
-    if left := unanswered(candidates, tasks):
-        for task, drafts in _drafts(Observed(view), ask, left, shown, questions_per_task):
-            for number, draft in enumerate(drafts, start=1):
-                rows.append(_row(view.scene, task, number, _judged(draft, view.scene.id, second)))
-    return pa.Table.from_pylist(rows, schema=CANDIDATES)
-
-
-def unanswered(candidates: pa.Table, tasks: Sequence[UrbanTask]) -> list[UrbanTask]:
-    """Those of the tasks of which the facts gave no question."""
-    asked = pc.unique(candidates.filter(pc.is_null(candidates["reason"]))["task"]).to_pylist()
-    return [task for task in tasks if task.name not in asked]
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """What became of one question; with a rejection it is none. ``item`` is None where nothing was written."""
-
-    item: WrittenItem | None
-    rejection: Rejection | None
-    passed: tuple[Measure, ...] = ()
-    rewritten: bool = False
-
-    @property
-    def evidence(self) -> list[dict[str, Any]]:
-        """The numbers behind it."""
-        return [row for measure in self.passed if (row := measure.evidence())]
-
-
-def _drafts(
-    facts: Observed, ask: Ask, tasks: Sequence[UrbanTask], shown: Shown | None, count: int
-) -> Iterator[tuple[UrbanTask, list[_Draft]]]:
-    """The drafts of each task, as many as are wanted. Where a step fails, all drafts that depend on it are refused."""
-    if facts.view.scene.video is None:
-        yield from ((task, [_Draft(None, _NO_VIDEO)] * count) for task in tasks)
-        return
-    try:
-        passages = narrate(facts, ask, shown)
-        known = extract(facts, passages, ask, seen=shown is not None)
-    except RefusedError as refused:
-        yield from ((task, [_Draft(None, refused.rejection)] * count) for task in tasks)
-        return
-    for task in tasks:
+    @cached_property
+    def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedError:
+        """The narration and what was extracted from it, or why there is none; the model is asked once."""
         try:
-            items = compose(task, facts, passages, known, ask, shown, count)
+            passages = narrate(self.facts, self.asks[0], self.shows[0])
+            return passages, extract(self.facts, passages, self.asks[0], seen=self.shows[0] is not None)
         except RefusedError as refused:
-            yield task, [_Draft(None, refused.rejection)] * count
-            continue
-        drafts: list[_Draft] = []
-        for item in items:
-            drafts.append(_examined(item, task, facts, known, [d.item for d in drafts if d.item]))
-        missing = Rejection(reason="compose_missing", measured=len(items), limit=count, unit="questions")
-        yield task, drafts + [_Draft(None, missing)] * (count - len(items))
+            return refused
+
+    def told(self) -> tuple[Sequence[Passage], Extract]:
+        """The narration, and what was extracted from it. Raises RefusedError."""
+        if self.view.scene.video is None:
+            raise RefusedError(_NO_VIDEO)
+        if isinstance(self._told, RefusedError):
+            raise self._told
+        return self._told
 
 
-def _examined(
-    item: WrittenItem, task: UrbanTask, facts: Observed, known: Extract, before: Sequence[WrittenItem]
-) -> _Draft:
-    """The question with its directions mended, and the first rule that it breaks."""
-    mended = relative(item, facts)
-    passed: list[Measure] = []
-    again = sum(tokens(other.question) == tokens(mended.question) for other in before)
-    repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
-    for measure in chain(measures(mended, facts, known, task.asks), [repeated]):
-        if not measure.holds:
-            return _Draft(mended, measure.rejection(), rewritten=mended != item)
-        passed.append(measure)
-    return _Draft(mended, None, tuple(passed), mended != item)
+class Author(ModelAuthor[UrbanView, FlightAuthoring, Target]):
+    """The author of flights. Where a step fails, all questions that depend on it are refused.
+
+    Operands are the number within the task and, once there is one, the question.
+    """
+
+    authoring = FlightAuthoring
+    tasks: Mapping[str, UrbanTask] = URBAN_TASKS
+    step = "compose"
+    before = ("narrate", "extract")
+    missing = "compose_missing"
+    each_missing = True
+
+    def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[Target]:
+        """The tasks that a model may write, and of which the facts gave no question."""
+        assisted = (name for name in tasks if self.tasks[name].model_assisted)
+        return [Target(name) for name in facts_gave_none(candidates, assisted)]
+
+    def prompt_arguments(self, scene: FlightAuthoring, target: Target) -> PromptArguments:
+        """The task, the facts, and what the first steps gave."""
+        return compose_arguments(self.tasks[target.task], scene.facts, *scene.told(), scene.shows[0], scene.count)
+
+    def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
+        """Each question with its directions mended, and the first rule that it breaks."""
+        _, known = scene.told()
+        before: list[WrittenItem] = []
+        for number, raw in enumerate(found, start=1):
+            item = item_of(raw)
+            mended = relative(item, scene.facts)
+            case = Case(str(number), mended.question, wording=mended.question)
+            case.flags = [MODEL_ASSISTED, *([REWRITTEN] if mended != item else [])]
+            case.answer, case.wrong, case.proof = mended.answer, list(mended.wrong), mended.proof
+            again = sum(tokens(other.question) == tokens(mended.question) for other in before)
+            repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
+            of_rules = measures(mended, scene.facts, known, self.tasks[target.task].asks)
+            for measure in chain(of_rules, [repeated]):
+                case.measured(measure)
+                if not measure.holds:
+                    case.evidence = []
+                    break
+            else:
+                _answer(case, mended, scene, self.check)
+            before.append(mended)
+            yield case
+
+    def calls(
+        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
+    ) -> tuple[int, ...]:
+        """One more to narrate, and one to extract what was seen."""
+        first, *others = super().calls(candidates, tasks, sees, questions_per_task)
+        return first and 1 + sees[0] + first, *others
+
+    def rows(self, view: UrbanView, task: str, cases: Iterable[Case]) -> list[dict[str, Any]]:
+        """Rows of `CANDIDATES`; what is refused by rules has no evidence."""
+        rows = _Written(self.tasks[task]).rows(view, cases, keep=True)
+        return [row | {"evidence": row.get("evidence") or None} for row in rows]
 
 
-def _judged(draft: _Draft, purpose: str, second: Second | None) -> _Draft:
-    """A draft as the second model leaves it. What it answers is kept also with what it refuses."""
-    if second is None or draft.item is None or draft.rejection is not None:
-        return draft
-    try:
-        measures = answered(draft.item, purpose, second)
-    except RefusedError as refused:
-        return replace(draft, rejection=refused.rejection)
-    wrong = next((measure.rejection() for measure in measures if not measure.holds), None)
-    return replace(draft, rejection=wrong, passed=(*draft.passed, *measures))
+class _Written(CaseTask[UrbanView]):
+    """A task as a model writes it: its questions are texts of their own."""
+
+    def __init__(self, task: UrbanTask) -> None:
+        self.name, self.template = task.name, task.template
+
+    def ask_once(self, view: UrbanView, cases: Iterable[Case]) -> None:
+        """Rules see to it."""
 
 
-def _row(scene: FlightScene, task: UrbanTask, number: int, draft: _Draft) -> dict[str, Any]:
-    operands = [str(number), *([draft.item.question] if draft.item else [])]
-    row: dict[str, Any] = {
-        "id": question_ids(scene.id, task.name, load_template(task.template).identity, [operands])[0],
-        "scene": scene.id,
-        "task": task.name,
-        "operands": operands,
-        "flags": [MODEL_ASSISTED, *([REWRITTEN] if draft.rewritten else [])],
-    }
-    if draft.item:
-        row |= {"answer": draft.item.answer, "wrong": list(draft.item.wrong), "wording": draft.item.question}
-        row["proof"] = draft.item.proof
-    return row | {"evidence": draft.evidence or None} | (draft.rejection.model_dump() if draft.rejection else {})
+def _answer(case: Case, item: WrittenItem, scene: FlightAuthoring, steps: tuple[str, str]) -> None:
+    """What the second model makes of an item. What it answers is kept also with what it refuses."""
+    if len(scene.asks) < 2:
+        return
+    with refusing(case):
+        for measure in answered(item, scene.view.scene.id, Second(scene.asks[1], scene.second_shown, steps)):
+            case.measured(measure)
+            if not measure.holds and (row := measure.evidence()):
+                case.evidence.append(row)

@@ -22,8 +22,6 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
     supposed_instead,
     words_of,
 )
-from pipeline.benchmarks.urbanvideo.authoring.compose import OPTIONS, WrittenItem
-from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.meaning import content, nearly_same, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form, reads
@@ -57,6 +55,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     tokens,
     without,
 )
+from pipeline.benchmarks.urbanvideo.authoring.writing import OPTIONS, Extract, WrittenItem
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 150)  # a given route is part of the question

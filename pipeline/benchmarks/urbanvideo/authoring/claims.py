@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     ANY_SIDE,
@@ -30,6 +29,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     tokens,
     without,
 )
+from pipeline.benchmarks.urbanvideo.authoring.writing import Extract
 from pipeline.core.arrays import FloatArray
 from pipeline.questions.rules import Measure, rule
 

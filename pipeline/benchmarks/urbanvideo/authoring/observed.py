@@ -13,7 +13,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry import bearings
 from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
-from pipeline.questions.asking import quoted
+from pipeline.questions.model_authoring import quoted
 from pipeline.worlds.flight.facts import Flight, Landmark, Segment
 from pipeline.worlds.flight.observe.task import BY_COMPASS, UNSEEN
 

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.lexicon import (
     EVERYWHERE,
     FOREIGN_WORDS,
@@ -18,6 +17,7 @@ from pipeline.benchmarks.urbanvideo.authoring.lexicon import (
 from pipeline.benchmarks.urbanvideo.authoring.meaning import content
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ACTORS, MOVEMENT, SUPPOSING, THINGS
 from pipeline.benchmarks.urbanvideo.authoring.words import plain, singular, tokens, without
+from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from pipeline.questions.rules import Measure, rule
 
 Asks = Literal["what", "why", "if"]

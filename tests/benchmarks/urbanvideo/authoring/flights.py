@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.writing import Extract
 from pipeline.worlds.flight.facts import Landmark, Segment, Sighting
 from tests.benchmarks.urbanvideo.authoring.made import facts, motion
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
+from pipeline.benchmarks.urbanvideo.authoring.author import Author
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source, Video
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
+from pipeline.llm.shown import Shown
+from pipeline.questions.model_authoring import Ask
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
 
@@ -101,9 +105,29 @@ class MadeTask(UrbanTask):
     name: str = "Causal"
     template: str = "vsi/object_counting"
     asks: Literal["what", "why", "if"] = "why"
+    model_assisted: bool = True
     definition: str = "Why the drone made a movement."
     example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."
     wordings: tuple[str, ...] = ()
+
+
+def author(
+    view: UrbanView,
+    candidates: pa.Table,
+    ask: Ask,
+    tasks: Sequence[UrbanTask],
+    shown: Shown | None = None,
+    questions_per_task: int = 2,
+    second: tuple[Ask, Shown | None] | None = None,
+) -> pa.Table:
+    """What a model writes of some tasks, and a second one, with what it is shown, leaves."""
+    known = {task.name: task for task in tasks}
+
+    class Made(Author):
+        tasks = known
+
+    asks, shows = zip((ask, shown), *([second] if second else []), strict=True)
+    return Made().write(view, candidates, asks, [*known], shows, questions_per_task)
 
 
 PASSAGES = {"passages": [{"start_s": 0, "end_s": 44, "text": "It ascends, with a red brick building on the left."}]}

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.benchmarks.urbanvideo.authoring.author import author
-from pipeline.benchmarks.urbanvideo.authoring.writer import Writer
+from pipeline.benchmarks.urbanvideo.authoring.author import Author
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
@@ -28,7 +27,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.shown import shown
 from pipeline.llm.usage import Usage
-from pipeline.questions.asking import value_of
+from pipeline.questions.model_authoring import value_of
 from pipeline.questions.selection import select
 from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.worlds.flight.view import FlightView
@@ -38,6 +37,7 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     LISTS,
     MadeTask,
     Scripted,
+    author,
     question,
     questions,
     view,
@@ -194,13 +194,13 @@ def test_calls_are_known_before_they_are_made(tmp_path: Path) -> None:
             model = Scripted(compose=OK)
             seen = shown(video, ("video",), 1) if video else None
             author(view(), table, model, [MadeTask("Causal"), MadeTask("Counterfactual")], seen)
-            calls, seconds = Writer().calls(
+            calls, seconds = Author().calls(
                 table, ["Causal", "Duration", "Counterfactual"], [video is not None, True], 2
             )
             assert calls == len(model.requests), names
             assert seconds == 3 * 2 * len(names)
-    assert Writer().calls(facts, ["Causal", "Duration"], [True, False], 2) == (0, 0)
-    assert Writer().calls(NONE, ["Causal"], [True, False], 2) == (3, 2), "a second that sees nothing guesses alone"
+    assert Author().calls(facts, ["Causal", "Duration"], [True, False], 2) == (0, 0)
+    assert Author().calls(NONE, ["Causal"], [True, False], 2) == (3, 2), "a second that sees nothing guesses alone"
 
 
 def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
-from pipeline.benchmarks.urbanvideo.authoring.extract import Extract
 from pipeline.benchmarks.urbanvideo.authoring.reading import Asks
+from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, SEGMENTS, VIEWS, facts, motion
 
 FACTS = facts()

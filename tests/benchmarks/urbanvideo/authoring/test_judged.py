@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 

@@ -12,15 +12,22 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from pipeline.benchmarks.urbanvideo.authoring.author import author
 from pipeline.core.errors import RawDataError
 from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.shown import Shown, shown
-from pipeline.questions.second import Second
 from pipeline.sampling.encode import VideoWriter
-from tests.benchmarks.urbanvideo.authoring.made import GOOD, LISTS, PASSAGES, MadeTask, Scripted, questions, view
+from tests.benchmarks.urbanvideo.authoring.made import (
+    GOOD,
+    LISTS,
+    PASSAGES,
+    MadeTask,
+    Scripted,
+    author,
+    questions,
+    view,
+)
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running
 
@@ -83,7 +90,7 @@ def test_pictures_over_the_protocols_and_a_second_model(provider: str, video: Pa
         second = spec.model_copy(update={"name": "second"})
         with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
             seen = shown(video, spec.inputs, spec.frames)
-            answers = Second(lambda r: session.ask("second", r), seen)
+            answers = (lambda r: session.ask("second", r), seen)
             (row,) = author(
                 view(), NONE, lambda r: session.ask(spec.name, r), [MadeTask()], seen, 1, answers
             ).to_pylist()
@@ -135,7 +142,7 @@ def test_kept_only_where_the_second_model_is_right_with_the_video(
         return Reply(GOOD["answer"] if is_right else GOOD["wrong"][2])
 
     model = Scripted(compose=questions(GOOD))
-    (row,) = author(view(), NONE, model, [MadeTask()], None, 1, Second(ask, seen)).to_pylist()
+    (row,) = author(view(), NONE, model, [MadeTask()], None, 1, (ask, seen)).to_pylist()
     assert (row["reason"], row["measured"], row["limit"]) == (reason, *((0.0, 1.0) if reason else (None, None)))
     assert [e["value"] for e in row["evidence"] if e["name"].startswith("second")] == evidence
 
@@ -158,14 +165,12 @@ def test_the_second_model_says_what_else_is_right_and_whether_the_question_holds
         examined = "no JSON" if right is None else json.dumps({"right": list(right), "holds": holds})
         return Reply(examined if request.schema else GOOD["answer"])
 
-    (row,) = author(
-        view(), NONE, Scripted(compose=questions(GOOD)), [MadeTask()], None, 1, Second(ask, seen)
-    ).to_pylist()
+    (row,) = author(view(), NONE, Scripted(compose=questions(GOOD)), [MadeTask()], None, 1, (ask, seen)).to_pylist()
     assert row["reason"] == reason
 
 
 def test_a_second_model_that_sees_nothing_refuses_nothing() -> None:
-    second = Second(lambda request: Reply("B"), None)
+    second = (lambda request: Reply("B"), None)
     (row,) = author(view(), NONE, Scripted(compose=questions(GOOD)), [MadeTask()], None, 1, second).to_pylist()
     assert row["reason"] is None
     assert [e["name"] for e in row["evidence"] if "second" in e["name"]] == ["second_model_without_video"]

@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.author import author
 from pipeline.core.tables import CANDIDATES
 from pipeline.llm.session import Session
-from tests.benchmarks.urbanvideo.authoring.made import GOOD, LISTS, PASSAGES, MadeTask, question, questions, view
+from tests.benchmarks.urbanvideo.authoring.made import (
+    GOOD,
+    LISTS,
+    PASSAGES,
+    MadeTask,
+    author,
+    question,
+    questions,
+    view,
+)
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running
 

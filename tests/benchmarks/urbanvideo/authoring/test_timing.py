@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
 from pipeline.benchmarks.urbanvideo.authoring.meaning import nearly_same
 from pipeline.benchmarks.urbanvideo.authoring.timing import spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.words import plain
+from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 
 # Up 0-12 s, camera down, forward 15-35, right, forward 39-55, right, down 59-69, hover 69-75.

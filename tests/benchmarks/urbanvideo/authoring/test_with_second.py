@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.compose import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from pipeline.core.identity import rng_for
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.shown import Shown
-from pipeline.questions.second import LETTERS, Second, answered
+from pipeline.questions.model_authoring import LETTERS, Second, answered
 from tests.benchmarks.urbanvideo.authoring.test_judged import refusal
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running

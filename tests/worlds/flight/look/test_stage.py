@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
-from pipeline.questions.second import ANSWERED
+from pipeline.questions.model_authoring import ANSWERED
 from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
