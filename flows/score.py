@@ -26,7 +26,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
 from pipeline.llm.session import Session
 from pipeline.llm.till import Money
-from pipeline.questions.scored import Ask
+from pipeline.questions.scoring_protocol import Ask
 from pipeline.scoring.releases import split_of
 from pipeline.scoring.score import Scored, scored
 

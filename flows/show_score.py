@@ -10,7 +10,7 @@ from flows.console import console
 from flows.show import NAMED
 from flows.tables import print_listing
 from pipeline.core.listing import Listing
-from pipeline.questions.scored import Metric, Score
+from pipeline.questions.scoring_protocol import Metric, Score
 from pipeline.scoring.answered import COUNTED, LEFT_OUT
 from pipeline.scoring.figures import Row
 from pipeline.scoring.score import Scored

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
     from pipeline.questions.model_authoring import ModelAuthor
     from pipeline.questions.published import Columns, Published
-    from pipeline.questions.scored import Score
+    from pipeline.questions.scoring_protocol import Score
     from pipeline.questions.task import SceneView, Task
     from pipeline.worlds.world import World
 

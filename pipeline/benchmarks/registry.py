@@ -10,7 +10,7 @@ from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.ergeobench.benchmark import ERGEOBENCH
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.vsi.benchmark import VSI
-from pipeline.questions.scored import Score
+from pipeline.questions.scoring_protocol import Score
 
 _ALL: Final[tuple[Benchmark[Any, Any], ...]] = (
     VSI,

@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.blind.folds import UNSEEN
 from pipeline.blind.items import Item
 from pipeline.blind.priors import PRIORS
-from pipeline.blind.stress_test import Prepared, Scores, scores_of, tasks_of
+from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, tasks_of
 from pipeline.blind.summary import ATTACKERS, CHANCE, FOREST
 from pipeline.blind.workers import Run
 from pipeline.core.arrays import FloatArray, IntArray
@@ -36,17 +36,17 @@ def attack(items: Sequence[Item], run: Run, dealings: Sequence[str] = UNSEEN) ->
     return scores
 
 
-def attack_in(items: Sequence[Item], fold: IntArray, forest: Scores) -> dict[str, FloatArray]:
+def attack_in(items: Sequence[Item], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on each question, in given folds (n,) and with the forest's scores."""
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for index in tasks_of(items).values():
-        mine = Scores(forest.bias[index], forest.chance[index], forest.earned[index])
+        mine = ForestScores(forest.bias[index], forest.chance[index], forest.earned[index])
         for name, earned in earned_by_all([items[i] for i in index], fold[index], mine).items():
             scores[name][index] = earned
     return scores
 
 
-def earned_by_all(items: Sequence[Item], fold: IntArray, forest: Scores) -> dict[str, FloatArray]:
+def earned_by_all(items: Sequence[Item], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on the questions of one task."""
     found = {CHANCE: forest.chance}
     for name, prior in PRIORS.items():

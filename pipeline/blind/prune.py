@@ -20,7 +20,7 @@ from pipeline.blind.config import PruneConfig
 from pipeline.blind.items import Item
 from pipeline.blind.priors import CONSTANTS
 from pipeline.blind.rounds import Rounds
-from pipeline.blind.stress_test import Prepared, Scores, scores_of, tasks_of
+from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, tasks_of
 from pipeline.blind.summary import CHANCE, FOREST, standard_error
 from pipeline.blind.workers import Run, run_here
 from pipeline.core.arrays import FloatArray, IntArray
@@ -139,7 +139,7 @@ def _drawn(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> lis
     drawn: list[Drawn] = [[] for _ in tested]
     for dealing in dealings:
         folds = [one.dealt(dealing) for one in tested]
-        scores: list[Scores] = scores_of(tested, folds, run)
+        scores: list[ForestScores] = scores_of(tested, folds, run)
         for mine, one, fold, found in zip(drawn, tested, folds, scores, strict=True):
             mine.append((earned_by_all(one.items, fold, found), found.bias))
     return drawn

@@ -24,7 +24,7 @@ from pipeline.core.identity import digest
 
 
 @dataclass(frozen=True)
-class Scores:
+class ForestScores:
     """What the stress test found of n questions, arrays (n,).
 
     Attributes:
@@ -68,9 +68,9 @@ class Prepared:
         return fits if len(fits) > 1 else []
 
 
-def stress_test(items: Sequence[Item], fold: IntArray, run: Run = run_here) -> Scores:
+def stress_test(items: Sequence[Item], fold: IntArray, run: Run = run_here) -> ForestScores:
     """Scores of questions of any tasks, with the fold (n,) of each; equal whatever their order."""
-    scores = Scores(*(np.zeros(len(items)) for _ in range(3)))
+    scores = ForestScores(*(np.zeros(len(items)) for _ in range(3)))
     index = tasks_of(items)
     tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
     for members, found in zip(
@@ -80,7 +80,7 @@ def stress_test(items: Sequence[Item], fold: IntArray, run: Run = run_here) -> S
     return scores
 
 
-def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
     """Scores of each task with its folds (n,); all fits are given to ``run`` at once."""
     fits = [one.fits(fold) for one, fold in zip(tested, folds, strict=True)]
     results = iter(run([fit for of_one in fits for fit in of_one]))
@@ -90,7 +90,7 @@ def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -
         bias, earned = chance.copy(), chance.copy()
         for fit, (found, score) in zip(mine, islice(results, len(mine)), strict=True):
             bias[fold == fit.test], earned[fold == fit.test] = found, score
-        scores.append(Scores(bias, chance, earned))
+        scores.append(ForestScores(bias, chance, earned))
     return scores
 
 

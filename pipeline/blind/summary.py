@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.blind.guesses import GUESSES
 from pipeline.blind.items import Item
 from pipeline.blind.priors import PRIORS
-from pipeline.blind.stress_test import Scores, tasks_of
+from pipeline.blind.stress_test import ForestScores, tasks_of
 from pipeline.blind.without_video import Guessed
 from pipeline.core.arrays import FloatArray, IntArray
 
@@ -56,7 +56,7 @@ def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:
     return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(scores))
 
 
-def stress_table(items: Sequence[Item], fold: IntArray, scores: Scores, removed_in: IntArray) -> pa.Table:
+def stress_table(items: Sequence[Item], fold: IntArray, scores: ForestScores, removed_in: IntArray) -> pa.Table:
     """One row per question, sorted by id; ``removed_in_round`` is null for those that stay."""
     order = sorted(range(len(items)), key=lambda i: items[i].id)
     return pa.table(

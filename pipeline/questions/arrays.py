@@ -86,7 +86,7 @@ class ArrayTask(Generic[A]):
     version: int = 1
     template: str
     form: Form = Choice()
-    kin: str | None = None
+    leak_group: str | None = None
     parts: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class ArrayTask(Generic[A]):
         """Frame budgets that show what each question (n, k) needs; null where that is not known."""
         return view.visible_in(operands, kept)
 
-    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
         """The answer, unless overridden."""
         return drawn_order(answers, rng)
 

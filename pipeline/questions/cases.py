@@ -15,7 +15,7 @@ from pipeline.core.identity import digest, question_ids
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
-from pipeline.questions.rules import RULE, Measure, Relation, because, rule
+from pipeline.questions.rules import RULE, Measure, Relation, make_rejection, rule
 from pipeline.questions.task import Choice, Form, SceneView, drawn_order
 
 WRONG_MIN: Final = 2  # wrong options that a question needs
@@ -75,7 +75,7 @@ class Case:
     ) -> None:
         """Refuses the candidate; the first reason stays."""
         if self.refusal is None:
-            self.refusal = because(reason, measured, limit, unit)
+            self.refusal = make_rejection(reason, measured, limit, unit)
 
     def ask(self, answer: str, wrong: Iterable[str], least: int = WRONG_MIN) -> Self:
         """The right option and the wrong ones, of which there must be ``least``; equal texts are offered once."""
@@ -105,7 +105,7 @@ class CaseTask(Generic[V]):
     version: int = 1
     template: str
     form: Form = Choice()
-    kin: str | None = None
+    leak_group: str | None = None
     parts: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
 
@@ -121,7 +121,7 @@ class CaseTask(Generic[V]):
         """Remarks that each of its questions carries."""
         return None
 
-    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
         """The answer, unless overridden."""
         return drawn_order(answers, rng)
 
@@ -188,7 +188,7 @@ class CaseTask(Generic[V]):
         try:
             load_template(self.template).render(self.fields(case.operands, None))
         except TemplateError:
-            return because("reads_in_two_ways")
+            return make_rejection("reads_in_two_ways")
         return None
 
 

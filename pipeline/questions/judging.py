@@ -11,7 +11,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.llm.base import Request
 from pipeline.llm.failures import ModelError
 from pipeline.llm.structured import structured
-from pipeline.questions.scored import Answer, Ask, is_too_long
+from pipeline.questions.scoring_protocol import Answer, Ask, is_too_long
 
 
 def judged(

@@ -58,7 +58,7 @@ class Measure:
 
     def rejection(self) -> Rejection:
         """What a broken rule says."""
-        return because(self.name, self.value, self.limit, self.unit)
+        return make_rejection(self.name, self.value, self.limit, self.unit)
 
 
 def rule(
@@ -68,7 +68,7 @@ def rule(
     return Measure(reason, value, unit, subject, relation, limit)
 
 
-def because(
+def make_rejection(
     reason: str, measured: float | None = None, limit: float | None = None, unit: str | None = None
 ) -> Rejection:
     """A rejection, its measured value rounded as in all tables; one that is not finite is None."""

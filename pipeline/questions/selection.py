@@ -14,7 +14,7 @@ from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
-from pipeline.questions.spreading import SHARED_MAX, Offered, spread
+from pipeline.questions.spreading import SHARED_MAX, SpreadInput, spread
 from pipeline.questions.task import Choice, FreeText, Number, Task
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def select(
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
-    written by people go before all others. Candidates of tasks with a kin are spread over what they name instead
-    (`spreading.spread`), where one new candidate may displace several, and even over `Task.guesses`.
+    written by people go before all others. Candidates of tasks with a leak group are spread over what they name instead
+    (`spreading.spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
 
     Args:
         candidates: of all tasks (`tables.CANDIDATES`).
@@ -84,13 +84,13 @@ def _spread(
 ) -> tuple[pd.Series[int], pd.Series[int]]:
     """Turn, and most things shared with one question that is asked, of each askable candidate.
 
-    Of a kin's candidates those that are chosen have the first turns, the others the last one.
+    Of the candidates of a leak group, those that are chosen have the first turns, the others the last one.
     """
     import pandas as pd  # takes half a second, which a build that finds nothing to do need not spend
 
     turn, shared = asked["turn"].copy(), pd.Series(0, index=asked.index)
-    kins = asked["task"].map({name: task.kin for name, task in tasks.items()})
-    for _, members in asked[kins.notna()].groupby(kins):
+    leak_groups = asked["task"].map({name: task.leak_group for name, task in tasks.items()})
+    for _, members in asked[leak_groups.notna()].groupby(leak_groups):
         rows = members.sort_values("id")
         named = candidates["operands"].combine_chunks().take(pa.array(rows.index)).flatten().dictionary_encode()
         things = named.indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
@@ -100,8 +100,8 @@ def _spread(
         for number, name in enumerate(names):
             own = task == number
             rng = rng_for(str(candidates["scene"][0]), name, "guesses")
-            guess[own] = tasks[name].guesses(operands[own], rows["answer"].to_numpy(object)[own], rng)
-        offered = Offered(task, guess, things)
+            guess[own] = tasks[name].guess_classes(operands[own], rows["answer"].to_numpy(object)[own], rng)
+        offered = SpreadInput(task, guess, things)
         found = spread(offered, [caps[name] for name in names])
         turn[rows.index] = len(rows)
         turn[rows.index[found.chosen]] = range(len(found.chosen))

@@ -1,7 +1,7 @@
 """Which candidates of a scene are asked where one answer would give away another: spread over the things they name.
 
 Who stands by the door and faces the bed, with the tv to the left, needs no video to know on which side the bed is for
-one who faces the tv. So no two questions of one kin share three of the things that they name.
+one who faces the tv. So no two questions of one leak group share three of the things that they name.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, IntArray
 
-SHARED_MAX: Final = 2  # things that two questions of a kin may both name
+SHARED_MAX: Final = 2  # things that two questions of a leak group may both name
 
 
 @dataclass(frozen=True)
-class Offered:
-    """The n askable candidates of one kin of tasks, in order of their ids.
+class SpreadInput:
+    """The n askable candidates of one leak group of tasks, in order of their ids.
 
     Attributes:
         task: (n,) number of the task.
-        guess: (n,) number of what one would have to guess (`Task.guesses`), those to be asked first lowest.
+        guess: (n,) number of what one would have to guess (`Task.guess_classes`), those to be asked first lowest.
         things: (n, k) number of each thing that the candidate names.
     """
 
@@ -46,7 +46,7 @@ class Spread:
     shared: IntArray
 
 
-def spread(offered: Offered, caps: Sequence[int]) -> Spread:
+def spread(offered: SpreadInput, caps: Sequence[int]) -> Spread:
     """Chooses at most ``caps[t]`` candidates of task t, one after the other.
 
     The task with the fewest chosen goes first, of equals that with the fewest candidates left. Of its candidates that
@@ -80,7 +80,7 @@ def _rows(free: BoolArray, of: IntArray, task: int) -> IntArray:
 class _State:
     """How often things, pairs of them and answers were asked for."""
 
-    def __init__(self, offered: Offered) -> None:
+    def __init__(self, offered: SpreadInput) -> None:
         self._offered = offered
         things = int(offered.things.max(initial=-1)) + 1
         self._named = np.zeros(things, dtype=np.intp)

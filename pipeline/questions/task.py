@@ -106,18 +106,18 @@ class Task(Protocol[V_contra]):
         ...
 
     @property
-    def kin(self) -> str | None:
+    def leak_group(self) -> str | None:
         """The tasks of whose answers one may give away another share a name; the number of their operands is one.
 
         Their questions are spread over what they name (`spreading.spread`); None: they are not.
         """
         ...
 
-    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
         """What someone without the video would have to guess for each candidate to be right: (n,) numbers.
 
-        The questions of a kin are even over these, and a scene's first ones have the lowest: so ``rng``, which is the
-        scene's own, draws which guess that is.
+        The questions of a leak group are even over these, and a scene's first ones have the lowest: so ``rng``, which
+        is the scene's own, draws which guess that is.
 
         Args:
             operands: (n, k) names.

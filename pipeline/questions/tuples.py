@@ -20,7 +20,7 @@ from pipeline.core.schema import Rejection
 MOST: Final = 100_000  # of one task and scene; a gigabyte holds those of all tasks
 
 
-class Among(NamedTuple):
+class CandidateSampler(NamedTuple):
     """What tuples are formed of.
 
     Attributes:
@@ -86,10 +86,10 @@ class Among(NamedTuple):
 
 
 def sets(scope: tuple[str, ...], names: StrArray, of: IntArray, size: int, most: int = MOST) -> IntArray:
-    """Sets of things (n, size), each in ascending order: all, or those that `Among` draws for each of its things."""
+    """Sets of things (n, size), each in ascending order: all, or those that are drawn for each of its things."""
     if comb(len(of), size) <= most:
         return of[_places(len(of), size, ordered=False)]
-    return np.unique(np.sort(Among(scope, names, of, of, size - 1, most=most).tuples(), axis=1), axis=0)
+    return np.unique(np.sort(CandidateSampler(scope, names, of, of, size - 1, most=most).tuples(), axis=1), axis=0)
 
 
 def untried(total: int, formed: int) -> Rejection | None:

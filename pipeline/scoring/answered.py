@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
-from pipeline.questions.scored import Answer
+from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.predictions import Predictions, Said
 from pipeline.scoring.result_files import unicode
 

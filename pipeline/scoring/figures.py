@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
-from pipeline.questions.scored import Figure
+from pipeline.questions.scoring_protocol import Figure
 
 SAMPLES: Final = 2000
 LEVEL: Final = 0.95  # of the intervals

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.schema import Model
-from pipeline.questions.scored import Answer, Ask, Marks, Score
+from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.answered import LEFT_OUT, answered
 from pipeline.scoring.figures import LEVEL, SAMPLES, Row, composed, rows_of, sampled
 from pipeline.scoring.predictions import read_predictions
@@ -34,7 +34,7 @@ class Scored:
 
     form: str
     answers: Sequence[Answer]
-    marks: Marks
+    marks: Scores
     rows: Sequence[Row]
     found: Mapping[str, Sequence[str]]
     logged: Sequence[str] = ()

@@ -17,7 +17,7 @@ from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.items import Item, make_item
 from pipeline.blind.prune import FLOOR, prune
 from pipeline.blind.rounds import Rounds
-from pipeline.blind.stress_test import Prepared, Scores
+from pipeline.blind.stress_test import ForestScores, Prepared
 from pipeline.blind.summary import summarise
 from pipeline.blind.workers import Run, run_here
 from pipeline.core.arrays import IntArray
@@ -36,10 +36,10 @@ def made(percents: Sequence[int], task: str = "nearest", first_id: int = 0) -> l
     ]
 
 
-def as_said(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+def as_said(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
     """Every question is as guessable as its text says, in every fold and round."""
     biases = [np.array([float(item.text) / 100 for item in one.items]) for one in tested]
-    return [Scores(bias, np.full(len(bias), 0.25), bias) for bias in biases]
+    return [ForestScores(bias, np.full(len(bias), 0.25), bias) for bias in biases]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_budget_is_for_each_form_of_answer() -> None:
 def test_every_round_is_scored_on_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
 
-    def watched(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[Scores]:
+    def watched(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
         seen.extend(fold[:20].tobytes() for fold in folds)
         return as_said(tested, folds, run)
 

@@ -11,7 +11,7 @@ from pipeline.blind import priors
 from pipeline.blind.attack import attack
 from pipeline.blind.folds import folds_of
 from pipeline.blind.items import Item, make_item
-from pipeline.blind.stress_test import Scores, stress_test, tasks_of
+from pipeline.blind.stress_test import ForestScores, stress_test, tasks_of
 from pipeline.blind.summary import standard_error, stress_table, summarise
 from pipeline.blind.without_video import Guessed
 from pipeline.blind.workers import WORTH_THREADS, on_all_cores, run_here
@@ -21,7 +21,7 @@ from pipeline.questions.published import Published
 from tests.blind.made import nearest_item, nearest_items, number_item, size_items
 
 
-def scored(items: Sequence[Item]) -> tuple[np.ndarray, Scores]:
+def scored(items: Sequence[Item]) -> tuple[np.ndarray, ForestScores]:
     fold = folds_of([item.group for item in items])
     return fold, stress_test(items, fold)
 

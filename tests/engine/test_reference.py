@@ -33,7 +33,7 @@ MOST_WITHOUT: Final = 19  # it may only shrink
 SVG: Final = "{http://www.w3.org/2000/svg}"
 # Calls whose first argument is the name of a reason. Where it is worked out at run time, what it is worked out from
 # stands in the same modules as a constant, or is the name of a finding, which has words of its own.
-MAKERS: Final = frozenset(("rule", "check", "because", "Check", "require", "refuse"))
+MAKERS: Final = frozenset(("rule", "check", "make_rejection", "Check", "require", "refuse"))
 NO_REASONS: Final = ("pipeline/llm/", "pipeline/engine/", "pipeline/stages/")
 NEEDED: Final = ["`provider`", "`price.input`", "`price.output`"]
 NOT_TOLD: Final = {"build", "benchmark", "observe"}  # names of the configuration; nothing of a city is set there

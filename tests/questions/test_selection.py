@@ -90,7 +90,7 @@ def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
     """Of one task as many are displaced as get in; a task without new candidates keeps its questions."""
     full = of_random_scene(seed)
     dropped = full.filter(pa.array([r["task"] != MEDIUM or r["id"] % 7 > 0 for r in full.to_pylist()]))
-    for as_released, others in ((True, {MEDIUM}), (False, set(DIRECTIONS))):  # spread, a kin is chosen together
+    for as_released, others in ((True, {MEDIUM}), (False, set(DIRECTIONS))):  # spread, a leak group is chosen together
         before, after = (asked_in(select(t, TASKS, CAP, as_released=as_released)).to_pylist() for t in (dropped, full))
         assert [r for r in before if r["task"] not in others] == [r for r in after if r["task"] not in others]
 
@@ -136,7 +136,7 @@ def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int, as_relea
             assert all(r[key] == before[key] for key in ("role", "operands", "reason", "measured", "limit", "unit"))
     per_task = Counter(q["task"] for q in asked)
     could = Counter(r["task"] for r in rows.to_pylist() if r["reason"] is None)
-    spread_out = {task for task in could if TASKS[task].kin and not as_released}
+    spread_out = {task for task in could if TASKS[task].leak_group and not as_released}
     assert {t: n for t, n in per_task.items() if t not in spread_out} == {
         task: min(cap, n) for task, n in could.items() if task not in spread_out
     }

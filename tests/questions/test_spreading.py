@@ -1,4 +1,4 @@
-"""Questions of one kin are spread over what they name, and none of three objects is asked about twice."""
+"""Questions of one leak group are spread over what they name, and none of three objects is asked about twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import asked_in, rejected_in
 from pipeline.questions.selection import SHARES, select
-from pipeline.questions.spreading import SHARED_MAX, Offered, spread
+from pipeline.questions.spreading import SHARED_MAX, SpreadInput, spread
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import DIRECTIONS, make_scene, random_objects
@@ -30,15 +30,15 @@ def kin_candidates(scene: IndoorScene, profile: str = "strict") -> pa.Table:
     return candidates(IndoorView(scene, PROFILES[profile]), [TASKS[task] for task in KIN])
 
 
-def named(asked: pa.Table, kin: str | None) -> list[set[str]]:
-    """What each question of a kin names."""
-    return [set(q["operands"]) for q in asked.to_pylist() if TASKS[q["task"]].kin == kin]
+def named(asked: pa.Table, leak_group: str | None) -> list[set[str]]:
+    """What each question of a leak group names."""
+    return [set(q["operands"]) for q in asked.to_pylist() if TASKS[q["task"]].leak_group == leak_group]
 
 
-def triples(things: np.ndarray, task: int = 0) -> Offered:
+def triples(things: np.ndarray, task: int = 0) -> SpreadInput:
     """Candidates of one task and one answer."""
     n = len(things)
-    return Offered(np.full(n, task), np.zeros(n, dtype=np.intp), things)
+    return SpreadInput(np.full(n, task), np.zeros(n, dtype=np.intp), things)
 
 
 def test_by_hand_everything_is_asked_about_before_anything_twice() -> None:
@@ -54,7 +54,7 @@ def test_by_hand_everything_is_asked_about_before_anything_twice() -> None:
 
 def test_by_hand_one_set_of_three_is_asked_about_once() -> None:
     orders = np.array([(0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 1, 3)])
-    offered = Offered(np.array([0, 1, 2, 2]), np.zeros(4, dtype=np.intp), orders)
+    offered = SpreadInput(np.array([0, 1, 2, 2]), np.zeros(4, dtype=np.intp), orders)
     found = spread(offered, [CAP] * 3)
     assert found.chosen.tolist() == [0, 3]  # the second task has none left
     assert found.shared.tolist() == [0, 3, 3, 0]
@@ -64,9 +64,9 @@ def test_by_hand_answers_are_even_where_things_leave_a_choice() -> None:
     """All candidates name other things: answers take turns."""
     things = np.arange(18).reshape(6, 3)
     answer = np.array([0, 0, 0, 1, 1, 2])
-    found = spread(Offered(np.zeros(6, dtype=np.intp), answer, things), [3])
+    found = spread(SpreadInput(np.zeros(6, dtype=np.intp), answer, things), [3])
     assert answer[found.chosen].tolist() == [0, 1, 2]  # the lowest first
-    found = spread(Offered(np.zeros(6, dtype=np.intp), 2 - answer, things), [1])
+    found = spread(SpreadInput(np.zeros(6, dtype=np.intp), 2 - answer, things), [1])
     assert answer[found.chosen].tolist() == [2]
 
 
@@ -77,15 +77,15 @@ def test_no_two_questions_of_a_kin_share_three_things(seed: int, categories: int
     rows = kin_candidates(make_scene(random_objects(seed, categories)))
     selected = select(rows, TASKS, CAP)
     asked = asked_in(selected)
-    for kin in ("direction", "nearest"):
-        sets = named(asked, kin)
+    for leak_group in ("direction", "nearest"):
+        sets = named(asked, leak_group)
         assert all(len(a & b) <= SHARED_MAX for a, b in combinations(sets, 2))
-    kinds = {TASKS[q["task"]].kin for q in asked.to_pylist()}
-    assert kinds == {TASKS[r["task"]].kin for r in rows.to_pylist() if r["reason"] is None}
+    kinds = {TASKS[q["task"]].leak_group for q in asked.to_pylist()}
+    assert kinds == {TASKS[r["task"]].leak_group for r in rows.to_pylist() if r["reason"] is None}
     for refused in rejected_in(selected).to_pylist():
         if refused["reason"] == SHARES:
             mine = set(refused["operands"])
-            most = max(len(mine & other) for other in named(asked, TASKS[refused["task"]].kin))
+            most = max(len(mine & other) for other in named(asked, TASKS[refused["task"]].leak_group))
             assert (refused["measured"], refused["limit"], refused["unit"]) == (most, SHARED_MAX, "objects")
             assert most > SHARED_MAX
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.questions.tuples import Among, sets, untried
+from pipeline.questions.tuples import CandidateSampler, sets, untried
 
 SCOPE = ("scene", "task")
 
@@ -22,7 +22,7 @@ def names(n: int) -> np.ndarray:
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 3), st.booleans())
 def test_of_few_all_are_formed_in_order(firsts: int, others: int, size: int, ordered: bool) -> None:
     """Firsts need not be among the others."""
-    found = Among(SCOPE, names(6), np.arange(firsts), np.arange(6 - others, 6), size, ordered)
+    found = CandidateSampler(SCOPE, names(6), np.arange(firsts), np.arange(6 - others, 6), size, ordered)
     select = permutations if ordered else combinations
     expected = [
         (first, *rest)
@@ -37,7 +37,7 @@ def test_of_few_all_are_formed_in_order(firsts: int, others: int, size: int, ord
 @pytest.mark.parametrize("ordered", [False, True])
 def test_of_many_each_thing_has_its_share(ordered: bool) -> None:
     everything = np.arange(30)
-    among = Among(SCOPE, names(30), everything, everything, 2, ordered, most=600)
+    among = CandidateSampler(SCOPE, names(30), everything, everything, 2, ordered, most=600)
     found = among.tuples()
     assert len(found) == among.formed <= 600 < among.total == 30 * comb(29, 2) * (2 if ordered else 1)
     assert len(np.unique(found, axis=0)) == len(found)
@@ -50,12 +50,12 @@ def test_of_many_each_thing_has_its_share(ordered: bool) -> None:
 
 def test_one_thing_more_displaces_few() -> None:
     """Of what each of forty is combined with, at most one other changes; nothing hangs on the order of the things."""
-    before = Among(SCOPE, names(40), np.arange(40), np.arange(40), 1, most=400)
-    after = Among(SCOPE, names(41), np.arange(41), np.arange(41), 1, most=410)
+    before = CandidateSampler(SCOPE, names(40), np.arange(40), np.arange(40), 1, most=400)
+    after = CandidateSampler(SCOPE, names(41), np.arange(41), np.arange(41), 1, most=410)
     for first in np.arange(40):
         kept = set(before.drawn(first, 10).tolist())
         assert len(kept - set(after.drawn(first, 10).tolist())) <= 1
-    turned = Among(SCOPE, names(40)[::-1], np.arange(40), np.arange(40), 1, most=400)
+    turned = CandidateSampler(SCOPE, names(40)[::-1], np.arange(40), np.arange(40), 1, most=400)
     assert {(39 - a, 39 - b) for a, b in turned.tuples().tolist()} == {(a, b) for a, b in before.tuples().tolist()}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.identity import rng_for
-from pipeline.questions.scored import Figure
+from pipeline.questions.scoring_protocol import Figure
 from pipeline.scoring.figures import SAMPLES, rows_of
 
 NAN = float("nan")

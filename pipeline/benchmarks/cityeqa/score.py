@@ -24,15 +24,15 @@ from pipeline.llm.base import ModelSpec
 from pipeline.metrics.normalised import normalised
 from pipeline.metrics.replies import plain
 from pipeline.questions.published import Published
-from pipeline.questions.scored import (
+from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
     Ask,
     Figure,
-    Marks,
     Metric,
     Score,
-    by,
+    Scores,
+    group_by,
     is_too_long,
     unmeasured,
 )
@@ -79,7 +79,7 @@ def _group(task: Task) -> str:
     return str(task.rest.get("group") or " ".join(f"{x:g}" for x in task.target.place))
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics; those that cannot be measured are NaN, and why is said."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     values[MATCH] = np.array([float(is_match(answer)) for answer in answers])
@@ -100,7 +100,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
         if all(PATH_M not in a.question.rest for a in moved):
             notes.append(f"SPL is unsupported: the questions have no {PATH_M}, the length of the shortest path.")
     unread = [None if a.reply is None or not is_too_long(a.reply) else TOO_LONG for a in answers]
-    return Marks(values, unread, left_out, notes, words)
+    return Scores(values, unread, left_out, notes, words)
 
 
 def is_match(answer: Answer) -> bool:
@@ -149,7 +149,7 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
         for kind in ANSWER_TYPES
         if kind in kinds
     ]
-    categories = by(answers, "category", {name: name for name in CATEGORIES})
+    categories = group_by(answers, "category", {name: name for name in CATEGORIES})
     return [*categories, *types, Figure("all", members=tuple(range(len(answers))))]
 
 

@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.llm.base import Request, user
 from pipeline.llm.prompts import load_prompt
 from pipeline.questions import judging
-from pipeline.questions.scored import Answer, Ask
+from pipeline.questions.scoring_protocol import Answer, Ask
 
 PROMPT: Final = "judge_embodied4c"
 SCHEMA: Final[dict[str, Any]] = {

@@ -19,7 +19,17 @@ from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 from pipeline.metrics.numbers import find_number
 from pipeline.questions.published import Published, read_own
-from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, is_too_long, unmeasured
+from pipeline.questions.scoring_protocol import (
+    TOO_LONG,
+    Answer,
+    Ask,
+    Figure,
+    Metric,
+    Score,
+    Scores,
+    is_too_long,
+    unmeasured,
+)
 
 JUDGED, MATCH, NUMERIC = "judged", "match", "numeric"
 NOT_JUDGED, NO_TRIAL, BAD_TRIAL = "not_judged", "no_trial", "bad_trial"
@@ -64,7 +74,7 @@ def trials(ids: Collection[str]) -> list[Published]:
     ]
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics, 0 to 100; those that are not measured are NaN."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     unread: list[str | None] = [None] * len(answers)
@@ -100,7 +110,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
     else:
         notes.append(f"Numbers by eq. 2 with a tolerance of {settings.tolerance:g} of the truth.")
     notes += [note for name in (JUDGED, MATCH) if (note := _variation(answers, name, values[name]))]
-    return Marks(values, unread, left_out, notes, words)
+    return Scores(values, unread, left_out, notes, words)
 
 
 def _number(reply: str | None, truth: float, unit: str | None, settings: Settings) -> Mark:

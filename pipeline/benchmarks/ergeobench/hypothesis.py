@@ -17,7 +17,7 @@ from typing import Any, Final
 from pipeline.benchmarks.ergeobench.names import is_unknown
 from pipeline.metrics.replies import Reading
 from pipeline.metrics.thoughts import without_thoughts
-from pipeline.questions.scored import TOO_LONG, is_too_long
+from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
 TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off
 FIELDS: Final[Mapping[str, Sequence[str]]] = {

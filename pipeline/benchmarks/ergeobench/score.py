@@ -24,16 +24,16 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.published import Published, read_own
-from pipeline.questions.scored import (
+from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
     Ask,
     Composite,
     Figure,
-    Marks,
     Metric,
     Score,
-    by,
+    Scores,
+    group_by,
     is_too_long,
     unmeasured,
 )
@@ -83,7 +83,7 @@ class Settings(Model):
     required: tuple[Literal["country", "city", "street", "coordinates"], ...] = ("country", "city", "coordinates")
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics: of geo-localization in per cent and kilometres, of all else 0 or 1."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     unread: list[str | None] = [None] * len(answers)
@@ -96,7 +96,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
             letter, unread[n] = _letter(answer)
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
     _measure(answers, places, values)
-    return Marks(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
+    return Scores(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
 
 
 def _of_one_reply(questions: Sequence[Published]) -> list[str]:
@@ -180,10 +180,10 @@ def truth_of(question: Published) -> dict[str, Any]:
 def figures(answers: Sequence[Answer]) -> list[Figure]:
     """The settings of table 2, and out of distribution (table 14); tasks, dimensions and their mean of table 3."""
     apart = {f"{task}{OUT_OF}": f"{name}{OUT_OF}" for task, name in SETTINGS.items()}
-    settings = by(answers, SETTING, SETTINGS | apart)
+    settings = group_by(answers, SETTING, SETTINGS | apart)
     tasks, dimensions = [], []
     for dimension, names in DIMENSIONS.items():
-        own = by(answers, "task", {name: name for name in names})
+        own = group_by(answers, "task", {name: name for name in names})
         tasks += own
         if own:
             dimensions.append(Figure(dimension, "dimension", parts=tuple(f.name for f in own)))

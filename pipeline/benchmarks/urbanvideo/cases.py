@@ -13,7 +13,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.rules import because
+from pipeline.questions.rules import make_rejection
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.doubts import Need
 from pipeline.worlds.flight.steps import GENERAL, Step, covers, overlap
@@ -140,7 +140,7 @@ def route_told(view: UrbanView) -> bool:
 
 def told_by_route(view: UrbanView) -> Rejection | None:
     """Why what the drone did is not asked: a printed route tells it."""
-    return because("told_by_the_route") if route_told(view) else None
+    return make_rejection("told_by_the_route") if route_told(view) else None
 
 
 def clock(second: int) -> str:

@@ -16,7 +16,17 @@ from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.published import read_own
-from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
+from pipeline.questions.scoring_protocol import (
+    TOO_LONG,
+    Answer,
+    Ask,
+    Figure,
+    Metric,
+    Score,
+    Scores,
+    group_by,
+    is_too_long,
+)
 
 ACCURACY: Final = "accuracy"
 # Table 1.
@@ -32,11 +42,11 @@ class Settings(Model):
     """Nothing can be chosen."""
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
     """1 for the right letter, else 0."""
     read = [_letter(answer) for answer in answers]
     right = [letter == a.question.ground_truth.strip().upper() for (letter, _), a in zip(read, answers, strict=True)]
-    return Marks({ACCURACY: np.array(right, dtype=np.float64)}, [unread for _, unread in read])
+    return Scores({ACCURACY: np.array(right, dtype=np.float64)}, [unread for _, unread in read])
 
 
 def _letter(answer: Answer) -> tuple[str | None, str | None]:
@@ -51,8 +61,8 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     """Tasks and categories in the order of table 1, others after them, and all questions."""
     named = {task: task for tasks in CATEGORIES.values() for task in tasks}
     types = sorted({a.question.question_type for a in answers} - set(named))
-    tasks = by(answers, "task", named | {name: name for name in types})
-    categories = by(answers, "category", {task: name for name, tasks in CATEGORIES.items() for task in tasks})
+    tasks = group_by(answers, "task", named | {name: name for name in types})
+    categories = group_by(answers, "category", {task: name for name, tasks in CATEGORIES.items() for task in tasks})
     return [*tasks, *categories, Figure("all", members=tuple(range(len(answers))))]
 
 

@@ -20,7 +20,17 @@ from pipeline.metrics.numbers import find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
 from pipeline.metrics.units import asked_unit
 from pipeline.questions.published import Published, read_own
-from pipeline.questions.scored import TOO_LONG, Answer, Ask, Figure, Marks, Metric, Score, by, is_too_long
+from pipeline.questions.scoring_protocol import (
+    TOO_LONG,
+    Answer,
+    Ask,
+    Figure,
+    Metric,
+    Score,
+    Scores,
+    group_by,
+    is_too_long,
+)
 
 SCORE_OF: Final = "score"
 DIRECTION: Final = "object_rel_direction"
@@ -100,7 +110,7 @@ def _bare(option: str) -> str:
 _READINGS: Final[Mapping[str, Callable[[Answer], float]]] = {"released": _released, "lmms_eval": _lmms_eval}
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Marks:
+def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
     """Marks in [0, 1]; what another way of reading would earn is said in a note."""
     with_care = [_careful(answer) for answer in answers]
     readings: dict[str, FloatArray] = {
@@ -113,13 +123,13 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
         for name, other in readings.items()
         if (n := int((other != chosen).sum()))
     ]
-    return Marks({SCORE_OF: chosen}, [unread for _, unread in with_care], notes=notes)
+    return Scores({SCORE_OF: chosen}, [unread for _, unread in with_care], notes=notes)
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
     """The tasks in order, the levels of direction below their mean, and the mean of the eight or of those there are."""
     types = dict.fromkeys(a.question.question_type for a in answers)
-    own = {f.name: f for f in by(answers, "task", {name: name for name in types})}
+    own = {f.name: f for f in group_by(answers, "task", {name: name for name in types})}
     levels = [name for name in LEVELS if name in own]
     found: list[Figure] = []
     for name in EIGHT:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.judge import request
 from pipeline.benchmarks.cityeqa.score import SCORE, Settings
 from pipeline.core.errors import ConfigError
-from pipeline.questions.scored import Answer
+from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored
 from tests.benchmarks.cityeqa.made import task
 from tests.conftest import REAL_DATA

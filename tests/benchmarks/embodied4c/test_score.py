@@ -13,7 +13,7 @@ from pipeline.benchmarks.embodied4c.marking import as_table_6, numeric, relative
 from pipeline.benchmarks.embodied4c.score import SCORE, Settings, figures, mark
 from pipeline.llm.base import Reply
 from pipeline.questions.published import Published
-from pipeline.questions.scored import Answer
+from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.figures import rows_of
 from pipeline.scoring.score import Scored, scored
 from tests.benchmarks.embodied4c.made import published, question

@@ -12,7 +12,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.sequence import STEP_SEPARATOR
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.questions.rules import because
+from pipeline.questions.rules import make_rejection
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import RESTS, TILTS, Actions, Step
 
@@ -56,7 +56,7 @@ class ProgressEvaluation(EvenTask):
         if found is not None:
             return found
         if not route_told(view):
-            return because("route_tells_other_answers")
+            return make_rejection("route_tells_other_answers")
         untracked, most = view.untracked_s, view.rules.untracked_max_s
         if untracked > most:
             return Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s")

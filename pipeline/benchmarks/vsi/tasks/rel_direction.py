@@ -16,7 +16,7 @@ from pipeline.geometry.floors import footprints
 from pipeline.geometry.standing import Standing, standing_places
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Check, Fact, check
-from pipeline.questions.tuples import Among, untried
+from pipeline.questions.tuples import CandidateSampler, untried
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0
@@ -59,7 +59,7 @@ class RelDirection(ArrayTask[ScanView]):
     stands in the centre of a bed: `strict` asks only what has the same answer from every place beside the object.
     """
 
-    kin = "direction"  # of all three levels
+    leak_group = "direction"  # of all three levels
     roles = ("standing", "facing", "asked")
     slots = ("unique", "unique", "unique")
 
@@ -77,9 +77,9 @@ class RelDirection(ArrayTask[ScanView]):
         among = self._among(view)
         return untried(among.total, among.formed)
 
-    def _among(self, view: ScanView) -> Among:
+    def _among(self, view: ScanView) -> CandidateSampler:
         unique = view.usable("unique")
-        return Among((view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True)
+        return CandidateSampler((view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The sector; evidence is the bearing, the three distances, the margin and the stray corners."""

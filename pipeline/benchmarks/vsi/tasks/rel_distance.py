@@ -12,7 +12,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask
 from pipeline.questions.rules import Fact, check
-from pipeline.questions.tuples import Among, untried
+from pipeline.questions.tuples import CandidateSampler, untried
 
 
 class RelDistance(ArrayTask[ScanView]):
@@ -26,7 +26,7 @@ class RelDistance(ArrayTask[ScanView]):
 
     name = "object_rel_distance"
     template = "vsi/object_rel_distance"
-    kin = "nearest"
+    leak_group = "nearest"
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices
@@ -42,9 +42,9 @@ class RelDistance(ArrayTask[ScanView]):
         among = self._among(view)
         return untried(among.total, among.formed)
 
-    def _among(self, view: ScanView) -> Among:
+    def _among(self, view: ScanView) -> CandidateSampler:
         scope, names = (view.scene.id, self.name), view.categories
-        return Among(scope, names, view.usable("unique"), view.usable("boxed"), self.choices)
+        return CandidateSampler(scope, names, view.usable("unique"), view.usable("boxed"), self.choices)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The nearest choice; evidence is every distance and the smallest gap between two of them."""
@@ -69,7 +69,7 @@ class RelDistance(ArrayTask[ScanView]):
             ),
         )
 
-    def guesses(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
         """How many of the choices are the nearest more often, in general, than the right one; counted down from a draw.
 
         Down: where none of the scene's candidates has what was drawn, the usual answer is not what takes its place.

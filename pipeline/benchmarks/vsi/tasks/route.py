@@ -19,7 +19,7 @@ from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, Footprints, FreeFloo
 from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
-from pipeline.questions.tuples import MOST, Among, untried
+from pipeline.questions.tuples import MOST, CandidateSampler, untried
 from pipeline.worlds.indoor.facts import Route
 
 STRAIGHT_BELOW_DEG: Final = 30.0
@@ -102,12 +102,14 @@ class RoutePlanning(ArrayTask[ScanView]):
             _FORMED[view] = Formed(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
         return _FORMED[view]
 
-    def _among(self, view: ScanView) -> Among:
+    def _among(self, view: ScanView) -> CandidateSampler:
         """Start and two others: a quarter of all, since each is two routes, and these may go on."""
         unique = view.usable("unique")
-        return Among((view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True, most=MOST // 4)
+        return CandidateSampler(
+            (view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True, most=MOST // 4
+        )
 
-    def _one_further(self, view: ScanView, short: IntArray, among: Among) -> tuple[IntArray, int]:
+    def _one_further(self, view: ScanView, short: IntArray, among: CandidateSampler) -> tuple[IntArray, int]:
         """Continuations of the routes that can be walked, and how many there are in all.
 
         A rejected route stands for all that begin with it, but for one that has too few options: a longer one has more.

@@ -155,11 +155,12 @@ def test_guesses_by_hand() -> None:
     operands = np.array([["sofa", *choices]] * 4, dtype=object)
     answers = np.array(["towel", "chair", "door", "cup"], dtype=object)
     found = {
-        tuple(RelDistance().guesses(operands, answers, np.random.default_rng(seed)).tolist()) for seed in range(40)
+        tuple(RelDistance().guess_classes(operands, answers, np.random.default_rng(seed)).tolist())
+        for seed in range(40)
     }
     assert found == {(0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0)}
     unknown = np.array([["sofa", "orb", "urn", "vat", "yak"]], dtype=object)
-    assert RelDistance().guesses(unknown, np.array(["vat"], dtype=object), np.random.default_rng(0)).shape == (1,)
+    assert RelDistance().guess_classes(unknown, np.array(["vat"], dtype=object), np.random.default_rng(0)).shape == (1,)
 
 
 @pytest.mark.slow

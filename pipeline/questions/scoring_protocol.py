@@ -71,7 +71,7 @@ class Composite:
 
 
 @dataclass(frozen=True)
-class Marks:
+class Scores:
     """What answers earn.
 
     Attributes:
@@ -129,7 +129,7 @@ class Score(Generic[S]):
         mark: answers, settings and the judge's ear, if there is a judge.
         figures: of answers.
         judge: the model that the settings name as judge.
-        unusual: name in `Marks.left_out` -> what it means.
+        unusual: name in `Scores.left_out` -> what it means.
         composites: metric -> how it follows from others.
         also: questions that stand in no file, by the ids that were answered.
         logged: columns of the questions' file that stand beside what each question earned.
@@ -138,7 +138,7 @@ class Score(Generic[S]):
     read: Callable[[Path], list[Published]]
     metrics: Mapping[str, Metric]
     settings: type[S]
-    mark: Callable[[Sequence[Answer], S, Ask | None], Marks]
+    mark: Callable[[Sequence[Answer], S, Ask | None], Scores]
     figures: Callable[[Sequence[Answer]], list[Figure]]
     judge: Callable[[S], ModelSpec | None] = no_judge
     unusual: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Score(Generic[S]):
     logged: Sequence[str] = ()
 
 
-def by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:
+def group_by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:
     """A figure for each of some values of `Published.question_type` mapped through ``names``, those that occur."""
     figures = []
     for name in dict.fromkeys(names.values()):
