@@ -19,7 +19,7 @@ from pipeline.engine.given import STORE
 from pipeline.engine.manifest import Entry, Outcome
 from pipeline.engine.raw import RawInput
 from pipeline.engine.store import Result, Store
-from pipeline.llm.till import Money
+from pipeline.llm.budget import Money
 from pipeline.questions.task import Number
 from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.fix import said_of

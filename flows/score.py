@@ -21,11 +21,11 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.budget import Money
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
 from pipeline.llm.session import Session
-from pipeline.llm.till import Money
 from pipeline.questions.scoring_protocol import Ask
 from pipeline.scoring.releases import split_of
 from pipeline.scoring.score import Scored, scored

@@ -12,7 +12,7 @@ from rich.text import Text
 from flows.console import console, voice
 from flows.tables import print_table
 from pipeline.benchmarks.prospects import Cost
-from pipeline.blind.without_video import WithoutVideo
+from pipeline.blind.text_only import TextOnly
 from pipeline.core.errors import RawDataError
 from pipeline.core.mirrors import MIRRORS, named
 from pipeline.core.schema import Quarantine
@@ -121,9 +121,9 @@ def _show_silent(released: Released, words: Mapping[str, str]) -> None:
         console.print(f"No question either of {len(released.silent) - SHOWN} more scenes")
 
 
-def _show_blind(rows: Sequence[WithoutVideo]) -> None:
+def _show_blind(rows: Sequence[TextOnly]) -> None:
     """What answering without the video earns before and after what was removed for it, and who had a vote."""
-    from pipeline.blind.guesses import GUESSES, best_guess
+    from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, best_guess
 
     if not rows:
         return
@@ -132,7 +132,7 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
     )
     table.add_column("task", no_wrap=True)
     attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
-    attackers = [name for name in attackers if name not in GUESSES]
+    attackers = [name for name in attackers if name not in SHORTCUT_ATTACKERS]
     for name in ("n", "chance", *attackers, "best of the others", "debiased n", "best there"):
         table.add_column(name, justify="right")
     for row in rows:
@@ -148,7 +148,7 @@ def _show_blind(rows: Sequence[WithoutVideo]) -> None:
     _show_panel(rows)
 
 
-def _show_panel(rows: Sequence[WithoutVideo]) -> None:
+def _show_panel(rows: Sequence[TextOnly]) -> None:
     """The models' right answers, and what they removed; loudly where that is nothing."""
     models = list(dict.fromkeys(name for row in rows for name in row.voters))
     if not any(voter.standing == "votes" for row in rows for voter in row.voters.values()):

@@ -45,7 +45,7 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
         if not rows:
             continue
         known = price_of(model, prices) is not None
-        usd, assumed = sum(row.usd for row in rows), sum(row.usd for row in rows if not row.told)
+        usd, assumed = sum(row.usd for row in rows), sum(row.usd for row in rows if not row.reported)
         read, written = (sum(getattr(row.usage, f"{kind}_tokens") for row in rows) for kind in ("input", "output"))
         money = (_usd(usd), _usd(assumed) if assumed else "") if known else (UNKNOWN, "")
         table.add_row(name, f"{sum(row.requests for row in rows):,}", f"{read:,}", f"{written:,}", *money)

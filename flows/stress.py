@@ -21,7 +21,7 @@ from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
     from pipeline.blind.items import Item
-    from pipeline.blind.without_video import Guessed
+    from pipeline.blind.text_only import Guessed
 
 GROUP: Final = "scene_name"
 
@@ -116,7 +116,7 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
 
 def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
-    from pipeline.blind.guesses import best_guess
+    from pipeline.blind.shortcut_attackers import best_guess
     from pipeline.blind.summary import SHOWN
 
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
@@ -139,7 +139,7 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
 
 def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
     """Per task what pruning left, on folds that it never saw."""
-    from pipeline.blind.guesses import best_guess
+    from pipeline.blind.shortcut_attackers import best_guess
     from pipeline.blind.summary import SHOWN
 
     table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")

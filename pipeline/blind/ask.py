@@ -26,11 +26,11 @@ from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import open_provider
-from pipeline.llm.till import NO_CAP, Money, Till
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
@@ -167,13 +167,13 @@ async def _ask_all(
             found[name][digest] = failure
         progress(name, len(found[name]), total)
 
-    till = Till(cache, models, money)
+    budget = BudgetGuard(cache, models, money)
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.TaskGroup() as group:
                 for model in models:
                     client = await stack.enter_async_context(
-                        Client(model, cache, keys.get(model.key_name or ""), opener, till=till)
+                        Client(model, cache, keys.get(model.key_name or ""), opener, budget=budget)
                     )
                     run[model.name] = client.account
                     requests = _once(asked[model.name])

@@ -13,8 +13,8 @@ from pipeline.blind.ask import requests_of
 from pipeline.blind.config import AskConfig
 from pipeline.blind.wording import orders_of
 from pipeline.llm.base import ModelSpec, Terms
+from pipeline.llm.budget import Money, likely_input, most_usage
 from pipeline.llm.cache import known_keys, request_key, spent_in
-from pipeline.llm.till import Money, likely_input, most_usage
 from pipeline.llm.usage import Usage
 
 # Of questions that are not made yet: measured means are 92 tokens (1,419 of scans) and 149 (121 of flights); most have
@@ -62,7 +62,7 @@ def forecasts(
 ) -> list[Forecast]:
     """What asking every model every question, as by `blind.ask.ask`, will take; writes nothing."""
     asked = requests_of(questions, models, config, pictures)
-    spent = {row.name: row for row in spent_in(cache) if row.told}
+    spent = {row.name: row for row in spent_in(cache) if row.reported}
     found = []
     for model in models:
         by_key = {request_key(model, request): request for request in asked[model.name].values()}
@@ -107,7 +107,7 @@ def mean_forecast(stage: str, model: ModelSpec, calls: int, cache: Path, money: 
     Prompts of an author grow out of its own replies, and pictures count as every provider likes: before the first call
     nothing is known of their length.
     """
-    spent = [row for row in spent_in(cache) if row.told and row.name == model.name]
+    spent = [row for row in spent_in(cache) if row.reported and row.name == model.name]
     requests = sum(row.requests for row in spent)
     if not calls:
         return Forecast(stage, model.name, 0, 0, 0, 0, 0.0, 0.0)

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.blind import guesses
+from pipeline.blind import shortcut_attackers
 from pipeline.blind.items import Item
 from pipeline.blind.words import WORDS
 from pipeline.core.arrays import FloatArray, IntArray
@@ -128,11 +128,11 @@ def _best_options(items: Sequence[Item], fold: IntArray, worth: Callable[[_Seen,
         seen = _Seen([items[index] for index in np.flatnonzero(fold != test).tolist()])
         for index in np.flatnonzero(fold == test).tolist():
             item = items[index]
-            scores[index] = point([worth(seen, item, option) for option in item.options], item.right)
+            scores[index] = tied_accuracy([worth(seen, item, option) for option in item.options], item.right)
     return scores
 
 
-def point(worth: Sequence[float], right: int | None) -> float:
+def tied_accuracy(worth: Sequence[float], right: int | None) -> float:
     """1 where the right option has the highest worth, shared with its equals, else 0."""
     best = max(worth)
     equal = [place for place, value in enumerate(worth) if value == best]
@@ -148,7 +148,7 @@ PRIORS: Final[dict[str, Prior]] = {
     "most frequent": most_frequent,
     "median": task_median,
     "by name": by_name,
-    **guesses.GUESSES,
+    **shortcut_attackers.SHORTCUT_ATTACKERS,
     **WORDS,
 }
 CONSTANTS: Final = ("most frequent", "median")  # of them, those that give every number the same answer

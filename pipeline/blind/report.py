@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 
 from pipeline.blind.rule import ANSWERED, BALANCE, Verdict
 from pipeline.blind.summary import guessed
-from pipeline.blind.without_video import Guessed, Voter, WithoutVideo
+from pipeline.blind.text_only import Guessed, TextOnly, Voter
 from pipeline.core.arrays import BoolArray, FloatArray
 
 
-def without_video(
+def text_only(
     asked: pa.Table, filtered: pa.Table, pruned: pa.Table | None, verdicts: Sequence[Verdict]
-) -> list[WithoutVideo]:
+) -> list[TextOnly]:
     """One summary per task, in alphabetical order.
 
     Args:
@@ -37,7 +37,7 @@ def without_video(
         if before is None:
             continue
         rows.append(
-            WithoutVideo(
+            TextOnly(
                 task=task,
                 asked=before,
                 released=_guessed(mine, "left", scene),

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.blind.balance import balanced
+from pipeline.blind.chance_correction import beats_luck, removed_by_luck, right_by_luck
 from pipeline.blind.config import BlindConfig
-from pipeline.blind.luck import beats_luck, removed_by_luck, right_by_luck
 from pipeline.blind.votes import Votes, votes_of
 from pipeline.core.arrays import IntArray
 

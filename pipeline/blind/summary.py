@@ -9,17 +9,19 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.guesses import GUESSES
 from pipeline.blind.items import Item
 from pipeline.blind.priors import PRIORS
+from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS
 from pipeline.blind.stress_test import ForestScores, tasks_of
-from pipeline.blind.without_video import Guessed
+from pipeline.blind.text_only import Guessed
 from pipeline.core.arrays import FloatArray, IntArray
 
 CHANCE: Final = "chance"
 FOREST: Final = "forest"
 ATTACKERS: Final = (*PRIORS, FOREST)
-SHOWN: Final = tuple(name for name in ATTACKERS if name not in GUESSES)  # in a terminal, beside the best of the others
+SHOWN: Final = tuple(
+    name for name in ATTACKERS if name not in SHORTCUT_ATTACKERS
+)  # in a terminal, beside the best of the others
 
 
 def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:

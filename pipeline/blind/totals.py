@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
-from pipeline.llm.till import Money
+from pipeline.llm.budget import Money
 from pipeline.llm.usage import Usage
 
 
@@ -22,7 +22,7 @@ class ModelTotals(Model):
         unread: replies without an answer, by reason.
         failed: rows without a reply, by kind.
         requests: that were answered; questions that read the same are one.
-        untold: of them those whose tokens the server did not tell.
+        unreported_usage: of them those whose tokens the server did not tell.
         cost_usd: of the tokens told; None: the price is not known. What failed or came malformed was paid besides.
     """
 
@@ -35,7 +35,7 @@ class ModelTotals(Model):
     requests: int
     input_tokens: int
     output_tokens: int
-    untold: int
+    unreported_usage: int
     cost_usd: float | None
 
     @property
@@ -74,7 +74,7 @@ def _totals(model: ModelSpec, rows: Sequence[Mapping[str, Any]], money: Money) -
         requests=len(once),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        untold=len(once) - len(told),
+        unreported_usage=len(once) - len(told),
         cost_usd=None if price is None else price.cost_usd(usage),
     )
 

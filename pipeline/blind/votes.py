@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Ballot:
+class ModelPredictions:
     """What one model said to n questions, and what it should have said, as codes.
 
     Attributes:
@@ -65,7 +65,7 @@ class Votes:
     items: tuple[Item, ...]
     kind: IntArray
     closed: BoolArray
-    ballots: dict[str, Ballot]
+    ballots: dict[str, ModelPredictions]
 
     @property
     def agreement(self) -> float | None:
@@ -121,7 +121,7 @@ def _ballot(
     choice: Mapping[int | str, str | None],
     said: Sequence[Sequence[Row]],
     threshold: float,
-) -> Ballot:
+) -> ModelPredictions:
     rows = [row for of_one in said for row in of_one]
     forms = {row["form"] for row in rows}
     number = forms == {"number"}
@@ -146,7 +146,7 @@ def _ballot(
         is_right: BoolArray = scores >= threshold
     else:
         is_right = np.array([[a == t for t in known] for a in [*given_codes, None]], dtype=np.bool_)
-    return Ballot(
+    return ModelPredictions(
         said=tuple(given),
         answer=np.array([given_codes[a] if a is not None else len(given_codes) for a in answers], dtype=np.intp),
         truth=truth_codes,

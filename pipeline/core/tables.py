@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
-WITHOUT_VIDEO: Final = "without_video.json"  # of a release: the blind table (`WithoutVideo` per task), for programs
+WITHOUT_VIDEO: Final = "without_video.json"  # of a release: the blind table (`TextOnly` per task), for programs
 DEBIASED: Final = "debiased"  # the split of a release that bias pruning left
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
 PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat

@@ -18,8 +18,8 @@ from pipeline.engine.raw import RawInput
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import ModelSpec
+from pipeline.llm.budget import Money
 from pipeline.llm.session import Session
-from pipeline.llm.till import Money
 
 Execute = Callable[[str, list[list[Job]]], Iterable[Done]]  # runs batches of jobs, in any order and process
 # Has work done that must be done in the build's own process: what it is called, and the work.

@@ -106,9 +106,9 @@ def _costs(models: Sequence[Row], prices_of: str) -> list[str]:
             continue
         usd = model["cost_usd"]
         price = "of unknown price" if usd is None else f"{usd:.2f} USD at prices of {prices_of}"
-        untold = f", {model['untold']} of unknown length" if model["untold"] else ""
+        unreported = f", {model['unreported_usage']} of unknown length" if model["unreported_usage"] else ""
         lines.append(
-            f"- {model['model']}: {model['requests']} replies{untold}, {model['input_tokens']} tokens read and "
+            f"- {model['model']}: {model['requests']} replies{unreported}, {model['input_tokens']} tokens read and "
             f"{model['output_tokens']} written, {price}."
         )
     return [*lines, ""] if lines else []

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
-from pipeline.blind.without_video import WithoutVideo
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
@@ -59,7 +59,7 @@ class Released(BaseModel):
     flags: dict[str, int]
     findings: list[list[str]]  # scene, name, severity, message, remedy; without the last in older releases
     splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
-    blind: list[WithoutVideo]
+    blind: list[TextOnly]
     models: list[ModelTotals]
     silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
 
@@ -79,7 +79,7 @@ class Blind:
     replies: pa.Table | None = None
     filtered: pa.Table | None = None
     pruned: pa.Table | None = None
-    summary: Callable[[pa.Table], list[WithoutVideo]] = lambda asked: []
+    summary: Callable[[pa.Table], list[TextOnly]] = lambda asked: []
     models: tuple[ModelTotals, ...] = ()
 
 
@@ -285,7 +285,7 @@ def _summary(
     kept: pa.Table,
     reasons: Counter[tuple[str, str]],
     scenes: Sequence[AnyScene],
-    blind: Sequence[WithoutVideo],
+    blind: Sequence[TextOnly],
     models: Sequence[ModelTotals],
 ) -> dict[str, Any]:
     rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()

@@ -47,10 +47,10 @@ class Row(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What was paid to a model over all runs; ``told``: the tokens are the server's, else the most it can have been."""
+    """What a model cost over all runs; ``reported``: the tokens are the server's, else the most they can have been."""
 
     name: str
-    told: bool
+    reported: bool
     requests: int
     usage: Usage
     usd: float
@@ -94,13 +94,13 @@ class ReplyCache:
         row = (key, spec.provider, spec.model, request.prompt, request_digest(request), reply_to_json(reply))
         self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", *row)
 
-    def spend(self, name: str, usage: Usage, usd: float, told: bool) -> None:
+    def spend(self, name: str, usage: Usage, usd: float, reported: bool) -> None:
         """Adds one paid request to the account of a model, by its name."""
         self._run(
             "INSERT INTO spending VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1, "
             "input_tokens = input_tokens + excluded.input_tokens, "
             "output_tokens = output_tokens + excluded.output_tokens, usd = usd + excluded.usd",
-            *(name, int(told), usage.input_tokens, usage.output_tokens, usd),
+            *(name, int(reported), usage.input_tokens, usage.output_tokens, usd),
         )
 
     def spent(self) -> list[Spent]:
@@ -151,8 +151,8 @@ def spent_in(path: Path) -> list[Spent]:
 
 
 def _spent(row: Sequence[Any]) -> Spent:
-    name, told, requests, input_tokens, output_tokens, usd = row
-    return Spent(name, bool(told), int(requests), Usage(int(input_tokens), int(output_tokens)), float(usd))
+    name, reported, requests, input_tokens, output_tokens, usd = row
+    return Spent(name, bool(reported), int(requests), Usage(int(input_tokens), int(output_tokens)), float(usd))
 
 
 def _peek(path: Path, statement: str) -> list[Any]:

@@ -16,6 +16,7 @@ from aiolimiter import AsyncLimiter
 
 from pipeline.core.errors import Scan2qaError
 from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Request, Terms
+from pipeline.llm.budget import NO_CAP, BudgetGuard, likely_input, most_usage
 from pipeline.llm.cache import ReplyCache, request_key
 from pipeline.llm.failures import (
     CUT,
@@ -27,15 +28,14 @@ from pipeline.llm.failures import (
     redact,
 )
 from pipeline.llm.finish import check_finish
-from pipeline.llm.gate import Gate
 from pipeline.llm.providers import open_provider
+from pipeline.llm.rate_limit import RateLimiter
 from pipeline.llm.structured import check_schema
-from pipeline.llm.till import NO_CAP, Till, likely_input, most_usage
 from pipeline.llm.usage import Price, Usage
 
 MINUTE_S: Final = 60.0
 FIRST_WAIT_S: Final = 0.5
-LONGEST_WAIT_S: Final = 30.0  # between two attempts of one request; what a server asks for is the gate's
+LONGEST_WAIT_S: Final = 30.0  # between two attempts of one request; what a server asks for is the rate limiter's
 MARGIN: Final = 0.99  # of the allowed rate
 DELAY_S: Final = 0.5  # by which one request may be later on its way than another, and fall into the next window
 MORE_ROOM: Final = 4  # times as much for a reply that was cut
@@ -72,7 +72,7 @@ class Client:
         key: its API key; never stored, and cut out of replies and failures.
         opener: makes the adapter; for tests.
         period_s: what ``spec.rpm`` counts per; for tests.
-        till: what may be spent; of its own where none is given.
+        budget: what may be spent; of its own where none is given.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Client:
         key: str | None = None,
         opener: Opener = open_provider,
         period_s: float = MINUTE_S,
-        till: Till | None = None,
+        budget: BudgetGuard | None = None,
     ) -> None:
         self.spec = spec
         self.account = Account()
@@ -93,8 +93,8 @@ class Client:
         self._slots = asyncio.Semaphore(spec.concurrency)
         # Requests begun: without this bound one that failed would queue up behind all that were not yet sent.
         self._begun = asyncio.Semaphore(_BEGUN_PER_SLOT * spec.concurrency)
-        self._gate = Gate(rate_limiter(spec.rpm, period_s) if spec.rpm else None)
-        self._till = till or Till(cache, [spec], NO_CAP)
+        self._limiter = RateLimiter(rate_limiter(spec.rpm, period_s) if spec.rpm else None)
+        self._budget = budget or BudgetGuard(cache, [spec], NO_CAP)
         self._terms = Terms(spec.max_tokens, cache.refused(spec))
         self._under_way: dict[str, asyncio.Lock] = {}
         self._is_kept = spec.provider != "replay"  # a recording is kept already, and may be changed
@@ -198,7 +198,7 @@ class Client:
         """Sends a request once. Whatever goes wrong leaves as a ModelError without the key and without a cause."""
         provider = self._opened()  # takes seconds the first time: before its turn, or the next comes right behind it
         most = most_usage(request, terms)
-        held = await self._till.hold(self.spec.name, most)
+        held = await self._budget.hold(self.spec.name, most)
         paid: Usage | None = None
         told = True
         try:
@@ -221,26 +221,26 @@ class Client:
             if paid is not None:
                 self.account.usage += paid
                 self.account.assumed += Usage() if told else paid
-            await self._till.settle(self.spec.name, held, paid, told)
+            await self._budget.settle(self.spec.name, held, paid, told)
 
     @asynccontextmanager
     async def _passed(self) -> AsyncIterator[list[ModelError]]:
-        """Passes the gate and tells it what became of the request; a failure is put into the list."""
-        ticket = await self._gate.enter()
+        """Passes the rate limiter and tells it what became of the request; a failure is put into the list."""
+        ticket = await self._limiter.enter()
         failure: list[ModelError] = []
         try:
             yield failure
         except ModelError as bad:  # also a reply that is no good
             if failure:
-                self._gate.failed(ticket, failure[0])
+                self._limiter.failed(ticket, failure[0])
             else:
                 self.account.trouble[bad.kind] += 1
-                self._gate.replied(ticket)
+                self._limiter.replied(ticket)
             raise
         except BaseException:
-            self._gate.left(ticket)
+            self._limiter.left(ticket)
             raise
-        self._gate.replied(ticket)
+        self._limiter.replied(ticket)
 
     async def _answer(self, provider: Provider, request: Request, terms: Terms) -> Reply:
         try:
@@ -300,5 +300,5 @@ def rate_limiter(requests: int, period_s: float) -> AsyncLimiter:
 
 
 def _is_worth_another(error: Exception) -> bool:
-    """Whether stamina should try again. How long a server asks to wait is the gate's: all wait for it."""
+    """Whether stamina should try again. How long a server asks to wait is the rate limiter's: all wait for it."""
     return isinstance(error, ModelError) and error.passing and error.kind not in {RATE_LIMITED, UNSUPPORTED}

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.providers import open_provider
-from pipeline.llm.till import NO_CAP, Money, Till
 
 _CLOSED: Final = "the models were closed before there was a reply"
 
@@ -109,9 +109,9 @@ class Session:
     async def _open(self) -> None:
         # In the loop's thread: SQLite serves the one that opened it.
         cache = self._stack.enter_context(ReplyCache(self._cache))
-        till = Till(cache, self._models, self._money)
+        budget = BudgetGuard(cache, self._models, self._money)
         for model in self._models:
-            client = Client(model, cache, self._keys.get(model.key_name or ""), self._opener, till=till)
+            client = Client(model, cache, self._keys.get(model.key_name or ""), self._opener, budget=budget)
             self._clients[model.name] = await self._stack.enter_async_context(client)
 
     async def _end(self) -> None:

@@ -10,7 +10,7 @@ import jsonschema
 
 from pipeline.llm.base import JsonSchema, Reply
 from pipeline.llm.failures import ModelError
-from pipeline.metrics.thoughts import without_thoughts
+from pipeline.metrics.reasoning import without_reasoning
 
 _FENCED: Final = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
@@ -31,7 +31,7 @@ def json_text(text: str) -> str:
     A fence need not be closed: some models end with their last brace. A reply with several fences, or with none, is
     given as it is.
     """
-    bare = without_thoughts(text).strip()
+    bare = without_reasoning(text).strip()
     fenced = _FENCED.findall(bare) if not bare.startswith(("{", "[", '"')) else []
     return str(fenced[0]).strip() if len(fenced) == 1 else bare
 

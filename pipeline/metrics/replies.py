@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from pipeline.metrics.thoughts import without_thoughts
+from pipeline.metrics.reasoning import without_reasoning
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ def plain(reply: str) -> str:
 
     Blanks that do not break become `THIN`. Of a JSON object, wherever in the reply it stands, only the answer is left.
     """
-    text = without_thoughts(reply)
+    text = without_reasoning(reply)
     found = _answer_of_json(text)
     if found is not None:
         text = f"answer: {found}"

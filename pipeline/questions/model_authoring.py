@@ -26,15 +26,15 @@ from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import JsonSchema, Reply, Request, user
 from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
 from pipeline.llm.prompts import load_prompt
-from pipeline.llm.shown import Shown
 from pipeline.llm.structured import json_text
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, because, rule
 from pipeline.questions.task import SceneView
 
 Ask = Callable[[Request], Reply]
-PromptArguments = tuple[JsonSchema, Shown | None, dict[str, Any]]
+PromptArguments = tuple[JsonSchema, VisualInputs | None, dict[str, Any]]
 """Schema of the reply, what the model is shown, and the fields of the prompt."""
 MALFORMED: Final = "malformed"
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that a model wrote
@@ -49,7 +49,7 @@ class RefusedError(Exception):
         super().__init__(rejection.reason)
 
 
-def take(step: str, ask: Ask, schema: JsonSchema, shown: Shown | None, **fields: Any) -> Any:
+def take(step: str, ask: Ask, schema: JsonSchema, shown: VisualInputs | None, **fields: Any) -> Any:
     """What a model answers to the prompt ``author_<step>`` and what it is shown, following a schema.
 
     Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer.
@@ -61,7 +61,7 @@ def take(step: str, ask: Ask, schema: JsonSchema, shown: Shown | None, **fields:
         raise _refused(step, failure) from None
 
 
-def _reply_to(step: str, ask: Ask, shown: Shown | None, schema: JsonSchema | None = None, **fields: Any) -> str:
+def _reply_to(step: str, ask: Ask, shown: VisualInputs | None, schema: JsonSchema | None = None, **fields: Any) -> str:
     """The words of a reply. Raises RefusedError, or StoreError where the build was stopped."""
     prompt = load_prompt(f"author_{step}")
     text = prompt.render(shown=shown, **fields)
@@ -162,7 +162,7 @@ class Second:
     """
 
     ask: Ask
-    shown: Shown | None
+    shown: VisualInputs | None
     steps: tuple[str, str] = (SECOND, SECOND_ALL)
 
 
@@ -245,7 +245,7 @@ class _Offered:
         self.lines = [f"{letter}. {text}" for letter, text in zip(self.letters, self.texts, strict=True)]
         self.right = LETTERS[order.index(0)]
 
-    def is_picked(self, model: Second, shown: Shown | None) -> int:
+    def is_picked(self, model: Second, shown: VisualInputs | None) -> int:
         """1 where the model, shown something or nothing, names the right letter."""
         asked, offered = self.item.question, self.lines
         reply = _reply_to(model.steps[0], model.ask, shown, text=asked, options=offered, letters=self.letters)
@@ -271,7 +271,7 @@ def examine(case: Case, measures: Iterable[Measure]) -> None:
                 break
 
 
-def needed(shown: Shown | None, reason: str, unit: str) -> Shown:
+def needed(shown: VisualInputs | None, reason: str, unit: str) -> VisualInputs:
     """What a model is shown. Raises RefusedError where that is nothing."""
     if shown is None:
         raise RefusedError(because(reason, 0, 1, unit))
@@ -308,12 +308,12 @@ class SceneAuthoring(Generic[V]):
 
     view: V
     asks: Sequence[Ask]
-    shows: Sequence[Shown | None]
+    shows: Sequence[VisualInputs | None]
     count: int
     kept: Counter[str] = field(default_factory=Counter)
 
     @property
-    def second_shown(self) -> Shown | None:
+    def second_shown(self) -> VisualInputs | None:
         """What the second model is shown; None: nothing, or there is none."""
         return self.shows[1] if len(self.asks) > 1 else None
 
@@ -396,7 +396,7 @@ class ModelAuthor(Generic[V, S, T]):
         candidates: pa.Table,
         ask: Sequence[Ask],
         tasks: Sequence[str],
-        shown: Sequence[Shown | None],
+        shown: Sequence[VisualInputs | None],
         questions_per_task: int,
     ) -> pa.Table:
         """More candidates (`tables.CANDIDATES`) of the named tasks: questions, or refusals of what was written.

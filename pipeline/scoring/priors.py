@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.blind.without_video import WithoutVideo
+from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 
-_TABLE = TypeAdapter(list[WithoutVideo])
+_TABLE = TypeAdapter(list[TextOnly])
 
 
 def best_priors(file: Path, split_is_debiased: bool) -> dict[str, float]:

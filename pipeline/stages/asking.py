@@ -14,8 +14,8 @@ from pipeline.engine.config import BuildConfig
 from pipeline.engine.given import REPLIES_FILE, STORE
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.store import Store
-from pipeline.llm.shown import is_shown
-from pipeline.llm.till import Money
+from pipeline.llm.budget import Money
+from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.stages.author import AUTHOR, asks
 from pipeline.stages.look import LOOK
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -51,7 +51,10 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
         if not facts:
             return None
         tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
-        sees, count = [config.video and is_shown(model.inputs) for model in writers], config.author.questions_per_task
+        sees, count = (
+            [config.video and takes_visuals(model.inputs) for model in writers],
+            config.author.questions_per_task,
+        )
         calls = [author.calls(table, config.generate.tasks, sees, count) for table in tables]
         for model, made in zip(writers, zip(*calls, strict=True) if calls else [()] * len(writers), strict=True):
             if model.is_hosted:  # at most: if all that is written passes the rules

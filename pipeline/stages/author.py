@@ -12,7 +12,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.llm.shown import is_shown, shown, shown_pictures
+from pipeline.llm.visual_inputs import picture_inputs, takes_visuals, visual_inputs
 from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
@@ -30,11 +30,13 @@ def run(given: Given) -> bytes:
     view = benchmark.view(read_scene(given.needed("look")), benchmark.rules.model_validate(given.settings["rules"]))
     film = given.bytes_of("film")
     filmed = json.loads(film)["video"] if film else None
-    shows = [shown(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]]
+    shows = [
+        visual_inputs(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]
+    ]
     declared = given.bytes_of("declare")
     if declared:
         paths = [given.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
-        shows = [shown_pictures(paths) if terms and "image" in terms[0] else None for terms in given.settings["shows"]]
+        shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given.settings["shows"]]
     facts = read_table(given.needed("generate"))
     count = given.settings["author"]["questions_per_task"]
     written = benchmark.author.write(view, facts, given.asks, names, shows, count)
@@ -56,7 +58,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
         "tasks": list(config.generate.tasks),
         "author": config.author.model_dump(mode="json")
         | {"model": model.identity() if model else None, "second": second.identity() if second else None},
-        "shows": [[list(m.inputs), m.frames] if config.video and is_shown(m.inputs) else None for m in asks(config)],
+        "shows": [
+            [list(m.inputs), m.frames] if config.video and takes_visuals(m.inputs) else None for m in asks(config)
+        ],
         "prompts": author.prompts() if author else {},
         "templates": wordings(config),
     }
@@ -64,7 +68,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def is_blindfolded(config: BuildConfig) -> bool:
     """Whether the model would be shown videos, but the build makes none: it would only guess, and is not asked."""
-    return not config.video and config.author.model is not None and is_shown(config.author.model.inputs)
+    return not config.video and config.author.model is not None and takes_visuals(config.author.model.inputs)
 
 
 def is_too_small(config: BuildConfig) -> bool:

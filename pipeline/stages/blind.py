@@ -27,7 +27,7 @@ def run(given: Given) -> bytes:
     """
     from pipeline.blind.ask import ask  # model packages take a second to start
     from pipeline.blind.totals import no_verdict
-    from pipeline.llm.till import Money
+    from pipeline.llm.budget import Money
 
     config = given.config.blind
     asked = ask(

@@ -26,25 +26,25 @@ from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
 if TYPE_CHECKING:
-    from pipeline.blind.without_video import WithoutVideo
+    from pipeline.blind.text_only import TextOnly
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
 
 def run(given: Given) -> bytes:
     """Writes a release and makes it the newest; the result is its summary (`Released` as JSON)."""
-    from pipeline.blind.report import without_video  # scikit-learn takes a second to start
+    from pipeline.blind.report import text_only  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
-    from pipeline.llm.till import NO_CAP
+    from pipeline.llm.budget import NO_CAP
 
     replies, filtered, pruned = (given.table(stage) for stage in ("blind", "filter", "prune"))
 
-    def summary(asked: pa.Table) -> list[WithoutVideo]:
+    def summary(asked: pa.Table) -> list[TextOnly]:
         if filtered is None:
             return []
         verdicts = [] if replies is None else rule(asked, replies, given.config.blind)
-        return without_video(asked, filtered, pruned, verdicts)
+        return text_only(asked, filtered, pruned, verdicts)
 
     models = () if replies is None else totals_of(given.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)

@@ -26,7 +26,7 @@ from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.blind.attack import attack
 from pipeline.blind.items import Item, item_of
-from pipeline.blind.priors import point
+from pipeline.blind.priors import tied_accuracy
 from pipeline.blind.stress_test import tasks_of
 from pipeline.blind.summary import CHANCE, standard_error
 from pipeline.blind.workers import run_here
@@ -291,7 +291,7 @@ def rule_scores(items: Sequence[Item]) -> dict[str, dict[str, FloatArray]]:
     for task, index in tasks_of(items).items():
         mine = [items[i] for i in index]
         found[task] = {
-            name: np.array([point([round(w, 9) for w in rule(item)], item.right) for item in mine])
+            name: np.array([tied_accuracy([round(w, 9) for w in rule(item)], item.right) for item in mine])
             for name, rule in rules.items()
         }
     return found

@@ -10,21 +10,21 @@ import pytest
 
 from pipeline.blind.filtering import FILTERED, filtered
 from pipeline.blind.priors import PRIORS
-from pipeline.blind.report import without_video
+from pipeline.blind.report import text_only
 from pipeline.blind.rule import rule
-from pipeline.blind.without_video import WithoutVideo
+from pipeline.blind.text_only import TextOnly
 from pipeline.core.errors import BiasError
 from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table
 
 SKEWED = {"left": 93, "right": 95, "back": 30}
 
 
-def summary(rows: Sequence[dict[str, Any]], *, orders: int = 3, **models: Any) -> WithoutVideo:
+def summary(rows: Sequence[dict[str, Any]], *, orders: int = 3, **models: Any) -> TextOnly:
     questions = questions_table(rows)
     verdicts = rule(questions, replies_table(rows, orders, **models), panel(*models))
     table = filtered(questions, verdicts)
     assert table.schema.equals(FILTERED)
-    (found,) = without_video(questions, table, None, verdicts)
+    (found,) = text_only(questions, table, None, verdicts)
     return found
 
 
@@ -88,7 +88,7 @@ def test_without_a_panel_attackers_are_told_and_nothing_is_removed() -> None:
     questions = questions_table(directions({"left": 20, "right": 20, "back": 20}))
     table = filtered(questions, [])
     assert table["reason"].null_count == 60
-    (found,) = without_video(questions, table, None, [])
+    (found,) = text_only(questions, table, None, [])
     assert found.asked == found.released
     of_numbers, of_times = {"median", "by number"}, {"by time", "interpolated", "by clip", "clip interpolated"}
     of_options = {*PRIORS} - of_numbers - of_times  # no time is told

@@ -87,4 +87,4 @@ def test_nothing_is_known_where_all_is_in_one_fold() -> None:
 
 
 def test_equal_worths_share_the_point() -> None:
-    assert [priors.point([2, 1, 2], right) for right in range(3)] == [0.5, 0, 0.5]
+    assert [priors.tied_accuracy([2, 1, 2], right) for right in range(3)] == [0.5, 0, 0.5]

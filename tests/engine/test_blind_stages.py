@@ -19,7 +19,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.manifest import Outcome
-from pipeline.llm import gate
+from pipeline.llm import rate_limit
 from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
@@ -375,7 +375,7 @@ def test_the_columns_of_urban_questions_can_be_tested_too(tmp_path: Path) -> Non
 def test_no_key_is_in_anything_that_is_written(
     selected: tuple[Path, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "FIRST_PAUSE_S", 0.01)  # nobody listens: no minute is waited
+    monkeypatch.setattr(rate_limit, "FIRST_PAUSE_S", 0.01)  # nobody listens: no minute is waited
     key = "sk-" + "planted" * 4
     model = {"provider": "openai", "model": "big", "base_url": "http://127.0.0.1:9/v1", "key_env": "MY_KEY"}
     config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}], "max_failed": 1})

@@ -18,7 +18,7 @@ from pipeline.benchmarks.ergeobench.images import show
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.geometry.views import View
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
     MODEL_ASSISTED,
@@ -113,7 +113,7 @@ class Author(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
                     _, picture = scene.second_shown.parts[2 * (item.picture - 1) : 2 * item.picture]
                     with refusing(case):
                         for measure in answered(
-                            item, scene.view.scene.id, Second(scene.asks[1], Shown((picture,), 1), self.check)
+                            item, scene.view.scene.id, Second(scene.asks[1], VisualInputs((picture,), 1), self.check)
                         ):
                             case.measured(measure)
             yield case.ask(item.answer, item.wrong, least=1)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipeline.benchmarks.ergeobench.names import is_unknown
+from pipeline.metrics.reasoning import without_reasoning
 from pipeline.metrics.replies import Reading
-from pipeline.metrics.thoughts import without_thoughts
 from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
 TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off
@@ -98,7 +98,7 @@ def _name(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 def _fields(reply: str) -> tuple[dict[str, Any], bool]:
     """The fields of the first object that names a place, by their letters alone; and whether there was any object."""
     any_object = False
-    for found in _objects(without_thoughts(reply)):
+    for found in _objects(without_reasoning(reply)):
         any_object = True
         fields = _lowered(found)
         for _ in range(2):  # {"answer": {"hypothesis_update": {…}}}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pipeline.blind.rule import ANSWERED, BALANCE
-from pipeline.blind.without_video import WithoutVideo
+from pipeline.blind.text_only import TextOnly
 from pipeline.core.schema import Quarantine
 from pipeline.export.comparison import CAPS
 
@@ -178,7 +178,7 @@ def _histogram(answers: Sequence[str]) -> tuple[Share, ...]:
     return tuple(Share(f"{a:.3g} to {b:.3g}", int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False))
 
 
-def guesses(row: WithoutVideo) -> list[Guess]:
+def guesses(row: TextOnly) -> list[Guess]:
     """The best attacker on each split of a task that has one."""
     found = []
     for split in SPLITS:

@@ -26,7 +26,7 @@ from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
@@ -136,7 +136,7 @@ Model = Callable[[Request], str]
 
 
 def write(
-    replies: Sequence[Any], second: Model | None = None, blind: str = "no idea", shown: Shown | None = None
+    replies: Sequence[Any], second: Model | None = None, blind: str = "no idea", shown: VisualInputs | None = None
 ) -> tuple[list[dict[str, Any]], list[Request]]:
     """What is written about the flower shop, and all that the model which writes was asked."""
     view, table = town()
@@ -300,7 +300,7 @@ def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:
 
     _, table = town()
     only = table.filter(pc.equal(table["group"], florist()))
-    Author().write(seen, only, [writer], [TASK], [Shown(parts, 2)], 2)
+    Author().write(seen, only, [writer], [TASK], [VisualInputs(parts, 2)], 2)
     assert [part.data for part in sent[0].messages[0].parts if isinstance(part, Image)] == [b"\x02"]
     assert "The 1 picture shows the place" in sent[0].messages[0].text
 

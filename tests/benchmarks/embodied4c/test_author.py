@@ -24,7 +24,7 @@ from pipeline.core.schema import AnyScene, Video
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
@@ -111,7 +111,7 @@ def test_each_rule_says_what_is_wrong(changes: dict[str, Any], moment: str, reas
 
 FILM: Final = Video(path="film", fps=10.0, frames=80, width=64, height=36)
 SECONDS: Final = (1.0, 3.0, 5.0, 7.0)
-PICTURES: Final = Shown(
+PICTURES: Final = VisualInputs(
     tuple(p for s in SECONDS for p in (Text(f"Second {s:.1f}:"), Image(bytes([int(s)]), "image/jpeg"))), len(SECONDS)
 )
 
@@ -150,7 +150,7 @@ def write(
     replies: Sequence[Any],
     second: Model | None = None,
     blind: str = "no idea",
-    shown: Shown | None = PICTURES,
+    shown: VisualInputs | None = PICTURES,
     own: Exam | None = None,
 ) -> tuple[list[dict[str, Any]], list[Request]]:
     """What is written of M/P, and all that the model which writes was asked."""
@@ -290,7 +290,7 @@ def test_one_question_is_of_one_sub_capability_and_an_answer_is_given_twice_at_m
 def test_without_a_second_model_nothing_is_asked_and_of_the_time_before_the_first_picture_nothing_either() -> None:
     rows, sent = write([{"questions": [GOOD]}])
     assert ([row["reason"] for row in rows], sent) == (["no_second_model"], [])
-    late = Shown(PICTURES.parts[4:], 2)
+    late = VisualInputs(PICTURES.parts[4:], 2)
     rows, _ = write([{"questions": [GOOD]}], agreeing(), shown=late)
     assert [row["reason"] for row in rows] == ["no_picture_by_then"]
 
@@ -306,7 +306,7 @@ def test_a_film_that_is_shown_as_such_goes_on_so_the_second_is_told() -> None:
             {"right": [line[0] for line in told[-1].splitlines() if line[3:] == "asphalt"], "holds": True}
         )
 
-    (row,), _ = write([{"questions": [GOOD]}], second, shown=Shown((Text("a film"),)))
+    (row,), _ = write([{"questions": [GOOD]}], second, shown=VisualInputs((Text("a film"),)))
     assert row["reason"] is None
     assert "(at second 4.0 of the film)" in told[-1]
     assert "second 4.0" not in row["wording"]

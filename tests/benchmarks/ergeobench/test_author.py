@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.selection import select
 from pipeline.worlds.panorama.facts import DeclaredView
@@ -26,7 +26,7 @@ GOOD = {
     "proof": "Grey setts fill the lower half.", "picture": 2, "question": "What is the road in this picture made of?",
     "answer": "setts", "wrong": ["asphalt", "gravel", "planks"],
 }  # fmt: skip
-PICTURES = Shown(
+PICTURES = VisualInputs(
     tuple(p for n in range(1, VIEWS + 1) for p in (Text(f"Picture {n}:"), Image(bytes([n]), "image/jpeg"))), VIEWS
 )
 

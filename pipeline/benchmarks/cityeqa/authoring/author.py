@@ -27,7 +27,7 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Told, parse, render
 from pipeline.core.identity import digest
 from pipeline.llm.base import Text
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.normalised import normalised
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
@@ -168,7 +168,7 @@ def _placed(view: CityView, i: int, item: OpenItem, proof: Case, rows: Sequence[
         yield case
 
 
-def _pictures(view: CityView, i: int, shown: Shown | None) -> Shown | None:
+def _pictures(view: CityView, i: int, shown: VisualInputs | None) -> VisualInputs | None:
     """The pictures that show a thing largest, as they are shown; None where there are none."""
     photos = declared(view)
     if shown is None or not shown.pictures or not photos:
@@ -177,11 +177,11 @@ def _pictures(view: CityView, i: int, shown: Shown | None) -> Shown | None:
     pixels = view.sight.seen(poses, np.array([i], dtype=np.intp)).pixels[:, 0]
     best = [k for k in np.argsort(-pixels, kind="stable").tolist() if pixels[k] >= view.rules.pixels_min]
     parts = tuple(part for k in best[:PHOTOS_OF_ONE] for part in shown.parts[2 * k : 2 * k + 2])
-    return Shown(parts, len(parts) // 2) if parts else None
+    return VisualInputs(parts, len(parts) // 2) if parts else None
 
 
-def _told(lines: Sequence[str], pictures: Shown | None) -> Shown:
+def _told(lines: Sequence[str], pictures: VisualInputs | None) -> VisualInputs:
     """What the second model is told, and shown."""
     parts = pictures.parts if pictures is not None else ()
     facts_of_map = Text("\n".join(("What the map says of the place:", *lines)))
-    return Shown((facts_of_map, *parts), pictures.pictures if pictures else 0)
+    return VisualInputs((facts_of_map, *parts), pictures.pictures if pictures else 0)

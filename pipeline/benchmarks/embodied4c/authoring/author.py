@@ -21,7 +21,7 @@ from pipeline.benchmarks.embodied4c.tasks.others import ONLY_SEEN
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.llm.base import Text
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.normalised import normalised
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
@@ -118,7 +118,7 @@ class Author(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
         yield from proven(asked, scene.view.scene.id, Second(scene.asks[0], None, self.check), second)
 
 
-def until(shown: Shown, second: float) -> Shown:
+def until(shown: VisualInputs, second: float) -> VisualInputs:
     """What of a film's pictures was taken by a second; a film that is shown as such is not cut."""
     if not shown.pictures:
         return shown
@@ -129,4 +129,4 @@ def until(shown: Shown, second: float) -> Shown:
         if isinstance(label, Text) and float(label.text.removeprefix("Second ").rstrip(":")) <= second + _EPS_S
         for part in (label, picture)
     ]
-    return Shown(tuple(kept), len(kept) // 2)
+    return VisualInputs(tuple(kept), len(kept) // 2)

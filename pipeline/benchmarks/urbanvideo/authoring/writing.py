@@ -18,7 +18,7 @@ from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import (
     Ask,
     PromptArguments,
@@ -69,7 +69,7 @@ class Passage:
     text: str
 
 
-def narrate(facts: Observed, ask: Ask, shown: Shown | None) -> tuple[Passage, ...]:
+def narrate(facts: Observed, ask: Ask, shown: VisualInputs | None) -> tuple[Passage, ...]:
     """The flight in passages, in order. Raises RefusedError, also where there is neither video nor movement to tell."""
     if shown is None and not facts.segments:
         raise RefusedError(Rejection(reason="narrate_without_facts", measured=0, limit=1, unit="movements"))
@@ -135,7 +135,12 @@ class WrittenItem:
 
 
 def compose_arguments(
-    task: UrbanTask, facts: Observed, passages: Sequence[Passage], known: Extract, shown: Shown | None, count: int
+    task: UrbanTask,
+    facts: Observed,
+    passages: Sequence[Passage],
+    known: Extract,
+    shown: VisualInputs | None,
+    count: int,
 ) -> PromptArguments:
     """What the prompt for at most ``count`` questions of a task is given."""
     role = ROLES[int(rng_for(facts.view.scene.id, "role").integers(len(ROLES)))]

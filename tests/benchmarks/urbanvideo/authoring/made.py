@@ -17,7 +17,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source, Video
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import Ask
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
@@ -116,9 +116,9 @@ def author(
     candidates: pa.Table,
     ask: Ask,
     tasks: Sequence[UrbanTask],
-    shown: Shown | None = None,
+    shown: VisualInputs | None = None,
     questions_per_task: int = 2,
-    second: tuple[Ask, Shown | None] | None = None,
+    second: tuple[Ask, VisualInputs | None] | None = None,
 ) -> pa.Table:
     """What a model writes of some tasks, and a second one, with what it is shown, leaves."""
     known = {task.name: task for task in tasks}

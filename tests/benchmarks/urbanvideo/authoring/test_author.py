@@ -25,8 +25,8 @@ from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.llm.shown import shown
 from pipeline.llm.usage import Usage
+from pipeline.llm.visual_inputs import visual_inputs
 from pipeline.questions.model_authoring import value_of
 from pipeline.questions.selection import select
 from pipeline.stages.author import AUTHOR, is_blindfolded
@@ -49,7 +49,7 @@ TASK = MadeTask()
 
 
 def written(model: Scripted, count: int = 1, video: Path | None = None, **changes: Any) -> list[dict[str, Any]]:
-    table = author(view(**changes), NONE, model, [TASK], shown(video, ("video",), 1) if video else None, count)
+    table = author(view(**changes), NONE, model, [TASK], visual_inputs(video, ("video",), 1) if video else None, count)
     assert table.schema.equals(CANDIDATES)
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
@@ -192,7 +192,7 @@ def test_calls_are_known_before_they_are_made(tmp_path: Path) -> None:
     for table, names in ((NONE, {"Causal", "Counterfactual"}), (facts, {"Counterfactual"})):
         for video in (None, tmp_path / "v.mp4"):
             model = Scripted(compose=OK)
-            seen = shown(video, ("video",), 1) if video else None
+            seen = visual_inputs(video, ("video",), 1) if video else None
             author(view(), table, model, [MadeTask("Causal"), MadeTask("Counterfactual")], seen)
             calls, seconds = Author().calls(
                 table, ["Causal", "Duration", "Counterfactual"], [video is not None, True], 2

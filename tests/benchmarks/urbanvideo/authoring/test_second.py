@@ -16,7 +16,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, Text
 from pipeline.llm.session import Session
-from pipeline.llm.shown import Shown, shown
+from pipeline.llm.visual_inputs import VisualInputs, visual_inputs
 from pipeline.sampling.encode import VideoWriter
 from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
@@ -52,7 +52,7 @@ def video(tmp_path: Path) -> Path:
 
 
 def test_pictures_are_spread_over_the_video_and_say_when_they_are(video: Path) -> None:
-    found = shown(video, ("text", "image"), 4)
+    found = visual_inputs(video, ("text", "image"), 4)
     assert found is not None
     assert found.pictures == 4
     assert [part.text for part in found.parts if isinstance(part, Text)] == [
@@ -61,9 +61,9 @@ def test_pictures_are_spread_over_the_video_and_say_when_they_are(video: Path) -
     jpegs = [part.data for part in found.parts if isinstance(part, Image)]
     brightness = [float(np.asarray(Picture.open(io.BytesIO(jpeg))).mean()) for jpeg in jpegs]
     assert brightness == pytest.approx([20, 70, 120, 170], abs=6)  # frames 2, 7, 12 and 17
-    assert shown(video, ("image",), 100).pictures == 20  # type: ignore[union-attr]
-    assert shown(video, ("text",), 4) is None
-    (whole,) = shown(video, ("text", "image", "video"), 4).parts  # type: ignore[union-attr]
+    assert visual_inputs(video, ("image",), 100).pictures == 20  # type: ignore[union-attr]
+    assert visual_inputs(video, ("text",), 4) is None
+    (whole,) = visual_inputs(video, ("text", "image", "video"), 4).parts  # type: ignore[union-attr]
     assert whole.kind == "video"
 
 
@@ -72,7 +72,7 @@ def test_a_video_that_cannot_be_shown_is_a_fault(tmp_path: Path) -> None:
         if raw is not None:
             (tmp_path / name).write_bytes(raw)
         with pytest.raises(RawDataError, match="cannot be shown to a model"):
-            shown(tmp_path / name, ("image",), 4)
+            visual_inputs(tmp_path / name, ("image",), 4)
 
 
 def test_frames_are_no_part_of_what_a_reply_depends_on_beside_the_request() -> None:
@@ -89,7 +89,7 @@ def test_pictures_over_the_protocols_and_a_second_model(provider: str, video: Pa
         spec = hosted(server.address, provider, attempts=1, inputs=("text", "image"), frames=3)
         second = spec.model_copy(update={"name": "second"})
         with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
-            seen = shown(video, spec.inputs, spec.frames)
+            seen = visual_inputs(video, spec.inputs, spec.frames)
             answers = (lambda r: session.ask("second", r), seen)
             (row,) = author(
                 view(), NONE, lambda r: session.ask(spec.name, r), [MadeTask()], seen, 1, answers
@@ -133,7 +133,7 @@ def _pictures(body: dict[str, Any], provider: str) -> list[bytes]:
 def test_kept_only_where_the_second_model_is_right_with_the_video(
     with_it: bool, without: bool, reason: str | None, evidence: list[float]
 ) -> None:
-    seen = Shown((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
+    seen = VisualInputs((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
 
     def ask(request: Request) -> Reply:
         if request.schema:
@@ -159,7 +159,7 @@ def test_kept_only_where_the_second_model_is_right_with_the_video(
 def test_the_second_model_says_what_else_is_right_and_whether_the_question_holds(
     right: str | None, holds: bool, reason: str | None
 ) -> None:
-    seen = Shown((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
+    seen = VisualInputs((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
 
     def ask(request: Request) -> Reply:
         examined = "no JSON" if right is None else json.dumps({"right": list(right), "holds": holds})

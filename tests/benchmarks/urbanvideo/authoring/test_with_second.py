@@ -23,7 +23,7 @@ from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from pipeline.core.identity import rng_for
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
-from pipeline.llm.shown import Shown
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import LETTERS, Second, answered
 from tests.benchmarks.urbanvideo.authoring.test_judged import refusal
 from tests.llm.asking import KEY, hosted
@@ -32,7 +32,7 @@ from tests.llm.fake_server import running
 ITEMS = [json.loads(line) for line in Path(__file__).with_name("items_unseen.jsonl").read_text().splitlines()]
 RULED = {raw["question"]: refusal(raw) for raw in ITEMS}
 MISTAKES_MAX = 4  # of 40, either way
-SEEN = Shown((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
+SEEN = VisualInputs((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
 # What stands before the question where the model sees nothing, where it sees the flight, and where it examines.
 BLIND, SEES, EXAMINES = "likely all the same.", "each after its second.", "that the video does not show."
 

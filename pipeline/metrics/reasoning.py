@@ -18,7 +18,7 @@ _FRAME: Final = re.compile(
 )
 
 
-def without_thoughts(reply: str) -> str:
+def without_reasoning(reply: str) -> str:
     """The reply behind the last closing tag of a thought, also where the server swallowed the opening one.
 
     What follows an opening tag that is never closed was cut off while thinking, and is no answer.

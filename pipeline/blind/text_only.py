@@ -29,7 +29,7 @@ class Voter(Model):
     unread: int = Field(ge=0, description="replies in which no answer was found")
 
 
-class WithoutVideo(Model):
+class TextOnly(Model):
     """One task without its videos, before and after what was removed for it."""
 
     task: str

@@ -42,7 +42,7 @@ class Money:
 NO_CAP: Final = Money()
 
 
-class Till:
+class BudgetGuard:
     """The caps and what has been spent, kept in the cache; one event loop, all its models.
 
     Args:

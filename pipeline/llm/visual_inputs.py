@@ -11,7 +11,7 @@ from pipeline.llm.base import Image, Part, Text, video_part
 
 
 @dataclass(frozen=True)
-class Shown:
+class VisualInputs:
     """What goes before the words of a message.
 
     Attributes:
@@ -23,12 +23,12 @@ class Shown:
     pictures: int = 0
 
 
-def is_shown(inputs: Collection[str]) -> bool:
+def takes_visuals(inputs: Collection[str]) -> bool:
     """Whether a model that takes such inputs is shown videos in any way."""
     return not {"video", "image"}.isdisjoint(inputs)
 
 
-def shown(path: Path, inputs: Collection[str], pictures: int) -> Shown | None:
+def visual_inputs(path: Path, inputs: Collection[str], pictures: int) -> VisualInputs | None:
     """A video for a model that takes such inputs; None for one that takes text alone.
 
     Args:
@@ -42,14 +42,14 @@ def shown(path: Path, inputs: Collection[str], pictures: int) -> Shown | None:
     try:
         if "video" in inputs:
             mime = "video/quicktime" if path.suffix.lower() == ".mov" else "video/mp4"
-            return Shown((video_part(path, mime),))
+            return VisualInputs((video_part(path, mime),))
         return _pictures(path, pictures) if "image" in inputs else None
     except OSError as error:
         message = f"it cannot be shown to a model ({error.strerror})"
         raise RawDataError(path, "video_unreadable", message, "give a file that opens") from error
 
 
-def shown_pictures(paths: Sequence[Path]) -> Shown | None:
+def picture_inputs(paths: Sequence[Path]) -> VisualInputs | None:
     """Pictures (JPEG) of different views for a model that takes such, each after its number; None: there are none.
 
     Raises RawDataError: `picture_unreadable`.
@@ -61,10 +61,10 @@ def shown_pictures(paths: Sequence[Path]) -> Shown | None:
         except OSError as error:
             message = f"it cannot be shown to a model ({error.strerror})"
             raise RawDataError(path, "picture_unreadable", message, "build it again") from error
-    return Shown(tuple(parts), len(paths)) if paths else None
+    return VisualInputs(tuple(parts), len(paths)) if paths else None
 
 
-def _pictures(path: Path, count: int) -> Shown:
+def _pictures(path: Path, count: int) -> VisualInputs:
     from pipeline.formats.images import jpeg_bytes
     from pipeline.formats.videos import VideoError, VideoPictures, video_facts
 
@@ -84,7 +84,7 @@ def _pictures(path: Path, count: int) -> Shown:
             raise _unreadable(path, f"frame {number} cannot be read")
         parts += [Text(f"Second {number / facts.fps:.1f}:"), Image(jpeg_bytes(picture), "image/jpeg")]
     video.close()
-    return Shown(tuple(parts), count)
+    return VisualInputs(tuple(parts), count)
 
 
 def _unreadable(path: Path, why: str) -> RawDataError:

@@ -191,7 +191,7 @@ def _share(item: Item, last: dict[str, float], when: When) -> float | None:
     return None if second is None else second / max(last[item.group], 1.0)
 
 
-GUESSES: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
+SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
     "by length": by_length,
     "by letter": by_letter,
     "by likeness": by_likeness,
@@ -205,6 +205,6 @@ GUESSES: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]
 
 def best_guess(earned: Mapping[str, float]) -> str:
     """The best of these guesses among what attackers earn, in words: "0.420 by text"; "" where there is none."""
-    found = {name: earned[name] for name in GUESSES if name in earned}
+    found = {name: earned[name] for name in SHORTCUT_ATTACKERS if name in earned}
     best = max(found, key=lambda name: found[name], default=None)
     return "" if best is None else f"{found[best]:.3f} {best}"

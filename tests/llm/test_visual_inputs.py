@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.llm.shown import shown_pictures
+from pipeline.llm.visual_inputs import picture_inputs
 
 
 def test_a_picture_that_is_gone_is_told_by_its_file(tmp_path: Path) -> None:
     with pytest.raises(RawDataError, match=r"view-1\.jpg: picture_unreadable"):
-        shown_pictures([tmp_path / "view-1.jpg"])
+        picture_inputs([tmp_path / "view-1.jpg"])

@@ -1,4 +1,4 @@
-"""The door of a model in simulated time: seconds pass only where everybody waits."""
+"""The rate limiter of a model in simulated time: seconds pass only where everybody waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from pipeline.llm.failures import ModelError
-from pipeline.llm.gate import BREAK_AFTER, TRIALS, Gate
+from pipeline.llm.rate_limit import BREAK_AFTER, TRIALS, RateLimiter
 
 LATENCY_S = 0.3
 
@@ -50,17 +50,17 @@ class Server:
     sent: list[float] = field(default_factory=list)
     done: int = 0
 
-    async def ask(self, gate: Gate) -> None:
+    async def ask(self, limiter: RateLimiter) -> None:
         while True:
-            ticket = await gate.enter()
+            ticket = await limiter.enter()
             self.sent.append(self.clock.now())
             failure = self.allows(self.clock.now())
             await self.clock.sleep(LATENCY_S)
             if failure is None:
-                gate.replied(ticket)
+                limiter.replied(ticket)
                 self.done += 1
                 return
-            gate.failed(ticket, failure)
+            limiter.failed(ticket, failure)
 
 
 class Window:
@@ -100,11 +100,11 @@ def run(allows: Callable[[float], ModelError | None], questions: int, concurrenc
     server = Server(clock, allows)
 
     async def main() -> None:
-        gate, slots = Gate(clock=clock.now, sleep=clock.sleep), asyncio.Semaphore(concurrency)
+        limiter, slots = RateLimiter(clock=clock.now, sleep=clock.sleep), asyncio.Semaphore(concurrency)
 
         async def one() -> None:
             async with slots:
-                await server.ask(gate)
+                await server.ask(limiter)
 
         await clock.run(asyncio.gather(*(one() for _ in range(questions)), return_exceptions=True))
 
@@ -137,7 +137,7 @@ def test_all_wait_as_long_as_the_server_asks_of_one() -> None:
     assert times[:5] == [0.0] * 5
     later = times[5:]
     assert min(later) >= 20.0 + LATENCY_S - 1e-9, "who had a reply must wait too"
-    assert sum(moment < 20.0 + 1.9 * LATENCY_S for moment in later) == 1, "one tries the door"
+    assert sum(moment < 20.0 + 1.9 * LATENCY_S for moment in later) == 1, "one is a trial"
 
 
 def test_an_overloaded_server_that_names_a_time_is_left_alone_for_it() -> None:
@@ -160,9 +160,9 @@ def test_a_dead_server_is_asked_a_few_times_and_no_more() -> None:
 
 def test_a_dead_server_is_told_as_down_with_its_last_words() -> None:
     async def stopped() -> ModelError:
-        gate = Gate(clock=clock.now, sleep=clock.sleep)
+        limiter = RateLimiter(clock=clock.now, sleep=clock.sleep)
         with pytest.raises(ModelError) as caught:
-            await Server(clock, lambda now: ModelError("connection", "refused", True)).ask(gate)
+            await Server(clock, lambda now: ModelError("connection", "refused", True)).ask(limiter)
         return caught.value
 
     clock = Clock()
@@ -194,18 +194,18 @@ def test_what_concerns_the_account_stops_a_model_that_has_answered(kind: str) ->
 @pytest.mark.parametrize("kind", ["forbidden", "not_found"])
 def test_what_may_concern_one_request_stops_only_a_model_that_never_answered(kind: str) -> None:
     async def ask(first: ModelError | None) -> int:
-        gate, passed = Gate(), 0
+        limiter, passed = RateLimiter(), 0
         answers = [first, ModelError(kind, "no"), None, ModelError(kind, "no"), None]
         for answer in answers:
             try:
-                ticket = await gate.enter()
+                ticket = await limiter.enter()
             except ModelError:
                 break
             passed += 1
             if answer is None:
-                gate.replied(ticket)
+                limiter.replied(ticket)
             else:
-                gate.failed(ticket, answer)
+                limiter.failed(ticket, answer)
         return passed
 
     assert asyncio.run(ask(None)) == 5
@@ -225,16 +225,16 @@ def test_an_endless_slow_down_ends() -> None:
     assert clock.now_s < 600
 
 
-def test_a_trial_that_is_given_up_leaves_the_door_to_the_next() -> None:
+def test_a_trial_that_is_given_up_leaves_its_place_to_the_next() -> None:
     async def main() -> int:
-        gate = Gate()
-        ticket = await gate.enter()
-        gate.failed(ticket, ModelError("rate_limited", "slow down", True, 0.0))
-        trial = await gate.enter()
-        waiting = asyncio.ensure_future(gate.enter())
+        limiter = RateLimiter()
+        ticket = await limiter.enter()
+        limiter.failed(ticket, ModelError("rate_limited", "slow down", True, 0.0))
+        trial = await limiter.enter()
+        waiting = asyncio.ensure_future(limiter.enter())
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        gate.left(trial)
+        limiter.left(trial)
         return await asyncio.wait_for(waiting, 1)
 
     assert asyncio.run(main()) == 1

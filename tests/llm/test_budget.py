@@ -11,11 +11,11 @@ import pytest
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Request, Terms, user
+from pipeline.llm.budget import BudgetGuard, Money, most_usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prices import PriceTable
-from pipeline.llm.till import Money, Till, most_usage
 from pipeline.llm.usage import Price, Usage
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
@@ -97,9 +97,9 @@ def test_what_no_server_tells_is_assumed_and_said_to_be(tmp_path: Path) -> None:
         )
     account = asked.run["no-usage"]
     assert account.assumed == account.usage != Usage()
-    assert (asked.totals[0].untold, asked.totals[0].cost_usd) == (3, 0.0)
+    assert (asked.totals[0].unreported_usage, asked.totals[0].cost_usd) == (3, 0.0)
     with ReplyCache(path) as cache:
-        assert [(row.name, row.told, row.requests) for row in cache.spent()] == [("no-usage", False, 3)]
+        assert [(row.name, row.reported, row.requests) for row in cache.spent()] == [("no-usage", False, 3)]
 
 
 def test_a_cap_needs_a_price(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_a_cap_needs_a_price(tmp_path: Path) -> None:
             (model, Money(PriceTable(as_of="2025-12", models={}), 1.0)),
         ):
             with pytest.raises(ConfigError, match="model m: money is capped"):
-                Till(cache, [spec], money)
-        Till(cache, [model.model_copy(update={"price": Price(input=0, output=0)})], Money(limit_cost=1.0))
-        Till(cache, [ModelSpec(provider="embedded")], Money(limit_cost=0.0))
+                BudgetGuard(cache, [spec], money)
+        BudgetGuard(cache, [model.model_copy(update={"price": Price(input=0, output=0)})], Money(limit_cost=1.0))
+        BudgetGuard(cache, [ModelSpec(provider="embedded")], Money(limit_cost=0.0))
 
 
 def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
         failures: list[str] = []
         most_held = 0
         with ReplyCache(tmp_path / "c") as cache:
-            till = Till(cache, [model], Money(PriceTable(as_of="2025-12", models={})))
+            budget = BudgetGuard(cache, [model], Money(PriceTable(as_of="2025-12", models={})))
             tenth = Price(input=1e5, output=0)
             held = 0
 
             async def one() -> None:
                 nonlocal held, most_held
                 try:
-                    usd = await till.hold("m", Usage(1, 0))
+                    usd = await budget.hold("m", Usage(1, 0))
                 except ModelError as failure:
                     failures.append(failure.kind)
                     return
@@ -145,9 +145,9 @@ def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
                 most_held = max(most_held, held)
                 await asyncio.sleep(0)
                 held -= 1
-                till._prices = {"m": tenth}
-                await till.settle("m", usd, Usage(1, 0))
-                till._prices = {"m": model.price}
+                budget._prices = {"m": tenth}
+                await budget.settle("m", usd, Usage(1, 0))
+                budget._prices = {"m": model.price}
 
             await asyncio.gather(*(one() for _ in range(20)))
         return most_held, failures

@@ -1,0 +1,195 @@
+"""The rate limiter that all requests to a model pass: pauses, rate and circuit breaker are shared by all that wait.
+
+Without a configured rate the allowed one is found: a refusal ("too many requests") pauses everybody for as long as the
+server asks, then one request is a trial, and those behind it follow at no more than the rate that the run has
+sustained so far, which every reply raises a little. So a quota of 60 a minute costs a few refused requests and not one
+per request and minute.
+
+The circuit breaker: after ten failures in a row the same pause and trial, longer each time; after six trials in vain
+the model counts as down and nothing more is sent in this run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from pipeline.llm.failures import DOWN, HOPELESS, ILL, RATE_LIMITED, STOPPING, ModelError
+
+LONGEST_WAIT_S: Final = 120.0  # a server that asks for more has had enough for today
+BREAK_AFTER: Final = 10  # failures in a row
+TRIALS: Final = 6  # in vain, before a model counts as down
+FIRST_PAUSE_S: Final = 1.0  # doubled by every trial in vain
+LONGEST_PAUSE_S: Final = 30.0
+PATIENCE: Final = 10  # refusals in a row, each after the pause that was asked for
+SLOWER: Final = 2.0
+FASTER: Final = 1 - 1 / 32  # refusals at random are borne up to about two in a hundred
+_FREE_S: Final = 1e-3  # an interval that holds nobody up
+
+
+class Limiter(Protocol):
+    """What is needed of aiolimiter: it waits until one more is allowed."""
+
+    async def acquire(self, amount: float = 1) -> None:
+        """Returns when it is."""
+
+
+class State(Enum):
+    """Whether requests to a model are sent."""
+
+    OPEN = "open"  # at the rate that was found
+    PAUSED = "paused"  # none before the pause is over; the next one is a trial
+    TRIAL = "trial"  # one is under way, and all others wait for what becomes of it
+    STOPPED = "stopped"  # no more in this run
+
+
+@dataclass
+class _Pace:
+    """The rate that was found, times in seconds of the limiter's clock."""
+
+    interval_s: float = 0.0  # between two requests
+    next: float = 0.0  # moment of the next request
+    began: float | None = None  # moment of the first
+    replies: int = 0
+
+    def sent(self, now: float) -> None:
+        self.next = now + self.interval_s
+        self.began = now if self.began is None else self.began
+
+    def sustained_s(self, now: float) -> float:
+        """Mean seconds per reply of this run."""
+        return (now - (now if self.began is None else self.began)) / max(self.replies, 1)
+
+
+class RateLimiter:
+    """The requests to one model, within one event loop, as a machine of four states (`State`).
+
+    A refusal, or enough failures in a row, pauses an open one; after the pause one request is a trial; a reply to it
+    opens, another failure pauses again, and too many in vain stop.
+
+    Args:
+        limiter: of the configured rate, if there is one.
+        clock: seconds; for tests.
+        sleep: for tests.
+    """
+
+    def __init__(
+        self,
+        limiter: Limiter | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._limiter = limiter
+        self._clock = clock
+        self._sleep = sleep
+        self._state = State.OPEN
+        self._changed = asyncio.Event()  # set when the state changes, and replaced
+        self._why_stopped: ModelError | None = None
+        self._pace = _Pace()
+        self._resume = 0.0  # end of the pause
+        self._pauses = 0  # a ticket is their number: a request sent before the last pause has nothing to add
+        self._failures = 0  # in a row
+        self._vain = 0  # pauses in a row without a reply
+
+    async def enter(self) -> int:
+        """Waits for one's turn; gives a ticket for `replied`, `failed` or `left`. Raises ModelError if stopped."""
+        while True:
+            if self._why_stopped:
+                raise self._why_stopped
+            if self._state is State.TRIAL:
+                await self._changed.wait()
+            elif (wait_s := max(self._resume, self._pace.next) - self._clock()) > 0:
+                await self._sleep(wait_s)
+            elif self._limiter is None or await self._allowed(self._limiter):
+                break
+        self._pace.sent(self._clock())
+        if self._state is State.PAUSED:
+            self._go(State.TRIAL)
+        return self._pauses
+
+    async def _allowed(self, limiter: Limiter) -> bool:
+        """Waits for the configured rate; False where a pause, a trial or the end began meanwhile."""
+        await limiter.acquire()
+        return self._state in {State.OPEN, State.PAUSED} and self._resume <= self._clock()
+
+    def replied(self, ticket: int) -> None:
+        """There is a reply."""
+        pace = self._pace
+        pace.replies += 1
+        pace.interval_s *= FASTER
+        if pace.interval_s < _FREE_S:
+            pace.interval_s = 0.0
+        elif self._vain and ticket == self._pauses:
+            pace.interval_s = max(pace.interval_s, pace.sustained_s(self._clock()))
+        self._answered(ticket)
+
+    def failed(self, ticket: int, failure: ModelError) -> None:
+        """There is none."""
+        wait_s = failure.retry_after_s or 0.0
+        if failure.kind in STOPPING or (failure.kind in HOPELESS and not self._pace.replies) or wait_s > LONGEST_WAIT_S:
+            self._stop(failure)
+        elif failure.kind == RATE_LIMITED:
+            self._slow_down(ticket, failure)
+        elif failure.kind in ILL:
+            self._failures += 1
+            if failure.retry_after_s is not None:
+                self._resume = max(self._resume, self._clock() + failure.retry_after_s)
+            self._break(ticket, failure)
+        else:
+            self._answered(ticket)  # an error of the one request: the server is there
+
+    def left(self, ticket: int) -> None:
+        """The request was given up: the next one may try."""
+        if ticket == self._pauses and self._state is State.TRIAL:
+            self._go(State.PAUSED)
+
+    def _answered(self, ticket: int) -> None:
+        self._failures = 0
+        if ticket == self._pauses:
+            self._vain = 0
+            self._go(State.OPEN)
+
+    def _slow_down(self, ticket: int, failure: ModelError) -> None:
+        now, wait_s = self._clock(), failure.retry_after_s
+        if ticket == self._pauses:
+            self._vain += 1
+            if self._vain > PATIENCE:
+                self._stop(failure)
+                return
+            self._pace.interval_s = max(self._pace.interval_s * SLOWER, self._pace.sustained_s(now))
+            self._pause()
+            if wait_s is None:
+                wait_s = self._pause_s()
+        self._resume = max(self._resume, now + (wait_s or 0.0))
+
+    def _break(self, ticket: int, failure: ModelError) -> None:
+        if ticket != self._pauses or (self._state is State.OPEN and self._failures < BREAK_AFTER):
+            return
+        self._vain += 1
+        if self._vain > TRIALS:
+            self._stop(ModelError(DOWN, f"no reply to {self._failures} requests in a row, the last: {failure}"))
+            return
+        self._pause()
+        self._resume = max(self._resume, self._clock() + self._pause_s())
+
+    def _pause(self) -> None:
+        self._pauses += 1
+        self._go(State.PAUSED)
+
+    def _pause_s(self) -> float:
+        return min(FIRST_PAUSE_S * 2.0 ** (self._vain - 1), LONGEST_PAUSE_S)
+
+    def _stop(self, failure: ModelError) -> None:
+        self._why_stopped = self._why_stopped or failure
+        self._resume = 0.0
+        self._go(State.STOPPED)
+
+    def _go(self, state: State) -> None:
+        if self._state is not State.STOPPED:
+            self._state = state
+            self._changed.set()
+            self._changed = asyncio.Event()
