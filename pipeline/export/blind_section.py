@@ -39,7 +39,7 @@ def blind_section(
     models: Sequence[Row],
     given_away: Mapping[str, Mapping[str, float]],
 ) -> list[str]:
-    """Lines of Markdown; ``rows`` are `blind.without_video.WithoutVideo`, ``models`` `blind.totals.ModelTotals`.
+    """Lines of Markdown; ``rows`` are `blind.text_only.TextOnly`, ``models`` `blind.totals.ModelTotals`.
 
     ``given_away``: what attackers earn on the published benchmark (`benchmarks.benchmark.Card`).
     """

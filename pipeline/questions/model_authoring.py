@@ -30,7 +30,7 @@ from pipeline.llm.structured import json_text
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.rules import Measure, because, rule
+from pipeline.questions.rules import Measure, make_rejection, rule
 from pipeline.questions.task import SceneView
 
 Ask = Callable[[Request], Reply]
@@ -274,7 +274,7 @@ def examine(case: Case, measures: Iterable[Measure]) -> None:
 def needed(shown: VisualInputs | None, reason: str, unit: str) -> VisualInputs:
     """What a model is shown. Raises RefusedError where that is nothing."""
     if shown is None:
-        raise RefusedError(because(reason, 0, 1, unit))
+        raise RefusedError(make_rejection(reason, 0, 1, unit))
     return shown
 
 
@@ -434,7 +434,7 @@ class ModelAuthor(Generic[V, S, T]):
         try:
             schema, shown, fields = self.prompt_arguments(scene, target)
             found = take(self.step, scene.asks[0], schema, shown, **fields)["questions"]
-            missing = because(self.missing, len(found), wanted, "questions")
+            missing = make_rejection(self.missing, len(found), wanted, "questions")
         except RefusedError as refused:
             missing = refused.rejection
         if found:
