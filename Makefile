@@ -41,7 +41,7 @@ stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=genera
 review: need-BUILD $(READY) ## people answer and judge the questions of a build, on a page: BUILD=vsi
 	$(BIN)/scan2qa review "$(BUILD)" $(ARGS)
 
-schedule: $(READY) ## builds by the clock, with a Prefect server that is kept [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
+schedule: $(READY) ## scheduled builds, with a running Prefect server [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
 	$(BIN)/scan2qa schedule "$(or $(BUILD),vsi)" --cron "$(or $(CRON),0 3 * * *)" $(ARGS)
 
 diff: need-BUILD $(READY) ## what changed since the release before, and why: BUILD=vsi [SINCE=an older release]

@@ -173,7 +173,7 @@ def schedule(
     runner: Runner = None,
     runner_address: RunnerAddress = None,
 ) -> None:
-    """Builds by the clock, through a Prefect server that is kept running; until Ctrl-C."""
+    """Schedules builds on a running Prefect server; until Ctrl-C."""
     path = configuration(name)
     from flows.build import Asked
     from flows.schedule import schedule
@@ -195,7 +195,7 @@ def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
     workers: Workers = CORES,
 ) -> None:
-    """Says what lies in data folders, and what each missing file costs, before a long run."""
+    """Checks data folders before a long run: what is there, and what each missing file costs."""
     wait("Looking at what is there")
     from flows.build import doctor
 

@@ -66,7 +66,7 @@ def report(
 @app.command()
 def show(
     wanted: Annotated[
-        str, typer.Argument(metavar="ID", help="Of a question or a dropped candidate, or the name of a scene.")
+        str, typer.Argument(metavar="ID", help="Of a question or a rejected candidate, or the name of a scene.")
     ],
     build: Annotated[
         str | None,
@@ -85,7 +85,7 @@ def show(
         Path | None, typer.Option(metavar="FILE.rrd", help="A recording for Rerun is written too.", show_default="none")
     ] = None,
 ) -> None:
-    """Shows a question with all that proves it, a dropped candidate with its reason, or a scene."""
+    """Shows a question with all that proves it, a rejected candidate with its reason, or a scene."""
     from flows.show_one import show
 
     show(wanted, all_builds() if build is None else [folder_of(build)], page, out, rerun)

@@ -48,7 +48,7 @@ def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | No
     if newest_before == newest:
         return f"the release is the same as before ({newest})", None
     if newest_before is None or newest_before not in {one.name for one in kept}:
-        return f"the first release that is kept here ({newest})", None
+        return f"First release in this folder ({newest})", None
     home = build / RELEASES
     report = report_of(home / newest_before, home / newest, "", reasons=False)
     return f"since the last release ({newest_before} -> {newest}): {report.line}", report

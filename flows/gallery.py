@@ -24,7 +24,7 @@ from pipeline.review.maps import map_after
 
 FOLDER: Final = "gallery"
 MARK: Final = "data/rows-0000.js"  # of a gallery
-EACH: Final = 12  # dropped candidates of each task and reason that are shown
+EACH: Final = 12  # rejected candidates of each task and reason that are shown
 
 
 def make_gallery(folder: Path, out: Path | None) -> None:

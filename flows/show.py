@@ -61,7 +61,7 @@ def _show_release(released: Released, words: Mapping[str, str]) -> None:
     table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
     table.add_column("questions", justify="right")
     table.add_column("dropped", justify="right")
-    table.add_column("commonest answer\n(an even share)")
+    table.add_column("most frequent answer\n(chance)")
     for number, task in enumerate(tasks, start=1):
         answers = released.answers.get(task, {})
         n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
@@ -127,9 +127,7 @@ def _show_blind(rows: Sequence[TextOnly]) -> None:
 
     if not rows:
         return
-    table = Table(
-        title="Without the video: what attackers earn, of all that were asked -> released", title_justify="left"
-    )
+    table = Table(title="Blind baselines: accuracy before -> after filtering", title_justify="left")
     table.add_column("task", no_wrap=True)
     attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
     attackers = [name for name in attackers if name not in SHORTCUT_ATTACKERS]
@@ -152,7 +150,7 @@ def _show_panel(rows: Sequence[TextOnly]) -> None:
     """The models' right answers, and what they removed; loudly where that is nothing."""
     models = list(dict.fromkeys(name for row in rows for name in row.voters))
     if not any(voter.standing == "votes" for row in rows for voter in row.voters.values()):
-        console.print("No model had a vote: nothing was removed for being answered without the video.", style="yellow")
+        console.print("No model beat chance, so nothing was filtered.", style="yellow")
     if not models:
         return
     table = Table(title="Right without the video (if truths were shuffled); * has a vote", title_justify="left")

@@ -1,4 +1,4 @@
-"""The command `scan2qa show`: one question, dropped candidate or scene, on the terminal or on a page."""
+"""The command `scan2qa show`: one question, rejected candidate or scene, on the terminal or on a page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Pictured = tuple[Detail, list[Picture]]
 
 
 def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None, rerun: Path | None = None) -> None:
-    """Shows a question or a dropped candidate by its id, or a scene by its name, from the first build that has it.
+    """Shows a question or a rejected candidate by its id, or a scene by its name, from the first build that has it.
 
     Args:
         wanted: an id, or "dataset/name".
@@ -165,13 +165,13 @@ def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
         for folder, path in tables:
             if _column(path, column, pc.field(column) == value):
                 return folder
-    looked = ", ".join(str(folder) for folder in folders) or "no build: there is none in outputs"
-    what = "question or dropped candidate" if is_number else "scene (dataset/name)"
+    looked = ", ".join(str(folder) for folder in folders) or "outputs/"
+    what = "question or rejected candidate with id" if is_number else "scene (dataset/name)"
     if folders and not tables:
         raise ConfigError(f"{looked}: neither a build nor a release; name the folder of one behind {wanted}")
     like = _like(wanted, is_number, column, [path for _, path in tables])
-    hint = f"is it {', '.join(like)}?" if like else "name its build, or the folder of a release, behind it"
-    raise ConfigError(f"no {what} {wanted} in {looked}; {hint}")
+    hint = f"Did you mean {', '.join(like)}?" if like else "Pass the build or release folder as second argument."
+    raise ConfigError(f"No {what} {wanted} under {looked}. {hint}")
 
 
 def _tables_of(folder: Path) -> list[Path]:

@@ -72,6 +72,6 @@ def _told(stage: str, name: str, whys: Counter[str], of: int, *, is_build: bool)
     reasons = ", ".join(whys)
     behind = f"that of {name} is out of date" if is_build else f"{whys.total()} of {of} of {name} are out of date"
     return (
-        f"stage {stage} takes results of one age only, and {behind} ({reasons}): "
+        f"stage {stage} needs up-to-date results of the stages before it, but {behind} ({reasons}): "
         f"run stage {name} and those after it first, or the whole build"
     )

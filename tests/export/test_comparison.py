@@ -107,7 +107,7 @@ def test_without_manifests_the_provenance_tells(made: Made, tmp_path: Path) -> N
 def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
     out = made()
     name = history(out)[-1].name
-    assert since_last(out, None) == (f"the first release that is kept here ({name})", None)
+    assert since_last(out, None) == (f"First release in this folder ({name})", None)
     assert since_last(out, name) == (f"the release is the same as before ({name})", None)
     with pytest.raises(ConfigError, match="the only release that is kept"):
         diff([out], None, None)

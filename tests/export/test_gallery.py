@@ -88,20 +88,20 @@ def test_a_question_on_the_terminal_with_its_numbers(built: Path, scan2qa: Cli) 
 def test_what_nobody_knows_is_said_with_where_it_was_looked_for(built: Path, scan2qa: Cli) -> None:
     run = scan2qa("show", 1, built)
     assert (run.code, run.out) == (2, "")
-    assert f"no question or dropped candidate 1 in {built}" in run.err
+    assert f"No question or rejected candidate with id 1 under {built}" in run.err
     run = scan2qa("show", "samples/nowhere", built)
-    assert (run.code, "no scene (dataset/name) samples/nowhere" in run.err) == (2, True)
+    assert (run.code, "No scene (dataset/name) samples/nowhere" in run.err) == (2, True)
     run = scan2qa("show", 10**30, built)
-    assert (run.code, f"no question or dropped candidate {10**30} in" in run.err) == (2, True)
+    assert (run.code, f"No question or rejected candidate with id {10**30} under" in run.err) == (2, True)
 
 
 @pytest.mark.slow
 def test_what_is_named_in_part_is_found_out(built: Path, tmp_path: Path, scan2qa: Cli) -> None:
     row = provenance(built)[0]
     run = scan2qa("show", str(row["id"])[:-2], built)
-    assert (run.code, str(row["id"]) in run.err.partition("is it ")[2]) == (2, True)
+    assert (run.code, str(row["id"]) in run.err.partition("Did you mean ")[2]) == (2, True)
     run = scan2qa("show", row["scene"].partition("/")[2].upper(), built)
-    assert (run.code, row["scene"] in run.err.partition("is it ")[2]) == (2, True)
+    assert (run.code, row["scene"] in run.err.partition("Did you mean ")[2]) == (2, True)
     run = scan2qa("show", row["id"], tmp_path)
     assert (run.code, f"{tmp_path}: neither a build nor a release" in run.err) == (2, True)
 

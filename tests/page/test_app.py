@@ -128,7 +128,7 @@ def test_two_disagree_a_third_settles_it_without_having_seen_more(app: Starlette
     assert EVIDENCE_NAME not in blind
     cy.say(1, "answer", answer="B", role="adjudicate")
     shown = cy.get("/items/1?role=adjudicate").text
-    assert "<b>ann</b> answered B: it holds" in shown
+    assert "<b>ann</b> answered B: reference is correct" in shown
     assert "<b>bo</b> answered C: flagged, other, with a note — “&lt;b&gt;odd&lt;/b&gt;”" in shown
     cy.say(1, "accept", role="adjudicate")
     assert cy.get("/next?role=adjudicate").headers["location"] == "/"

@@ -120,7 +120,7 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
             page.keyboard.press("n")
             page.wait_for_url("**/items/1")
         ann.keyboard.press("b")  # the truth
-        expect(ann.locator("#verdict")).to_contain_text("You say: it holds")
+        expect(ann.locator("#verdict")).to_contain_text("You confirmed it: reference is correct")
         ann.wait_for_function("document.getElementById('video').readyState >= 1")
         bo.keyboard.press("3")  # C
         expect(bo.locator("#verdict")).to_contain_text("Look again")
@@ -147,7 +147,7 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
         cy.keyboard.press("a")
         expect(cy.locator(".others")).to_contain_text("bo answered C: flagged, wrong answer, right is C")
         cy.keyboard.press("y")
-        expect(cy.locator("#verdict")).to_contain_text("You say: it holds")
+        expect(cy.locator("#verdict")).to_contain_text("You confirmed it: reference is correct")
         assert [v.label for v in verdicts_of(site.database.events())] == ["accept", "correct C", "accept"]
     # Nothing went wrong, nor against the page's own rules, but the request while no server was there.
     assert [said for said in problems if "ERR_CONNECTION_REFUSED" not in said and not said.startswith("htmx:")] == []
