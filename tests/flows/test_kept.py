@@ -115,7 +115,8 @@ def test_a_stage_that_is_refused_keeps_nothing(scan2qa: Cli, root: str, out: Pat
     before = (out / KEPT_FILE).read_bytes(), released(out)
     run = scan2qa("stage", "vsi", "export", "--out", out, "--set", "generate.profile=official")
     assert (run.code, run.started) == (2, False)
-    assert re.fullmatch(r"scan2qa: stage export needs up-to-date results of the stages before it, but 3 of 3 of generate .+\n", run.err)
+    message = "scan2qa: stage export needs up-to-date results of the stages before it, but 3 of 3 of generate "
+    assert re.fullmatch(message + r".+\n", run.err)
     assert ((out / KEPT_FILE).read_bytes(), released(out)) == before
 
 
