@@ -12,9 +12,9 @@ from flows.diff import report_of
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
-from pipeline.export.comparison_report import markdown
-from pipeline.export.history import RELEASE, RELEASES
-from pipeline.export.release import Released
+from pipeline.release.comparison_report import markdown
+from pipeline.release.history import RELEASE, RELEASES
+from pipeline.release.writer import Released
 
 
 def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_before: str | None) -> None:

@@ -35,9 +35,9 @@ from pipeline.engine.explain import changes
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome, read_manifest
 from pipeline.engine.run import Execute, at_once
-from pipeline.export.history import RELEASE, history
 from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
 from pipeline.reading.reader import Reader
+from pipeline.release.history import RELEASE, history
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES

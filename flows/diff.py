@@ -15,9 +15,9 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.causes import Made, read_made, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.export.comparison import Release, compared, read_release, with_reasons
-from pipeline.export.comparison_report import Report, markdown, page, table
-from pipeline.export.history import RELEASES, beside, history
+from pipeline.release.comparison import Release, compared, read_release, with_reasons
+from pipeline.release.comparison_report import Report, markdown, page, table
+from pipeline.release.history import RELEASES, beside, history
 from pipeline.stages.registry import STAGES
 
 DIFF: Final = "diff"  # folder of a build

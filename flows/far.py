@@ -23,7 +23,7 @@ from pipeline.engine.given import REPLIES_FILE, STORE
 from pipeline.engine.job import Done, Job
 from pipeline.engine.manifest import MANIFEST_FILE, QUARANTINE_FILE
 from pipeline.engine.run import Execute, Here
-from pipeline.export.history import RELEASE, RELEASES
+from pipeline.release.history import RELEASE, RELEASES
 from pipeline.stages.registry import STAGES
 from pipeline.stages.review import FOLDER as REVIEW
 

@@ -15,11 +15,10 @@ from flows.show_one import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, explained
 from pipeline.core.sketch import Sketch
-from pipeline.export.gallery.details import dropped
-from pipeline.export.gallery.maps import map_file
-from pipeline.export.gallery.pages import INDEX, About, Refused, Shown, gallery
-from pipeline.export.glossary import glossary
-from pipeline.export.report.refused import nearest_refused, some_of_each
+from pipeline.rendering.details import dropped
+from pipeline.rendering.gallery import INDEX, About, Refused, Shown, gallery, map_file
+from pipeline.rendering.near_misses import nearest_refused, some_of_each
+from pipeline.rendering.reason_examples import glossary
 from pipeline.review.maps import map_after
 
 FOLDER: Final = "gallery"

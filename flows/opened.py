@@ -27,9 +27,9 @@ from pipeline.engine.again import last_outputs
 from pipeline.engine.given import STORE
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.store import Result, Store
-from pipeline.export.comparison import Release, read_release
-from pipeline.export.history import RELEASES, history
-from pipeline.export.release import Released, changed_file
+from pipeline.release.comparison import Release, read_release
+from pipeline.release.history import RELEASES, history
+from pipeline.release.writer import Released, changed_file
 from pipeline.review.reviewed import Reviewed
 from pipeline.worlds.registry import WORLDS, read_scene
 

@@ -59,7 +59,7 @@ from pipeline.engine.given import Progress, silent
 from pipeline.engine.job import Done, Job, run_job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute, Here
-from pipeline.export.history import history
+from pipeline.release.history import history
 from pipeline.stages.builder import Builder
 
 if TYPE_CHECKING:

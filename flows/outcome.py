@@ -10,7 +10,7 @@ from flows.forecast import Outlook
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
-from pipeline.export.history import RELEASE
+from pipeline.release.history import RELEASE
 
 
 def told(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, Any]:

@@ -14,9 +14,7 @@ from flows.tables import print_table
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
 from pipeline.core.files import write_atomically
-from pipeline.places.choose import Spot, choose
-from pipeline.places.cities import City, country_codes, km_between, largest, read_cities
-from pipeline.places.written import as_csv, as_geojson
+from pipeline.places import City, Spot, as_csv, as_geojson, choose, country_codes, km_between, largest, read_cities
 from pipeline.reading.maps.gazetteer import Gazetteer, read_gazetteer, stamped
 
 NEAREST: Final = 3  # cities that a message names

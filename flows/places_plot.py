@@ -16,9 +16,7 @@ from matplotlib.patches import Circle
 
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu
-from pipeline.places.choose import Spot
-from pipeline.places.cities import City
-from pipeline.places.score import class_score
+from pipeline.places import City, Spot, class_score
 from pipeline.reading.maps.gazetteer import Gazetteer
 
 MOST: Final = 9  # cities that are drawn

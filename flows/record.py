@@ -17,8 +17,8 @@ from pipeline.core.extras import need
 from pipeline.core.files import explained, new_temporary
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Boxes, Spatial, flat
-from pipeline.export.gallery.details import Detail
 from pipeline.reading.files import SceneFiles
+from pipeline.rendering.details import Detail
 from pipeline.review.maps import spoken_of
 from pipeline.stages.builder import SAMPLES
 from pipeline.worlds.registry import WORLDS, configured

@@ -9,8 +9,8 @@ from flows.console import console
 from flows.options import BUILDS
 from pipeline.core.files import write_atomically
 from pipeline.engine.reference import PICTURES, references
-from pipeline.export.examples import EXAMPLES, everything, read_examples
-from pipeline.export.reason_pictures import picture
+from pipeline.rendering.reason_examples import EXAMPLES, everything, read_examples
+from pipeline.rendering.reason_pictures import picture
 
 
 def reference(folder: Path) -> None:

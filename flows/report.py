@@ -14,12 +14,12 @@ from flows.show_one import near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.manifest import read_quarantine
-from pipeline.export.comparison_report import Report
-from pipeline.export.glossary import glossary
-from pipeline.export.history import RELEASES, history
-from pipeline.export.report.examples import drawn, examples
-from pipeline.export.report.page import Told, page
-from pipeline.export.report.refused import nearest_refused
+from pipeline.release.comparison_report import Report
+from pipeline.release.history import RELEASES, history
+from pipeline.rendering.examples import drawn, examples
+from pipeline.rendering.near_misses import nearest_refused
+from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.report import Told, page
 from pipeline.review.reviewed import Reviewed
 
 REPORT_FILE: Final = "report.html"

@@ -23,21 +23,20 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.sketch import Sketch
 from pipeline.core.tables import asked_in, pictures_in
-from pipeline.drawing.files import pictures_of
 from pipeline.engine.again import last_outputs
 from pipeline.engine.code import code_digest
 from pipeline.engine.given import STORE
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.store import Result, Store
-from pipeline.export.review_section import figure
-from pipeline.export.tables import removed_blind
-from pipeline.review import label_studio
+from pipeline.release.media import pictures_of
+from pipeline.release.review_section import figure
+from pipeline.release.tables import removed_blind
+from pipeline.review import sheets
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.pack import Pack, make_pack, pack_tables, read_pack
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOut, read_rows, sheet, taken, verdict_sheet
-from pipeline.review.standing import STATES
-from pipeline.review.verdicts import verdicts_of
+from pipeline.review.verdicts import STATES, verdicts_of
 from pipeline.stages.film import VIDEOS
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -192,8 +191,8 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
     write_atomically(place / "sheet.csv", sheet(pack.items))
-    write_atomically(place / "label_studio.json", label_studio.tasks(pack.items, LOCAL_FILES))
-    write_atomically(place / "label_studio.xml", label_studio.interface())
+    write_atomically(place / "label_studio.json", sheets.tasks(pack.items, LOCAL_FILES))
+    write_atomically(place / "label_studio.xml", sheets.interface())
     return pack
 
 

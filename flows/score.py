@@ -27,8 +27,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
 from pipeline.llm.session import Session
 from pipeline.questions.scoring_protocol import Ask
-from pipeline.scoring.releases import split_of
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import Scored, scored, split_of
 
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
 CACHE: Final = ".judge.sqlite"

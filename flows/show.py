@@ -19,9 +19,9 @@ from pipeline.core.schema import Quarantine
 from pipeline.engine.explain import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
-from pipeline.export.glossary import glossary
-from pipeline.export.release import Released
 from pipeline.reading.doctor import Inspection, Read
+from pipeline.release.writer import Released
+from pipeline.rendering.reason_examples import glossary
 from pipeline.worlds.registry import WORLDS
 
 WHICH = 3  # scenes that are named beside a reason

@@ -22,13 +22,13 @@ from pipeline.core.files import write_atomically
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.sketch import Sketch
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.export.gallery.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
-from pipeline.export.gallery.pages import Picture, one_page
-from pipeline.export.glossary import glossary
-from pipeline.export.near_picture import near_picture
-from pipeline.export.report.examples import examples
-from pipeline.export.report.page import embedded
-from pipeline.export.report.refused import Key, Near, nearest_refused
+from pipeline.rendering.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
+from pipeline.rendering.examples import examples
+from pipeline.rendering.gallery import Picture, one_page
+from pipeline.rendering.near_misses import Key, Near, nearest_refused
+from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.reason_pictures import near_picture
+from pipeline.rendering.report import embedded
 
 SHOWN: Final = "shown"  # folder of a build
 FOUND_IN: Final = ("provenance", "rejected")

@@ -13,8 +13,8 @@ from flows.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.export.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.questions.published import Published, read_published
+from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.stages.film import VIDEOS
 
 TRIAL: Final = "trial"

@@ -490,7 +490,7 @@ def from_build(folder: Path) -> None:
     """Notes what a build of samples rejected and found."""
     from flows.kept import read_kept
     from flows.opened import open_build
-    from pipeline.export.report.refused import some_of_each
+    from pipeline.rendering.near_misses import some_of_each
 
     if read_kept(folder).roots:
         raise SystemExit(f"{folder}: is no build of samples; nothing of released data may be passed on")
@@ -512,8 +512,7 @@ def from_build(folder: Path) -> None:
 def write(again: Collection[str] = ()) -> None:
     """Writes the best of what was met of each reason and finding that has no example, or is to have another."""
     from pipeline.benchmarks.registry import BENCHMARKS
-    from pipeline.export.examples import Example, everything, read_examples, write_examples
-    from pipeline.export.glossary import SHARED
+    from pipeline.rendering.reason_examples import SHARED, Example, everything, read_examples, write_examples
 
     NOTED.test = ""
     there = read_examples(FOLDER)
@@ -537,7 +536,7 @@ def write(again: Collection[str] = ()) -> None:
 
 def _kept(offer: Offer) -> Offer:
     """What an example holds of an offer; numbers that are not finite are none."""
-    from pipeline.export.examples import Example
+    from pipeline.rendering.reason_examples import Example
 
     kept = {key: value for key, value in offer.items() if key in Example.model_fields and value is not None}
     for key in ("measured", "limit"):

@@ -22,10 +22,9 @@ from starlette.staticfiles import StaticFiles
 from flows.page.security import COOKIE, Guard, reviewer_of, signed
 from flows.page.site import RefusedError, Site
 from pipeline.core.errors import StoreError
-from pipeline.export.review_section import figure
+from pipeline.release.review_section import figure
 from pipeline.review.sheets import name_problem
-from pipeline.review.standing import REVIEWERS, STATES
-from pipeline.review.verdicts import REASONS, ROLES, Role
+from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
 
 HERE: Final = Path(__file__).resolve().parent
 MAX_BODY: Final = 64 * 1024

@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pipeline.review.agreement import Agreement, agreements
 from pipeline.review.board import Board, Progress
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.review.pack import Item, Pack, Truth
+from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
-from pipeline.review.standing import Standing
-from pipeline.review.verdicts import REASONS, Event, Kind, Role, Verdict, matches, read_answer
+from pipeline.review.verdicts import REASONS, Event, Kind, Role, Standing, Verdict, matches, read_answer
 
 MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a time of the video, not a duration
 

@@ -16,7 +16,7 @@ from pipeline.engine.explain import differences
 from pipeline.engine.manifest import RESULTS, Entry, MadeOf, read_made_of, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.raw import FIX
-from pipeline.export.comparison import Asked, Change, Release
+from pipeline.release.comparison import Asked, Change, Release
 
 MODULES_SHOWN: Final = 3
 UNKNOWN: Final = "not known: no manifest of the older release is kept"

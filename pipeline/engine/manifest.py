@@ -16,7 +16,7 @@ from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result
-from pipeline.export.release import Released
+from pipeline.release.writer import Released
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
 MANIFEST: Final = pa.schema(

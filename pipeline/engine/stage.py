@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.engine.given import Given
-    from pipeline.export.release import Released
     from pipeline.llm.base import ModelSpec
     from pipeline.reading.reader import Reader
+    from pipeline.release.writer import Released
 
 
 def no_settings(config: BuildConfig) -> dict[str, Any]:

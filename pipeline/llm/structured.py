@@ -10,7 +10,7 @@ import jsonschema
 
 from pipeline.llm.base import JsonSchema, Reply
 from pipeline.llm.failures import ModelError
-from pipeline.metrics.reasoning import without_reasoning
+from pipeline.metrics.replies import without_reasoning
 
 _FENCED: Final = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 

@@ -103,3 +103,13 @@ def _han(match: re.Match[str]) -> str:
             current = current * 10 + _HAN_DIGITS[c]
     digits = "".join(str(_HAN_DIGITS[c]) for c in fraction)
     return f"{total + current}{'.' if digits else ''}{digits}"
+
+
+_ARTICLE: Final = re.compile(r"^(?:an?|the)\s+")
+_NO_WORD: Final = re.compile(r"[^\w.]+|\.(?!\d)|(?<!\d)\.")
+
+
+def normalised(answer: str) -> str:
+    """An answer without case, punctuation, article, and with numbers in digits: "A Sedan." and "sedan" are the same."""
+    bare = " ".join(_NO_WORD.sub(" ", answer.casefold()).split())
+    return with_digits(_ARTICLE.sub("", bare))

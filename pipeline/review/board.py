@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from pipeline.review.pack import Item
-from pipeline.review.standing import REVIEWERS, Standing, standing_of
-from pipeline.review.verdicts import Event, Role, Verdict, with_event
+from pipeline.review.verdicts import REVIEWERS, Event, Role, Standing, Verdict, standing_of, with_event
 
 _LAST: Final = 3  # the least urgent rank
 LEASE_S: Final = 900.0  # an item that somebody opened is kept for them so long

@@ -1,19 +1,136 @@
-"""What a review comes to: the verdicts as they are kept with a build, and where each question stands."""
+"""What a review comes to: the verdicts as they are kept with a build, where each question stands, and agreement.
+
+Cohen, "A coefficient of agreement for nominal scales", 1960; Krippendorff, "Computing Krippendorff's
+alpha-reliability", 2011. Kappa is undefined where chance alone would agree always, alpha where all values are one;
+undefined figures are None.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 from pydantic import BaseModel
 
 from pipeline.questions.choices import offered
-from pipeline.review.agreement import Agreement, agreements
 from pipeline.review.pack import content_of
-from pipeline.review.standing import by_item, standing_of
-from pipeline.review.verdicts import Verdict
+from pipeline.review.verdicts import Verdict, by_item, standing_of
+
+Metric = Literal["nominal", "interval"]
+
+
+class Agreement(BaseModel):
+    """How far reviewers agree on one thing about the questions of one task.
+
+    Attributes:
+        about: "verdict" (accept, correct, reject) or "answer" (given blind).
+        items: questions that two or more reviewers spoke of.
+        raw: share of questions on which the first two agree.
+    """
+
+    task: str
+    about: Literal["verdict", "answer"]
+    items: int
+    raw: float | None
+    kappa: float | None
+    alpha: float | None
+
+
+def agreements(
+    reviews: Mapping[int, Sequence[Verdict]], tasks: Mapping[int, str], numeric: Collection[str]
+) -> list[Agreement]:
+    """Per task, and "all" for verdicts, from the reviews of each question (no adjudication), in the order of tasks.
+
+    Args:
+        reviews: question -> its reviews, the earliest first.
+        tasks: question -> its task.
+        numeric: tasks that are answered by numbers: alpha of their answers is that of an interval scale, and equal
+            estimates are too rare for the other figures to mean anything, so these are None.
+    """
+    rows = []
+    of_task: dict[str, list[Sequence[Verdict]]] = {}
+    for item, own in reviews.items():
+        of_task.setdefault(tasks[item], []).append(own)
+    for task in sorted(of_task):
+        rows.append(_row(task, "verdict", [[_kind(v) for v in _in_order(own)] for own in of_task[task]]))
+        answers = [[v.answer for v in _in_order(own) if v.answer is not None] for own in of_task[task]]
+        if task in numeric:
+            numbers = [list(map(float, own)) for own in answers]
+            shared = sum(len(own) > 1 for own in numbers)
+            alpha = krippendorff_alpha(numbers, "interval")
+            rows.append(Agreement(task=task, about="answer", items=shared, raw=None, kappa=None, alpha=alpha))
+        else:
+            rows.append(_row(task, "answer", answers))
+    if len(of_task) > 1:
+        everything = [[_kind(v) for v in _in_order(own)] for task in sorted(of_task) for own in of_task[task]]
+        rows.append(_row("all", "verdict", everything))
+    return rows
+
+
+def _kind(verdict: Verdict) -> str:
+    return verdict.label.partition(" ")[0]
+
+
+def _in_order(own: Iterable[Verdict]) -> list[Verdict]:
+    """By name, so that one rater's answers stand in one column as far as pairs of reviewers allow."""
+    return sorted(own, key=lambda verdict: verdict.reviewer)
+
+
+def _row(task: str, about: Literal["verdict", "answer"], units: Sequence[Sequence[str]]) -> Agreement:
+    shared = [own for own in units if len(own) > 1]
+    one, other = [own[0] for own in shared], [own[1] for own in shared]
+    return Agreement(
+        task=task,
+        about=about,
+        items=len(shared),
+        raw=raw_agreement(one, other),
+        kappa=cohen_kappa(one, other),
+        alpha=krippendorff_alpha(units, "nominal"),
+    )
+
+
+def raw_agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    """Share of equal labels; None without any."""
+    return sum(a == b for a, b in zip(one, other, strict=True)) / len(one) if one else None
+
+
+def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    """Cohen's kappa of two raters' labels; None where both always say one and the same, or nothing."""
+    n = len(one)
+    agreed = sum(a == b for a, b in zip(one, other, strict=True))
+    left, right = Counter(one), Counter(other)
+    by_chance = sum(count * right[label] for label, count in left.items())  # times n * n
+    if n * n == by_chance:
+        return None
+    return (n * agreed - by_chance) / (n * n - by_chance)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[str | float]], metric: Metric) -> float | None:
+    """Krippendorff's alpha over units with any number of values each; None where all paired values are one.
+
+    ``interval`` takes numbers, whose squared difference is their distance.
+    """
+    pairable = [own for own in units if len(own) > 1]
+    values = [value for own in pairable for value in own]
+    if len(set(values)) < 2:
+        return None
+    observed = sum(sum(_distance(a, b, metric) for a, b in permutations(own, 2)) / (len(own) - 1) for own in pairable)
+    n = len(values)
+    if metric == "nominal":
+        expected = float(n * n - sum(count * count for count in Counter(values).values()))
+    else:  # the sum of squared differences of all ordered pairs
+        numbers = list(map(float, values))
+        mean = sum(numbers) / n
+        expected = 2 * n * sum((number - mean) ** 2 for number in numbers)
+    return 1 - (n - 1) * observed / expected
+
+
+def _distance(a: str | float, b: str | float, metric: Metric) -> float:
+    return float(a != b) if metric == "nominal" else (float(a) - float(b)) ** 2
+
 
 VERDICTS: Final = pa.schema(
     [

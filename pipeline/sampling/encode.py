@@ -84,7 +84,7 @@ class VideoWriter:
     def __init__(self, container: str, fps: int, width: int, height: int) -> None:
         self._out = io.BytesIO()
         self._file = av.open(self._out, "w", format=container, options={"fflags": "+bitexact"})
-        steady = {"threads": "1", "x264-params": "mbtree=0"}  # see `pipeline.film.video`
+        steady = {"threads": "1", "x264-params": "mbtree=0"}  # see `pipeline.rendering.video`
         self._stream = self._file.add_stream(
             "libx264", rate=fps, options={"crf": VIDEO_CRF, "preset": "veryfast"} | steady
         )

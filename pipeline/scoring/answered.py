@@ -15,8 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
-from pipeline.scoring.predictions import Predictions, Said
-from pipeline.scoring.result_files import unicode
+from pipeline.scoring.predictions import Predictions, Said, unicode
 
 NAMED: Final = 5  # ids in a message
 # What can be wrong with a row, and what becomes of it.

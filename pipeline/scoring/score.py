@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
 
+from pipeline.blind.text_only import TextOnly
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO
+from pipeline.core.whole import check_files, check_version, sums_of
+from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.answered import LEFT_OUT, answered
 from pipeline.scoring.figures import LEVEL, SAMPLES, Row, composed, rows_of, sampled
 from pipeline.scoring.predictions import read_predictions
-from pipeline.scoring.priors import best_priors, per_question
+
+
+class Split(NamedTuple):
+    """One split of a release: its name, its file, and the release's blind table; None: it has none."""
+
+    name: str
+    questions: Path
+    blind: Path | None
+
+    @property
+    def is_debiased(self) -> bool:
+        """Whether it is what bias pruning left."""
+        return self.name == DEBIASED
+
+
+def split_of(release: Path, name: str | None = None) -> Split:
+    """A split of a release; the full one where none is named.
+
+    Raises ConfigError where the folder is no whole release of this version.
+    """
+    sums = sums_of(release)
+    names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
+    full = [split for split in names if split not in PART_SPLITS]
+    chosen = name or (full[0] if full else "")
+    if chosen not in names:
+        raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
+    files = [names[chosen], *([WITHOUT_VIDEO] if WITHOUT_VIDEO in sums else [])]
+    check_files(release, sums, files)
+    check_version(release / files[0])
+    return Split(chosen, release / files[0], release / WITHOUT_VIDEO if len(files) > 1 else None)
+
+
+_TABLE = TypeAdapter(list[TextOnly])
+
+
+def best_priors(file: Path, split_is_debiased: bool) -> dict[str, float]:
+    """Task -> what the best attacker earns on the split. Raises ConfigError for a file that is no such table."""
+    try:
+        rows = _TABLE.validate_python(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, ValidationError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise ConfigError(f"{file}: cannot be read as a blind table: {told}; build the release again") from error
+    splits = {row.task: row.debiased if split_is_debiased else row.released for row in rows}
+    return {task: max(found.earned.values()) for task, found in splits.items() if found and found.earned}
+
+
+def per_question(priors: dict[str, float], questions: Sequence[Published]) -> FloatArray:
+    """What guessing earns on each question (n,), the mean of its task; NaN where that is not known."""
+    return np.array([priors.get(question.question_type, np.nan) for question in questions])
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from pipeline.engine.raw import RawInput
 from pipeline.engine.run import Execute, Here, Runner, at_once, groups_of, run_here
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result, Store
-from pipeline.export.history import keep_beside
 from pipeline.llm.providers import check_installed
+from pipeline.release.history import keep_beside
 from pipeline.stages.registry import STAGES
 
 SAMPLES: Final = "samples"  # folder of a build, for raw data that are written where none are given

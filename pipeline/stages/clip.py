@@ -11,9 +11,9 @@ from pipeline.core.tables import asked_in
 from pipeline.core.video_form import video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.clip import clip
-from pipeline.film.files import write_video
-from pipeline.film.written import is_there
+from pipeline.rendering.clip import clip
+from pipeline.rendering.media_files import is_there
+from pipeline.rendering.video import write_video
 from pipeline.stages.film import VIDEOS
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.written import is_there, write_media
+from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:

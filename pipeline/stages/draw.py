@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.core.video_form import VideoForm, video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.files import write_video
-from pipeline.film.video import encode
+from pipeline.rendering.video import encode, write_video
 from pipeline.stages.film import VIDEOS, is_whole
 from pipeline.worlds.registry import WORLDS, read_scene
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,10 +16,11 @@ from pipeline.core.sketch import Sketch
 from pipeline.engine.given import STORE, Given
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Store
-from pipeline.export.history import RELEASE, RELEASES, publish
-from pipeline.export.media import Media, dataset_of, drawings_of, media_of
-from pipeline.export.release import Blind, Released, release_is_whole, write_release
-from pipeline.export.terms import are_samples
+from pipeline.release.history import RELEASE, RELEASES, publish
+from pipeline.release.media import Media, dataset_of, drawings_of, media_of
+from pipeline.release.terms import are_samples
+from pipeline.release.writer import Blind, Released, release_is_whole, write_release
+from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.picture import are_pictures_wanted
 from pipeline.stages.views import are_views_wanted
@@ -63,12 +64,15 @@ def run(given: Given) -> bytes:
         scene = read_scene(store.get(kept[unit]))
         return WORLDS[scene.facts.world].sketch(scene)
 
+    def draw(title: str, told: str, asked: pa.Table, captioned: Callable[[int], bytes | None]) -> bytes:
+        return overview(title, told, asked, sketch, captioned)
+
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         selected, own = given.tables("select"), dict(given.settings)
         pictures = given.tables("legend")
         shown = given.all_bytes("views") if "views" in given.settings else ()  # else other results stand for them
         media = chain(media_of(shown, given.folder), _drawings(given))
-        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, sketch)
+        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, draw)
 
     return publish(given.folder, write, given.config.keep, given.fence)
 

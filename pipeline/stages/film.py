@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.core.video_form import VideoForm, video_file
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.files import write_video
-from pipeline.film.video import at_pace, encode
-from pipeline.film.written import is_there
+from pipeline.rendering.media_files import is_there
+from pipeline.rendering.video import at_pace, encode, write_video
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.drawing.files import FOLDER
-from pipeline.drawing.png import png_of
+from pipeline.drawing.sheet import png_of
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.written import is_there, write_media
+from pipeline.release.media import FOLDER
+from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:

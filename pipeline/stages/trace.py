@@ -20,7 +20,7 @@ from pipeline.engine.given import STORE
 from pipeline.engine.manifest import Entry, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.store import Store
-from pipeline.export.comparison import reason_of
+from pipeline.release.comparison import reason_of
 from pipeline.stages.fix import FIX
 from pipeline.stages.registry import STAGES
 from pipeline.stages.select import SELECT

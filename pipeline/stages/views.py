@@ -12,7 +12,7 @@ from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.given import Given
 from pipeline.engine.stage import Stage
-from pipeline.film.written import is_there, write_media
+from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:

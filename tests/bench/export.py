@@ -21,7 +21,7 @@ from rich.console import Console
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import asked_in
-from pipeline.export.release import ZSTD_LEVEL, Blind, write_release
+from pipeline.release.writer import ZSTD_LEVEL, Blind, write_release
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.export import settings
 from pipeline.worlds.registry import read_scene

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from flows.diff import report_of
 from pipeline.engine.manifest import read_manifest
-from pipeline.export.history import history
+from pipeline.release.history import history
 from tests.bench.builds import raw_scenes, written
 from tests.builds import UNASKED_SETTINGS, perturbed, prefect_environment, rows_of
 

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from pipeline.engine.given import STORE
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.export.history import HISTORY_FILE
+from pipeline.release.history import HISTORY_FILE
 from tests.bench.builds import raw_scenes
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, perturbed, prefect_environment
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

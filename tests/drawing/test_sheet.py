@@ -12,8 +12,7 @@ from PIL import Image
 from pipeline.drawing.canvas import Box, Canvas
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.png import png_of
-from pipeline.drawing.sheet import Part, Sheet, Still
+from pipeline.drawing.sheet import Part, Sheet, Still, png_of
 from tests.drawing.reading import measured, parts, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"

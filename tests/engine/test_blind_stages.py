@@ -24,7 +24,7 @@ from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replay import record
-from pipeline.scoring.priors import best_priors
+from pipeline.scoring.score import best_priors
 from pipeline.stages.asking import forecast_of
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene

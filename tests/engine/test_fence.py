@@ -22,7 +22,7 @@ import errno, fcntl, os, signal, sys
 from pathlib import Path
 from pipeline.core.errors import StoreError
 from pipeline.engine import lease
-from pipeline.export import history
+from pipeline.release import history
 
 def refuse(*_):
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

@@ -16,10 +16,18 @@ import yaml
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.engine.config import config_model
 from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
-from pipeline.export.columns import SAID
-from pipeline.export.examples import EXAMPLES, everything, read_examples
-from pipeline.export.glossary import ANY, FINDINGS, GLOSSARY, SHARED, findings_of
-from pipeline.export.reason_pictures import MOST_BYTES, picture
+from pipeline.release.tables import SAID
+from pipeline.rendering.reason_examples import (
+    ANY,
+    EXAMPLES,
+    FINDINGS,
+    GLOSSARY,
+    SHARED,
+    everything,
+    findings_of,
+    read_examples,
+)
+from pipeline.rendering.reason_pictures import MOST_BYTES, picture
 from pipeline.worlds.registry import WORLDS
 from tests.engine.findings_in_code import findings
 

@@ -16,7 +16,7 @@ from pipeline.core.errors import NoSpaceError, StoreError
 from pipeline.core.schema import Quarantine
 from pipeline.engine.lease import leased
 from pipeline.engine.manifest import Entry, Outcome, Why
-from pipeline.export.release import Released
+from pipeline.release.writer import Released
 from tests.builds import REPOSITORY, Cli, command_line
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

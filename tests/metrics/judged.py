@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.metrics.letters import find_letter
-from pipeline.metrics.numbers import find_number
-from pipeline.metrics.units import asked_unit
+from pipeline.metrics.numbers import asked_unit, find_number
 from tests.oracles.reply_parsers import lmms_letter, lmms_number, vlmeval_letter, vlmeval_number
 
 FILE: Final = Path(__file__).with_name("replies_judged.jsonl")

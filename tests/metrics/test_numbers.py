@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.metrics.numbers import find_number
-from pipeline.metrics.units import asked_unit
+from pipeline.metrics.numbers import asked_unit, find_number
 
 FOUND = {
     "2.5": "2.5",

@@ -41,7 +41,7 @@ class Page(NamedTuple):
 def write_video(folder: Path) -> bytes:
     """A video of some seconds in a build's folder."""
     from pipeline.core.video_form import VideoForm
-    from pipeline.film.video import encode
+    from pipeline.rendering.video import encode
 
     frames = (np.full((120, 160, 3), 8 * n % 256, dtype=np.uint8) for n in range(24 * SECONDS))
     raw = encode(frames, 24, 0, VideoForm(size=(160, 120))).raw

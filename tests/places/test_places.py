@@ -17,15 +17,27 @@ from hypothesis import strategies as st
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
-from pipeline.places.choose import SAME_ROAD_M, choose
-from pipeline.places.cities import COLUMNS, City, country_codes, km_between, largest, read_cities
-from pipeline.places.score import centre_score, class_score, road_score
-from pipeline.places.written import as_csv, as_geojson, rows_of
+from pipeline.places import (
+    CITY_COLUMNS,
+    SAME_ROAD_M,
+    City,
+    as_csv,
+    as_geojson,
+    centre_score,
+    choose,
+    class_score,
+    country_codes,
+    km_between,
+    largest,
+    read_cities,
+    road_score,
+    rows_of,
+)
 from pipeline.reading.maps.roads import Road
 
 CENTRE = City("Here", "DE", 50.0, 8.0, 100_000, rank=1)
 ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)
-HEAD = ",".join(COLUMNS)
+HEAD = ",".join(CITY_COLUMNS)
 
 
 def road(name: str, *points: tuple[float, float], kind: str = "primary", way: str = "", oneway: bool = False) -> Road:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from pipeline.review.agreement import agreements, cohen_kappa, krippendorff_alpha, raw_agreement
+from pipeline.review.reviewed import agreements, cohen_kappa, krippendorff_alpha, raw_agreement
 from pipeline.review.verdicts import Verdict
 
 

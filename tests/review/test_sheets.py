@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError
-from pipeline.review.label_studio import interface, tasks
 from pipeline.review.pack import pack_tables, read_pack
-from pipeline.review.sheets import neutral, plain, read_rows, sheet, taken, verdict_sheet
+from pipeline.review.sheets import interface, neutral, plain, read_rows, sheet, taken, tasks, verdict_sheet
 from pipeline.review.verdicts import REASONS, Verdict, verdicts_of
 from tests.review.label_studio_schema import problems_of
 from tests.review.made import AT, EVIDENCE_NAME, pack_of, rooms, write_table

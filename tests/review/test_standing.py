@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from pipeline.review.board import LEASE_S, Board
 from pipeline.review.pack import content_of
 from pipeline.review.reviewed import read_verdicts, review, states_of, verdicts_table
-from pipeline.review.standing import REVIEWERS, standing_of
-from pipeline.review.verdicts import REASONS, Verdict, matches, read_answer, verdicts_of
+from pipeline.review.verdicts import REASONS, REVIEWERS, Verdict, matches, read_answer, standing_of, verdicts_of
 from tests.review.made import OPTIONS, SALT, event, item_of, question, rooms
 
 ITEM = item_of(question(1))

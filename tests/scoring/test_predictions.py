@@ -13,8 +13,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.scoring.answered import answered
-from pipeline.scoring.predictions import LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
-from pipeline.scoring.result_files import CELL_MOST
+from pipeline.scoring.predictions import CELL_MOST, LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
 from tests.scoring.made import file_of, said
 
 REPLY = 'NA, "so" to say\n007'

@@ -9,9 +9,8 @@ import pytest
 
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.drawing.files import pictures_of
 from pipeline.engine.manifest import Outcome
-from pipeline.export.media import drawings_of
+from pipeline.release.media import drawings_of, pictures_of
 from tests.builds import build, results_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 

@@ -24,10 +24,10 @@ from pipeline.core.tables import SELECTED
 from pipeline.engine.given import STORE, Given
 from pipeline.engine.raw import RawScene
 from pipeline.engine.store import Store
-from pipeline.export.media import media_of, place_media
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import View, Whole
 from pipeline.reading.files import SceneFiles
+from pipeline.release.media import media_of, place_media
 from pipeline.stages.views import VIEWS
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.formats.test_equirect import talkative

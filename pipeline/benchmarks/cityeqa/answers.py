@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 
 YES_NO, NUMBER, CLOSED, OPEN = ANSWER_TYPES = ("yes/no", "number", "closed text", "open text")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")

@@ -20,7 +20,7 @@ from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import Told, parse
 from pipeline.core.listing import Listing
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined, LeftOut, named
 from pipeline.questions.leakage import leakage
 

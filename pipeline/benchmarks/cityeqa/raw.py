@@ -12,7 +12,7 @@ from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import Measure
 
 YES_NO: Final = ("yes", "no")

@@ -21,7 +21,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.metrics.replies import plain
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import (

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from pipeline.metrics.normalised import normalised
-from pipeline.metrics.numbers import find_number
+from pipeline.metrics.number_words import normalised
+from pipeline.metrics.numbers import Unit, find_number
 from pipeline.metrics.replies import plain
-from pipeline.metrics.units import Unit
 
 FULL: Final = 100.0
 JUDGE_SHARE: Final = 0.1  # of the truth, in the code of table 6

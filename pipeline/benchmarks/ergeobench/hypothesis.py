@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipeline.benchmarks.ergeobench.names import is_unknown
-from pipeline.metrics.reasoning import without_reasoning
-from pipeline.metrics.replies import Reading
+from pipeline.metrics.replies import Reading, without_reasoning
 from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
 TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off

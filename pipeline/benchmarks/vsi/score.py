@@ -16,9 +16,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
-from pipeline.metrics.numbers import find_number
+from pipeline.metrics.numbers import asked_unit, find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
-from pipeline.metrics.units import asked_unit
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,

@@ -15,7 +15,7 @@ from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
 from pipeline.benchmarks.cityeqa.wording import Hop, parse
 from pipeline.core.errors import ConfigError
 from pipeline.core.listing import Listing
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined
 from tests.benchmarks.cityeqa.made import task, written
 from tests.conftest import REAL_DATA

@@ -20,7 +20,7 @@ from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.worlds.city.facts import CityScene, RawTask
 from pipeline.worlds.city.observe.free import FreeSpace
 from pipeline.worlds.city.observe.sight import Sight

@@ -20,7 +20,7 @@ from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.scoring.score import scored

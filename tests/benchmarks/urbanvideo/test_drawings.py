@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.video_form import VideoForm
-from pipeline.drawing.png import png_of
+from pipeline.drawing.sheet import png_of
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, rules

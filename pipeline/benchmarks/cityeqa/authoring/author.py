@@ -28,7 +28,7 @@ from pipeline.benchmarks.cityeqa.wording import Told, parse, render
 from pipeline.core.identity import digest
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
     ANSWERED,

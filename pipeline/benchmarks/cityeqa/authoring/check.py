@@ -12,7 +12,7 @@ from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Hop, Told, render
 from pipeline.core.errors import TemplateError
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.open_items import OpenItem, form, leaks, stems
 from pipeline.questions.rules import Measure, rule
 

@@ -8,7 +8,7 @@ from pipeline.benchmarks.cityeqa import phrases, wording
 from pipeline.benchmarks.cityeqa.raw import NUMBERS
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.identity import rng_for
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 
 
 def parts(*asks: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, othe
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.gathered import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
 

@@ -17,7 +17,7 @@ from pipeline.benchmarks.cityeqa.tasks.written import written
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText

@@ -22,7 +22,7 @@ from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs
-from pipeline.metrics.normalised import normalised
+from pipeline.metrics.number_words import normalised
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
     MODEL_ASSISTED,

@@ -12,7 +12,7 @@ from pipeline.benchmarks.urbanvideo.drawings.plan import Drawn, Named, Plan, fac
 from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
-from pipeline.drawing.chart import Chart
+from pipeline.drawing.ground import Chart
 from pipeline.drawing.sheet import WIDTH, Part
 from pipeline.worlds.flight.places import Place
 

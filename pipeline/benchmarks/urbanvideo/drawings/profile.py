@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.benchmarks.urbanvideo.drawings.plan import KINDS, Flown, Plan
-from pipeline.drawing.chart import BOTTOM, HIGH, TOP, Chart
+from pipeline.drawing.ground import BOTTOM, HIGH, TOP, Chart
 from pipeline.drawing.sheet import Part
 
 

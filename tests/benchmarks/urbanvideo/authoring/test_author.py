@@ -20,7 +20,6 @@ from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.engine.config import AuthorConfig, build_config
-from pipeline.export.tables import provenance_table
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
@@ -29,6 +28,7 @@ from pipeline.llm.usage import Usage
 from pipeline.llm.visual_inputs import visual_inputs
 from pipeline.questions.model_authoring import value_of
 from pipeline.questions.selection import select
+from pipeline.release.tables import provenance_table
 from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.authoring.made import (

@@ -1,1 +1,0 @@
-"""Writes a release: Parquet splits, dataset card, checksums."""

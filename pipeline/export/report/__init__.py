@@ -1,1 +1,0 @@
-"""The page `report.html`: a release told to someone who did not build it."""

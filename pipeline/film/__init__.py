@@ -1,1 +1,0 @@
-"""The standardised video of a scene."""

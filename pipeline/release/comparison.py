@@ -1,0 +1,238 @@
+"""What became of the questions of one release in another: by id, that of scene, task, template and operands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
+from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
+from pipeline.questions.published import Columns, Published, read_published
+from pipeline.questions.selection import OVER_CAP, SHARES
+from pipeline.release.tables import FIXES
+
+Kind = Literal["answer changed", "wording changed", "options changed", "added", "removed", "displaced by a cap"]
+KINDS: Final[dict[Kind, str]] = {
+    "answer changed": "the question stays, its answer is another, and its options may be",
+    "wording changed": "the same question in other words",
+    "options changed": "other options, or in another order",
+    "added": "was not asked before",
+    "removed": "is not asked any more",
+    "displaced by a cap": "could be asked, but others were chosen",
+}
+CAPS: Final = frozenset({OVER_CAP, SHARES})
+_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "choices", "fixes")
+_MADE_FROM: Final = {  # columns of the provenance that differ where a question was made otherwise, and what that tells
+    "source_sha256": "raw data",
+    "reader": "reader",
+    "reader_version": "reader",
+    "template_version": "template",
+    "task_version": "task",
+    "rules": "rules",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it stands in a release."""
+
+    scene: str
+    task: str
+    operands: tuple[str, ...]
+    text: str
+    options: tuple[str, ...]
+    answer: str
+    fixes: tuple[str, ...]
+    made_from: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One question of which something changed.
+
+    Attributes:
+        before: how it stood; None where it was not asked.
+        after: how it stands; None where it is not asked any more.
+        reason: why it is not asked, or was not: the rejection's reason with what was measured.
+        causes: what brought that about.
+    """
+
+    id: int
+    kind: Kind
+    before: Asked | None
+    after: Asked | None
+    reason: str = ""
+    causes: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> Asked:
+        """The question, as it stands or else stood."""
+        asked = self.after or self.before
+        if asked is None:
+            raise ValueError("a change is that of a question")
+        return asked
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release folder, read.
+
+    Attributes:
+        name: the first digits of the digest of its checksums, as the releases of a build are named.
+        debiased: how many questions are in the split of that name; None where there is none.
+        fixes: id -> what was corrected (`tables.FIXES`), of all scenes.
+    """
+
+    folder: Path
+    name: str
+    questions: Mapping[int, Asked]
+    debiased: int | None
+    fixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def scenes(self) -> set[str]:
+        """The scenes that are asked about."""
+        return {asked.scene for asked in self.questions.values()}
+
+
+def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
+    """A release. Raises ConfigError where the folder holds none, or one that is not whole."""
+    try:
+        name = digest_of((folder / CHECKSUMS).read_bytes())[:12]
+    except OSError as error:
+        raise ConfigError(f"{folder}: no release here ({CHECKSUMS} is missing); give a release's folder") from error
+    provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM))
+    published: dict[int | str, Published] = {}
+    for path in sorted((folder / "data").glob("*.parquet")):
+        if path.name.partition("-")[0] not in PART_SPLITS:
+            published |= {question.id: question for question in read_published(path, columns)}
+    debiased = _table(folder, "data", DEBIASED)
+    questions = {}
+    for row in [] if provenance is None else provenance.to_pylist():
+        shown = published[row["id"]]
+        options = (*(shown.options or ()), *(row["choices"] or ()))
+        made = {name: row.get(column) for column, name in _MADE_FROM.items() if column in row}
+        asked = (row["scene"], row["task"], tuple(row["operands"]), shown.question, options, row["answer"])
+        questions[row["id"]] = Asked(*asked, tuple(row.get("fixes") or ()), made)
+    fixes = _table(folder, FIXES)
+    return Release(
+        folder,
+        name,
+        questions,
+        None if debiased is None else debiased.num_rows,
+        {row["id"]: row for row in ([] if fixes is None else fixes.to_pylist())},
+    )
+
+
+def _table(
+    folder: Path, configuration: str, split: str = "*", columns: Collection[str] | None = None
+) -> pa.Table | None:
+    """A table of a release, or those of some columns that it has; None where it has no such table."""
+    paths = sorted((folder / configuration).glob(f"{split}-*.parquet"))
+    try:
+        if not paths:
+            return None
+        known = pq.read_schema(paths[0]).names if columns else []
+        return pq.read_table(paths[0], columns=[name for name in known if name in (columns or ())] or None)
+    except (OSError, pa.ArrowException) as error:
+        raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
+
+
+def compared(before: Release, after: Release) -> list[Change]:
+    """All questions of which something changed, by scene, task and id; why one is not asked is not looked up."""
+    found = [*_gone_and_new(before, after), *_changed(before, after)]
+    return sorted(found, key=lambda c: (c.asked.scene, c.asked.task, c.id, list(KINDS).index(c.kind)))
+
+
+def with_reasons(changes: Sequence[Change], before: Release, after: Release) -> list[Change]:
+    """The changes, with the reasons from the rejected candidates of both releases."""
+    moved = [change for change in changes if change.before is None or change.after is None]
+    old_rows, new_rows = _refused(before.folder, moved), _refused(after.folder, moved)
+    gone, new = _reasons(new_rows, old_rows, moved), _reasons(old_rows, new_rows, moved)
+    told = []
+    for change in changes:
+        name, text = (gone if change.after is None else new).get(change.id, ("", ""))
+        if change.after is None and name in CAPS:
+            change = replace(change, kind="displaced by a cap", reason=text)  # noqa: PLW2901
+        elif change.after is None:
+            change = replace(change, reason=text or "no candidate any more")  # noqa: PLW2901
+        elif change.before is None:
+            change = replace(change, reason=f"before: {text or 'no candidate'}")  # noqa: PLW2901
+        told.append(change)
+    return told
+
+
+def _gone_and_new(before: Release, after: Release) -> Iterator[Change]:
+    for number in before.questions.keys() - after.questions.keys():
+        yield Change(number, "removed", before.questions[number], None)
+    for number in after.questions.keys() - before.questions.keys():
+        yield Change(number, "added", None, after.questions[number])
+
+
+def _changed(before: Release, after: Release) -> Iterator[Change]:
+    for number in before.questions.keys() & after.questions.keys():
+        one, other = before.questions[number], after.questions[number]
+        kinds: dict[Kind, bool] = {
+            "answer changed": one.answer != other.answer,
+            "wording changed": one.text != other.text,
+            "options changed": one.options != other.options and one.answer == other.answer,
+        }
+        yield from (Change(number, kind, one, other) for kind, changed in kinds.items() if changed)
+
+
+def _refused(folder: Path, changes: Collection[Change]) -> list[dict[str, Any]]:
+    """The rejections of a release that may be about some questions: of themselves, or of a category in a role."""
+    paths = sorted((folder / "rejected").glob("*.parquet"))
+    if not changes or not paths:
+        return []
+    columns = ["id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit"]
+    ids = pa.array([change.id for change in changes], pa.int64())
+    scenes = pa.array(sorted({change.asked.scene for change in changes}))
+    wanted = pc.field("id").isin(ids) | (pc.field("role").is_valid() & pc.field("scene").isin(scenes))
+    found: list[dict[str, Any]] = pq.read_table(paths[0], columns=columns, filters=wanted).to_pylist()
+    return found
+
+
+def _reasons(
+    rows: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], changes: Collection[Change]
+) -> dict[int, tuple[str, str]]:
+    """Question id -> name and words of the reason for which one release has it not and the other has.
+
+    A category that cannot stand in a role is one rejection for all that it would have stood in; one that both releases
+    have is the reason of nothing.
+    """
+    own = {row["id"]: row for row in rows if row["role"] is None}
+    both = {_role(row) for row in others if row["role"] is not None}
+    of_roles: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["role"] is not None and _role(row) not in both:
+            of_roles.setdefault((row["scene"], row["task"]), []).append(row)
+    found = {}
+    for change in changes:
+        asked = change.asked
+        roles = of_roles.get((asked.scene, asked.task), [])
+        found_row = own.get(change.id) or next((r for r in roles if set(r["operands"]) <= set(asked.operands)), None)
+        if found_row is not None:
+            found[change.id] = (found_row["reason"], reason_of(found_row))
+    return found
+
+
+def _role(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return (row["scene"], row["task"], row["role"], *row["operands"])
+
+
+def reason_of(row: Mapping[str, Any]) -> str:
+    """A rejection in words: "near_sector_boundary (chair): 8.2 deg, limit 10 deg"."""
+    about = f" ({', '.join(row['operands'])})" if row["role"] is not None and row["operands"] else ""
+    if row["measured"] is None:
+        return f"{row['reason']}{about}"
+    unit = f" {row['unit']}" if row["unit"] else ""
+    limit = "" if row["limit"] is None else f", limit {row['limit']:.4g}{unit}"
+    return f"{row['reason']}{about}: {row['measured']:.4g}{unit}{limit}"

@@ -1,0 +1,111 @@
+"""Pictures of questions that other stages wrote beside the store: too many to be held in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import explained, sha256_of_file
+
+DRAWINGS: Final = "pictures"  # folder of a release
+
+
+class Media(NamedTuple):
+    """A picture: its file in the release, where it is, its digest, and the questions that show it."""
+
+    file: str
+    path: Path
+    sha256: str
+    of: frozenset[int]
+
+
+def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
+    """What results of stage `views` name, in a build's folder."""
+    for raw in results:
+        for one in json.loads(raw)["pictures"]:
+            yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
+
+
+def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
+    """What a result of stage `picture` names, as far as it may be passed on.
+
+    Args:
+        raw: the result.
+        unit: its scene.
+        build: folder of the build.
+        with_frames: whether pictures of the scene's video may be passed on too.
+    """
+    for one in json.loads(raw)["pictures"]:
+        kept = one["svg" if with_frames else "drawing"]
+        file = f"{DRAWINGS}/{unit}/{one['id']}.svg"
+        yield Media(file, build / kept["file"], kept["sha256"], frozenset([one["id"]]))
+
+
+def dataset_of(unit: str) -> str:
+    """The dataset of a scene."""
+    return unit.partition("/")[0]
+
+
+def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> dict[str, str]:
+    """Puts the pictures of questions that are kept into a release; gives the SHA-256 of each file.
+
+    They are linked where the disk can: a build and its releases then hold each picture once. Both replace files and
+    never write into them, so that a release stays as it is. Raises StoreError where a picture is not what was written.
+    """
+    sums: dict[str, str] = {}
+    for one in media:
+        if one.of.isdisjoint(kept):
+            continue
+        with explained(one.path.parent):
+            same = one.path.is_file() and sha256_of_file(one.path) == one.sha256
+        if not same:
+            raise StoreError(f"{one.path} is not the picture that was written: remove it and build again")
+        target = folder / one.file
+        with explained(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(one.path, target)
+            except OSError:
+                shutil.copyfile(one.path, target)
+        sums[one.file] = one.sha256
+    return sums
+
+
+FOLDER: Final = "pictures"  # of a build
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture of a question.
+
+    Attributes:
+        id: of the question.
+        svg: the drawing with pictures of the video, where there are any.
+        png: the same; None where none was asked for.
+        drawing: without pictures of the video; the same file as ``svg`` where it shows none.
+    """
+
+    id: int
+    svg: Path
+    png: Path | None
+    drawing: Path
+
+    def passed_on(self, frames_allowed: bool) -> Path:
+        """What may be shown to others: without pictures of a video whose terms do not allow it."""
+        return self.svg if frames_allowed else self.drawing
+
+
+def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, Picture]:
+    """What results of stage `picture` name, in a build's folder."""
+    found = {}
+    for raw in results:
+        for one in json.loads(raw)["pictures"]:
+            files = {kind: build / said["file"] for kind, said in one.items() if kind != "id"}
+            found[one["id"]] = Picture(one["id"], files["svg"], files.get("png"), files["drawing"])
+    return found

@@ -1,0 +1,200 @@
+"""What machines read of a release: the YAML header of its card, for Hugging Face datasets, and croissant.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline.benchmarks.benchmark import Benchmark, Card
+from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.release.terms import TERMS_FILE
+
+_SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
+DTYPES: Final = {"int64": "int64", "int32": "int32", "string": "string", "double": "float64", "bool": "bool"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a release: a split of a configuration."""
+
+    folder: str
+    split: str
+    schema: pa.Schema
+    num_rows: int
+    nbytes: int
+
+    @property
+    def file(self) -> str:
+        """Its file in the release."""
+        return f"{self.folder}/{self.split}-00000-of-00001.parquet"
+
+
+def header(
+    parts: Sequence[Part], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
+) -> dict[str, Any]:
+    """What machines read of a release: its tables, and in which words of the hub it is described."""
+    configs = _loadable(configurations(parts))
+    full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
+    return {
+        "pretty_name": settings["export"]["pretty_name"],
+        "license": "other",
+        "license_name": "terms-of-the-sources",
+        "license_link": TERMS_FILE,
+        "task_categories": ["visual-question-answering"],
+        "language": ["en"],
+        "annotations_creators": ["machine-generated", *(["expert-generated"] if was_reviewed else [])],
+        "language_creators": ["machine-generated"],
+        "size_categories": [next(name for most, name in _SIZES if full < most)],
+        "tags": [benchmark.name, "benchmark", "spatial-reasoning", "question-answering", "scan2qa"],
+        "configs": [
+            {
+                "config_name": name,
+                "data_files": [
+                    {"split": split, "path": f"{part.folder}/{part.split}-*.parquet"} for split, part in splits.items()
+                ],
+            }
+            | ({"default": True} if name == "default" else {})
+            for name, splits in configs.items()
+        ],
+        "dataset_info": [
+            {
+                "config_name": name,
+                "features": [_feature(field) for field in next(iter(splits.values())).schema],
+                "splits": [
+                    {"name": split, "num_bytes": part.nbytes, "num_examples": part.num_rows}
+                    for split, part in splits.items()
+                ],
+            }
+            for name, splits in configs.items()
+        ],
+    }
+
+
+def _loadable(configs: Mapping[str, Mapping[str, Part]]) -> dict[str, Mapping[str, Part]]:
+    """Without empty splits: with one, `datasets` loads nothing of its configuration; `default` is always there."""
+    filled = {name: {split: part for split, part in own.items() if part.num_rows} for name, own in configs.items()}
+    return {name: own or configs[name] for name, own in filled.items() if own or name == "default"}
+
+
+def configurations(parts: Sequence[Part]) -> dict[str, dict[str, Part]]:
+    """Split -> table, of every configuration. `full` and `debiased` are those that the public benchmark has."""
+    found: dict[str, dict[str, Part]] = {}
+    for part in parts:
+        found.setdefault("default" if part.folder == "data" else part.folder, {})[part.split] = part
+    own = found["default"]
+    full = next(split for split in own if split not in PART_SPLITS)
+    public = {"default": own, "full": {full: own[full]}}
+    if DEBIASED in own:
+        public[DEBIASED] = {full: own[DEBIASED]}
+    return public | found
+
+
+def _feature(field: pa.Field) -> dict[str, Any]:
+    """A column in the notation of Hugging Face datasets."""
+    if pa.types.is_list(field.type):
+        inner = field.type.value_type
+        if pa.types.is_struct(inner):
+            return {"name": field.name, "list": [_feature(inner.field(i)) for i in range(inner.num_fields)]}
+        return {"name": field.name, "list": DTYPES[str(inner)]}
+    return {"name": field.name, "dtype": DTYPES[str(field.type)]}
+
+
+CROISSANT_FILE: Final = "croissant.json"
+_TYPES: Final = {
+    "int64": "sc:Integer",
+    "int32": "sc:Integer",
+    "double": "sc:Float",
+    "string": "sc:Text",
+    "bool": "sc:Boolean",
+}
+# As the specification gives it: http://mlcommons.org/croissant/1.0
+_CR: Final = (
+    "citeAs column conformsTo=dct:conformsTo dataBiases dataCollection extract field fileProperty fileObject fileSet "
+    "format includes isLiveDataset jsonPath key md5 parentField path personalSensitiveInformation recordSet references "
+    "regex repeated replace separator source subField transform"
+)
+_CONTEXT: Final[dict[str, Any]] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{name: meaning or f"cr:{name}" for name, _, meaning in (word.partition("=") for word in _CR.split())},
+}
+
+
+def croissant(
+    title: str, card: Card, parts: Sequence[Part], said: Callable[[str], Mapping[str, str]], sums: Mapping[str, str]
+) -> bytes:
+    """The description as JSON-LD.
+
+    Args:
+        title: of the release.
+        card: what the benchmark says of itself.
+        parts: its tables.
+        said: of a folder, column -> what it holds.
+        sums: file of the release -> SHA-256.
+    """
+    described = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": title,
+        "description": card.about,
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": "LICENSES.md",
+        "citeAs": card.citation,
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": part.file,
+                "name": part.file,
+                "contentUrl": part.file,
+                "encodingFormat": "application/x-parquet",
+                "sha256": sums[part.file],
+            }
+            for part in parts
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": f"{part.folder}/{part.split}",
+                "name": f"{part.folder}/{part.split}",
+                "field": [_field(part, field, said(part.folder)) for field in part.schema],
+            }
+            for part in parts
+        ],
+    }
+    return json.dumps(described, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _field(part: Part, field: pa.Field, said: Mapping[str, str]) -> dict[str, Any]:
+    name = f"{part.folder}/{part.split}/{field.name}"
+    source = {"fileObject": {"@id": part.file}, "extract": {"column": field.name}}
+    described: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name, "description": said[field.name]}
+    kind = field.type
+    if not pa.types.is_list(kind):
+        return described | {"dataType": _TYPES[str(kind)], "source": source}
+    described |= {"repeated": True}
+    if not pa.types.is_struct(kind.value_type):
+        return described | {"dataType": _TYPES[str(kind.value_type)], "source": source}
+    inner = [kind.value_type.field(i) for i in range(kind.value_type.num_fields)]
+    return described | {
+        "subField": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{of.name}",
+                "name": f"{name}/{of.name}",
+                "dataType": _TYPES[str(of.type)],
+                "source": source | {"transform": {"jsonPath": of.name}},
+            }
+            for of in inner
+        ]
+    }

@@ -1,0 +1,86 @@
+"""LICENSES.md: whose data a release rests on, and under which terms."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.core.schema import AnyScene
+
+TERMS_FILE: Final = "LICENSES.md"
+NOT_STATED: Final = "not stated: whoever publishes this release finds them out, and says them under `export.terms`"
+PROCEDURAL: Final = "procedural, made by scan2qa in the form of this dataset, of whose data it has nothing: free"
+ALL_SAMPLES: Final = (
+    "procedural scenes that scan2qa made, in the form of the datasets whose names they bear, with nothing of their "
+    "data. They are free: nobody's terms bind them."
+)
+
+
+def terms_of(
+    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]
+) -> list[tuple[str, int, str]]:
+    """Dataset, its number of scenes, its terms: as a configuration states them, else as the benchmark does.
+
+    Sample scenes have the form of datasets, and nothing of their data or terms.
+    """
+    stated = settings["export"]["terms"]
+    per_dataset = Counter(scene.dataset for scene in scenes)
+    known = dict.fromkeys(per_dataset, PROCEDURAL) if are_samples(settings) else dict(benchmark.card.terms)
+    return [(name, n, (known | stated).get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
+
+
+def are_samples(settings: Mapping[str, Any]) -> bool:
+    """Whether all scenes are scan2qa's own samples; ``settings``: what a release depends on."""
+    return bool(settings.get("samples"))
+
+
+def licences(
+    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]
+) -> str:
+    """The text of LICENSES.md; ``folders``: those of the release."""
+    units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
+    rows = [f"| {plain(name)} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
+    invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
+    return "\n".join(
+        [
+            "# Terms of what this release rests on",
+            "",
+            *invented,
+            f"This release passes on questions, numbers measured in the {units}, and pictures drawn of them: no scan, "
+            f"no mesh, no video{'; of the raw data it has ' if pixels else ''}{pixels}. Who wants those asks their "
+            "owners. The terms of a source bind what "
+            "is derived from it as far as its owners say.",
+            "",
+            f"| source | {units} | terms |",
+            "|---|---|---|",
+            *rows,
+            "",
+            f"The form of the questions follows {benchmark.title}; see the citation in README.md. They were made with "
+            "scan2qa, whose own licence binds its code and not what it makes.",
+            "",
+        ]
+    )
+
+
+def units_of(benchmark: Benchmark[Any, Any]) -> str:
+    """What its scenes are called, of all its worlds."""
+    *most, last = (world.units for world in benchmark.worlds)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def passed_on(settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]) -> str:
+    """What pictures of the raw data are in a release with these folders, in words; empty: none."""
+    found = [f"{what} in `{folder}/`" for folder, what in benchmark.card.pixels.items() if folder in folders]
+    named = settings["export"].get("frames") or ()
+    if settings.get("pictures") and (are_samples(settings) or named):
+        of = "" if are_samples(settings) else f" of {', '.join(named)}"
+        found.append(f"single pictures of the videos{of} in `pictures/`")
+    return " and ".join(found)
+
+
+def plain(text: str) -> str:
+    """Text on one line, or in a cell of a table, where nothing of it is markup."""
+    return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", " ".join(text.split()))

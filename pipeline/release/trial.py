@@ -1,0 +1,216 @@
+"""A trial: a few questions of a release for people to answer from the videos, with a key, and how they did.
+
+Questions are spread over tasks and, within each task, over scenes; their ids alone decide which. A choice is right or
+wrong, a number scores its mean relative accuracy, as in the benchmark.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest
+from pipeline.core.video_form import video_file
+from pipeline.metrics.letters import find_letter
+from pipeline.metrics.mra import mean_relative_accuracy
+from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.questions.published import Published
+
+_VIDEO: Final = ".mp4"
+ANSWERS: Final = ("number", "video", "question", "options", "answer")
+KEY: Final = ("number", "id", "task", "scene", "truth")
+
+
+class Shown(NamedTuple):
+    """What goes with a question, as addresses seen from the sheet; ``video`` is None where it has none."""
+
+    video: str | None
+    pictures: tuple[str, ...] = ()
+
+
+class Marked(NamedTuple):
+    """One question: number, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
+
+    number: int
+    task: str
+    score: float | None
+    reply: str
+    truth: str
+
+
+def choose(questions: Sequence[Published], count: int) -> list[Published]:
+    """``count`` questions, as many of each task as can be, each of a scene that its task has used least so far.
+
+    In the order of their scenes, so that a person watches each video once. Fewer if there are no more. Questions whose
+    answers are neither options nor numbers are left out: nobody could mark them here.
+    """
+    waiting: dict[str, list[Published]] = defaultdict(list)
+    for question in sorted(filter(_is_marked, questions), key=lambda q: digest("trial", str(q.id))):
+        waiting[question.question_type].append(question)
+    used: Counter[tuple[str, str]] = Counter()
+    busy: Counter[str] = Counter()
+    chosen: list[Published] = []
+    while len(chosen) < count and any(waiting.values()):
+        for task in sorted(waiting):
+            if waiting[task] and len(chosen) < count:
+                best = min(waiting[task], key=lambda q: (used[task, scene_of(q)], busy[scene_of(q)]))
+                waiting[task].remove(best)
+                used[task, scene_of(best)] += 1
+                busy[scene_of(best)] += 1
+                chosen.append(best)
+    return sorted(chosen, key=lambda q: (scene_of(q), video_of(q), digest("trial", str(q.id))))
+
+
+def scene_of(question: Published) -> str:
+    """The scene's id; of a benchmark that names videos, that of the scene that a video shows a part of."""
+    named = f"{question.dataset}/{question.scene_name}" if question.dataset else question.scene_name
+    return "/".join(PurePosixPath(named).with_suffix("").parts[:2]) if named.endswith(_VIDEO) else named
+
+
+def video_of(question: Published) -> str:
+    """Path of its video below a build's folder of videos."""
+    return question.scene_name if question.scene_name.endswith(_VIDEO) else video_file(scene_of(question))
+
+
+def answer_sheet(chosen: Sequence[Published]) -> bytes:
+    """The sheet as CSV, its last column blank; videos as paths below the build's folder of videos."""
+    rows = [
+        (number, video_of(q), q.question.strip(), " | ".join(q.options or ()), "") for number, q in enumerate(chosen, 1)
+    ]
+    return _csv(ANSWERS, rows)
+
+
+def key_sheet(chosen: Sequence[Published]) -> bytes:
+    """The answers, apart from the questions."""
+    rows = [(n, q.id, q.question_type, scene_of(q), q.ground_truth) for n, q in enumerate(chosen, 1)]
+    return _csv(KEY, rows)
+
+
+def page(chosen: Sequence[Published], shown: Sequence[Shown]) -> bytes:
+    """The sheet as a page with what is ``shown`` for each of the chosen questions; it saves the answers as CSV."""
+    parts = []
+    before: tuple[str, str | None] | None = None
+    for number, (question, media) in enumerate(zip(chosen, shown, strict=True), 1):
+        if before != (scene_of(question), media.video):
+            parts.append(f"<h2>{html.escape(scene_of(question))}</h2>")
+            if media.video is not None:
+                address = html.escape(media.video, quote=True)
+                parts.append(f'<video controls muted preload="metadata" src="{address}"></video>')
+        before = scene_of(question), media.video
+        parts.append(_question(number, question, media.pictures))
+    head, foot = _PAGE.split("QUESTIONS")
+    return (head + "\n".join(parts) + foot).encode()
+
+
+def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Marked]:
+    """What the answers of a filled sheet are worth, in the order of the key.
+
+    Raises ConfigError where the sheet, the key and the release do not belong together.
+    """
+    given = {row["number"]: row["answer"] for row in _rows(answers, ("number", "answer"), "answers")}
+    known = {str(question.id): question for question in released}
+    truths = _rows(key, KEY, "key")
+    gone = [row["id"] for row in truths if row["id"] not in known]
+    if gone:
+        raise ConfigError(f"the key names question {gone[0]}, which is not in this release: it has been rebuilt since")
+    unknown = sorted(given.keys() - {row["number"] for row in truths})
+    if unknown:
+        raise ConfigError(
+            f"the answers have a question {unknown[0]} that the key has not; is it another trial's sheet?"
+        )
+    found = []
+    for row in truths:
+        reply = given.get(row["number"], "").strip()
+        found.append(Marked(int(row["number"]), row["task"], _score(known[row["id"]], reply), reply, row["truth"]))
+    return found
+
+
+def _is_marked(question: Published) -> bool:
+    try:
+        return bool(question.options) or math.isfinite(float(question.ground_truth))
+    except ValueError:
+        return False
+
+
+def _score(question: Published, reply: str) -> float | None:
+    if not reply:
+        return None
+    if question.options:
+        texts = [option.split(". ", 1)[-1] for option in question.options]
+        return float(find_letter(reply, len(texts), texts).value == question.ground_truth)
+    value = find_number(reply, asked_unit(question.question)).value
+    return mean_relative_accuracy(value, float(question.ground_truth))
+
+
+def _question(number: int, question: Published, pictures: Sequence[str]) -> str:
+    text = html.escape(question.question.strip())
+    if question.options:
+        fields = "".join(
+            f'<label><input type="radio" name="q{number}" value="{html.escape(option[:1], quote=True)}">'
+            f"{html.escape(option)}</label>"
+            for option in question.options
+        )
+    else:
+        fields = f'<input type="text" inputmode="decimal" name="q{number}" aria-label="answer {number}">'
+    images = "".join(
+        f'<img src="{html.escape(address, quote=True)}" alt="picture {n} of question {number}">'
+        for n, address in enumerate(pictures, 1)
+    )
+    return f"<fieldset><legend>{number}</legend>{images}<p>{text}</p>{fields}</fieldset>"
+
+
+def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def _rows(raw: bytes, needed: Sequence[str], what: str) -> Sequence[Mapping[str, str]]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"the {what} cannot be read as CSV: {error}") from error
+    if any(row.get(name) is None for row in rows for name in needed):
+        raise ConfigError(f"the {what} lack one of the columns {', '.join(needed)}")
+    return rows
+
+
+_PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>scan2qa trial</title>
+<style>
+body { font: 16px/1.4 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+video { width: 100%; max-height: 50vh; background: #000; position: sticky; top: 0; z-index: 1; }
+fieldset img { max-width: 100%; max-height: 50vh; margin: .3rem .5rem .3rem 0; }
+fieldset { margin: 1rem 0; border: 1px solid #bbb; }
+label { display: block; padding: .15rem 0; }
+</style></head><body>
+<h1>Trial</h1>
+<p>Watch each video as often as you like, answer what is asked below it, and save your answers at the end. Numbers: in
+the unit that the question names. Leave out what the video does not tell you.</p>
+<form id="form">
+QUESTIONS
+</form>
+<p><button id="save">Save answers</button></p>
+<script>
+document.getElementById("save").onclick = () => {
+  const data = new FormData(document.getElementById("form"));
+  const quoted = value => '"' + String(value || "").replaceAll('"', '""') + '"';
+  const count = document.querySelectorAll("fieldset").length;
+  const lines = ["number,answer"];
+  for (let n = 1; n <= count; n++) lines.push(n + "," + quoted(data.get("q" + n)));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([lines.join("\\n") + "\\n"], { type: "text/csv" }));
+  link.download = "answers.csv";
+  link.click();
+};
+</script></body></html>
+"""

@@ -1,0 +1,338 @@
+"""The release folder: configurations of the splits, a dataset card, and checksums written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import ModelTotals
+from pipeline.core.errors import StoreError
+from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.parquet import TableFile, table_bytes
+from pipeline.core.schema import AnyScene
+from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in, rejected_in
+from pipeline.release.card import OVERVIEW_FILE, dataset_card
+from pipeline.release.media import Media, place_media
+from pipeline.release.metadata import CROISSANT_FILE, Part, croissant
+from pipeline.release.review_section import accepted, review_section, review_table
+from pipeline.release.tables import (
+    FIXES,
+    SCHEMA_METADATA,
+    fixes_table,
+    provenance_table,
+    removed_blind,
+    said_of,
+    split_by_verdict,
+)
+from pipeline.release.terms import TERMS_FILE, licences
+from pipeline.review.reviewed import Reviewed
+
+ZSTD_LEVEL: Final = 9
+TINY_PER_TASK: Final = 50
+BATCH_ROWS: Final = 20_000  # taken apart at once
+_COUNTED: Final = ["task", "reason"]
+# A release's picture as PNG, from its title, a line about it, its questions, and what draws one of them with its words.
+Overview = Callable[[str, str, pa.Table, Callable[[int], bytes | None]], bytes]
+
+
+class Released(BaseModel):
+    """Summary of a release: what was written, and the counts that the final table shows."""
+
+    files: dict[str, str]  # path within the release -> SHA-256
+    questions: dict[str, int]  # task -> number
+    rejections: dict[str, dict[str, int]]  # task -> reason -> number
+    answers: dict[str, dict[str, int]]  # task -> answer -> number, multiple choice only
+    letters: dict[str, dict[str, int]]
+    flags: dict[str, int]
+    findings: list[list[str]]  # scene, name, severity, message, remedy; without the last in older releases
+    splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
+    blind: list[TextOnly]
+    models: list[ModelTotals]
+    silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
+
+
+@dataclass(frozen=True)
+class Blind:
+    """What came of asking without the videos.
+
+    Attributes:
+        replies: every reply, or None where nobody was asked.
+        filtered: per question, why it is removed (`blind.filtering.FILTERED`); None where nothing was looked at.
+        pruned: per question that stays, the round in which it leaves `debiased`; None where nothing was pruned.
+        summary: what it all comes to per task, from the selected questions.
+        models: what the replies of each model come to.
+    """
+
+    replies: pa.Table | None = None
+    filtered: pa.Table | None = None
+    pruned: pa.Table | None = None
+    summary: Callable[[pa.Table], list[TextOnly]] = lambda asked: []
+    models: tuple[ModelTotals, ...] = ()
+
+
+def write_release(
+    folder: Path,
+    selected: Iterable[pa.Table],
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    blind: Blind,
+    reviewed: Reviewed,
+    benchmark: Benchmark[Any, Any],
+    whole: Callable[[], Iterable[AnyScene]],
+    pictures: Iterable[pa.Table] = (),
+    media: Iterable[Media] = (),
+    overview: Overview | None = None,
+) -> tuple[bytes, dict[str, str]]:
+    """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
+
+    Args:
+        folder: an empty folder.
+        selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
+            at a time, since the rejections of a thousand scans would fill the memory.
+        scenes: the scenes of the release.
+        settings: the part of the configuration that a release depends on; its digest goes into the provenance.
+        blind: what stages `blind`, `filter` and `prune` found.
+        reviewed: what stage `review` found.
+        benchmark: whose columns, card and pictures it has.
+        whole: the scenes with their bulky facts too, one after the other.
+        pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
+        media: those that another stage wrote as files.
+        overview: draws the picture of the card.
+    """
+    split = settings["export"]["split"]
+    with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
+        sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
+        tables = _tables(sorted_out.kept, scenes, settings, blind, reviewed, benchmark)
+        summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
+        summary["silent"] = sorted_out.silent
+        summary["splits"] = _splits(tables, benchmark)
+        parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
+        parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
+        files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
+        files |= benchmark.pictures(sorted_out.kept, whole)
+        kept = set(sorted_out.kept["id"].to_pylist())
+        files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
+        placed = place_media(folder, media, kept)
+        for (part, of), table in tables.items():
+            if part == "data":
+                files |= benchmark.harness(of, _name(part, of), table)
+        folders = {Path(name).parts[0] for name in (*files, *placed)}
+        files[TERMS_FILE] = licences(scenes, settings, benchmark, folders).encode()
+        title = settings["export"]["pretty_name"]
+        told = _told(sorted_out, scenes)
+        if overview is not None:
+            files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, partial(_captioned, benchmark, files))
+        review = review_section(sorted_out.kept, reviewed)
+        if summary["blind"]:
+            files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
+        files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark, folders).encode()
+        rejected.publish()
+    tables_sums = {part.file: _sha256(files[part.file]) for part in parts if part.file in files}
+    tables_sums[_name("rejected", split)] = rejected.sha256
+    files[CROISSANT_FILE] = croissant(title, benchmark.card, parts, partial(said_of, benchmark), tables_sums)
+    for name, raw in files.items():
+        write_atomically(folder / name, raw)
+    sums = placed | {name: _sha256(raw) for name, raw in files.items()}
+    sums[_name("rejected", split)] = rejected.sha256
+    write_atomically(folder / CHECKSUMS, checksums(sums))
+    return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums
+
+
+class _SortedOut(NamedTuple):
+    """What was selected: all questions, those that stay by id, and the number of rejections by task and reason.
+
+    ``silent`` has the scenes of which no question stays, with the number of their rejections by reason.
+    """
+
+    offered: pa.Table
+    kept: pa.Table
+    reasons: Counter[tuple[str, str]]
+    silent: dict[str, dict[str, int]]
+
+
+def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
+    """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
+    offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    silent: dict[str, dict[str, int]] = {}
+    for table in _batches(selected):
+        asked = asked_in(table)
+        stays, dropped = split_by_verdict(asked, rejected_in(table), removed)
+        offered.append(asked)
+        kept.append(stays)
+        rejected.append(dropped)
+        reasons.update(_reasons(dropped))
+        silent |= _silent(dropped, stays)
+    rejected.finish()
+    everything = pa.concat_tables(offered)
+    repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
+    if repeated:
+        raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/core/identity.py")
+    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons, silent)
+
+
+def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of some ten thousand: what Arrow does for a table costs as much as for many rows."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _captioned(benchmark: Benchmark[Any, Any], files: Mapping[str, bytes], question: int) -> bytes | None:
+    """The benchmark's own picture of a question with its words, if it draws any."""
+    return files.get(f"{benchmark.card.captioned}/{question}.png")
+
+
+def _told(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
+    """The release on one line."""
+    asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
+    about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
+    return f"{asked:,} questions about {about}; {dropped:,} candidates dropped, each with its reason"
+
+
+def release_is_whole(folder: Path, summary: bytes) -> bool:
+    """Whether every file of the release is there with the bytes that the summary names."""
+    return changed_file(folder, Released.model_validate_json(summary)) is None
+
+
+def changed_file(folder: Path, released: Released) -> str | None:
+    """The first file of a release that is missing or has other bytes than its summary names; None: all is whole."""
+    for name, sha256 in released.files.items():
+        try:
+            if sha256_of_file(folder / name) != sha256:
+                return name
+        except OSError:
+            return name
+    try:
+        return None if (folder / CHECKSUMS).read_bytes() == checksums(released.files) else CHECKSUMS
+    except OSError:
+        return CHECKSUMS
+
+
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def checksums(sums: dict[str, str]) -> bytes:
+    """The checksums as text that ``sha256sum --check`` reads."""
+    return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
+
+
+def _name(folder: str, split: str) -> str:
+    return Part(folder, split, pa.schema([]), 0, 0).file
+
+
+def _tiny(asked: pa.Table) -> pa.Table:
+    """The first questions of each task by id, which is a digest: nobody chose them."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for place, task in enumerate(asked["task"].to_pylist()):  # they are sorted by id
+        seen[task] += 1
+        if seen[task] <= TINY_PER_TASK:
+            chosen.append(place)
+    return asked.take(pa.array(chosen, pa.int64()))
+
+
+def _tables(
+    asked: pa.Table,
+    scenes: Sequence[AnyScene],
+    settings: dict[str, Any],
+    blind: Blind,
+    reviewed: Reviewed,
+    benchmark: Benchmark[Any, Any],
+) -> dict[tuple[str, str], pa.Table]:
+    """All tables but the rejections, by folder and split."""
+    split = settings["export"]["split"]
+    gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
+    pruned = set(gone["id"].to_pylist()) if gone is not None else set()
+    public = benchmark.columns.table
+    tables = {("data", split): public(asked, pruned)}
+    if blind.pruned is not None:
+        stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
+        tables["data", DEBIASED] = public(asked.filter(stays), pruned)
+    tables["data", TINY] = public(_tiny(asked), pruned)
+    if (own := benchmark.columns.splits) is not None:
+        whole = tables["data", split]
+        tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
+    tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
+    if any(scene.fixes for scene in scenes):
+        tables[FIXES, split] = fixes_table(scenes)
+    if blind.replies is not None:
+        tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
+    if reviewed.stands:
+        tables["accepted", split] = public(accepted(asked, reviewed), pruned)
+        tables["review", split] = review_table(asked, reviewed)
+    return tables
+
+
+def _summary(
+    kept: pa.Table,
+    reasons: Counter[tuple[str, str]],
+    scenes: Sequence[AnyScene],
+    blind: Sequence[TextOnly],
+    models: Sequence[ModelTotals],
+) -> dict[str, Any]:
+    rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
+    chosen = rows[rows["options"].notna()]
+    rejections: dict[str, dict[str, int]] = {}
+    for (task, reason), n in sorted(reasons.items()):
+        rejections.setdefault(task, {})[reason] = n
+    return {
+        "questions": _counts(rows["task"]),
+        "rejections": rejections,
+        "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
+        "letters": {task: _counts(part["ground_truth"]) for task, part in chosen.groupby("task")},
+        "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
+        "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
+        "blind": [row.model_dump() for row in blind],
+        "models": [row.model_dump() for row in models],
+    }
+
+
+def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
+    """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
+    counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
+    return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+
+
+def _silent(rejected: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:
+    """Number of rejections by reason, the most frequent first, of each scene of which nothing is asked."""
+    bare = rejected.filter(pc.invert(pc.is_in(rejected["scene"], kept["scene"].combine_chunks().unique())))
+    found: dict[str, dict[str, int]] = {}
+    counted = bare.group_by(["scene", "reason"]).aggregate([([], "count_all")]).to_pylist()
+    for row in sorted(counted, key=lambda row: (row["scene"], -row["count_all"], row["reason"])):
+        found.setdefault(row["scene"], {})[row["reason"]] = row["count_all"]
+    return found
+
+
+def _splits(tables: Mapping[tuple[str, str], pa.Table], benchmark: Benchmark[Any, Any]) -> dict[str, list[int]]:
+    """Questions and groups of each split of a benchmark that is divided, and groups that other splits have too."""
+    splits = benchmark.columns.splits
+    if splits is None:
+        return {}
+    groups = {name: tables[splits.folder, name][splits.group].to_pylist() for name in splits.names}
+    found = {}
+    for name, own in groups.items():
+        elsewhere = {group for other, those in groups.items() if other != name for group in those}
+        found[name] = [len(own), len(set(own)), len(set(own) & elsewhere)]
+    return found
+
+
+def _counts(column: Any) -> dict[str, int]:
+    return {str(k): int(n) for k, n in sorted(column.value_counts().items())}

@@ -1,0 +1,179 @@
+"""Questions to look at, drawn by their ids, each beside the candidate that was refused most narrowly."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pipeline.core.identity import digest
+from pipeline.core.sketch import Sketch
+from pipeline.release.comparison import Asked
+from pipeline.rendering.near_misses import Key, Near, plain
+from pipeline.review.maps import map_after
+
+DRAWN: Final = 24  # shown at once
+KEPT: Final = 312  # in the page at most: 13 draws
+FACTS: Final = 14  # measured numbers shown of a question; the rest is in the provenance
+MANY: Final = 5  # numbers of one name that share a row
+MANY_SHOWN: Final = 8  # of them
+_SEED: Final = "report"
+_OPTION: Final = re.compile(r"([A-Z])\. (.*)", re.DOTALL)
+
+
+class Refused(NamedTuple):
+    """The near miss of a question; ``picture`` is SVG: what it would have asked about, and its value at the limit."""
+
+    near: Near
+    picture: bytes | None
+
+
+class Option(NamedTuple):
+    """An option of a question; ``letter`` is empty where it has none."""
+
+    letter: str
+    text: str
+    right: bool
+
+
+class Example(NamedTuple):
+    """A question with all that shows why its answer is right.
+
+    Attributes:
+        options: empty where a number or words are asked for.
+        facts: what was measured: name, of what, value with unit.
+        more: how many other numbers there are.
+        rules: what had to hold: name, of what, value with unit, relation and limit.
+        map: SVG; None where there is none.
+        pictures: of the release, PNG.
+        near: the candidate of the same scene and task that was refused most narrowly; None: none was measured.
+    """
+
+    id: int
+    scene: str
+    task: str
+    text: str
+    answer: str
+    options: tuple[Option, ...]
+    operands: tuple[str, ...]
+    facts: tuple[tuple[str, str, str], ...]
+    more: int
+    rules: tuple[tuple[str, str, str, str], ...]
+    proof: str | None
+    map: str | None
+    pictures: tuple[bytes, ...]
+    near: Refused | None
+
+
+def drawn(tasks: Mapping[int, str]) -> list[int]:
+    """Some of the questions (id -> task), all tasks in turn, in an order that their ids alone decide."""
+    turns: Counter[str] = Counter()
+    order: list[tuple[int, int, int]] = []
+    for number in sorted(tasks, key=lambda number: digest(_SEED, str(number))):
+        order.append((turns[tasks[number]], len(order), number))
+        turns[tasks[number]] += 1
+    return [number for _, _, number in sorted(order)[:KEPT]]
+
+
+def examples(
+    rows: Iterable[Mapping[str, Any]],
+    asked: Mapping[int, Asked],
+    maps: Mapping[str, Sketch],
+    pictures: Mapping[int, Sequence[bytes]],
+    refused: Mapping[Key, Near],
+    near_misses: Mapping[Key, bytes],
+) -> list[Example]:
+    """The examples of some questions.
+
+    Args:
+        rows: of the provenance.
+        asked: the questions of the release.
+        maps: of their scenes, as far as there are any.
+        pictures: of the release, by question.
+        refused: `refused.Nearest.of_scenes`.
+        near_misses: pictures of those, as far as there are any.
+    """
+    return [
+        _example(row, asked[row["id"]], maps.get(row["scene"]), pictures.get(row["id"], ()), refused, near_misses)
+        for row in rows
+    ]
+
+
+def _example(
+    row: Mapping[str, Any],
+    asked: Asked,
+    sketch: Sketch | None,
+    pictures: Sequence[bytes],
+    refused: Mapping[Key, Near],
+    near_misses: Mapping[Key, bytes],
+) -> Example:
+    evidence = row["evidence"] or []
+    facts = _facts([e for e in evidence if e["limit"] is None])
+    rules = [
+        (_words(e["name"]), e["subject"], _with(e["value"], e["unit"]), f"{_SIGN[e['relation']]} {plain(e['limit'])}")
+        for e in evidence
+        if e["limit"] is not None
+    ]
+    key = (row["scene"], row["task"])
+    near = refused.get(key)
+    until_s, from_s = row.get("until_s"), row.get("from_s") or 0.0
+    operands = tuple(row["operands"] or ())
+    return Example(
+        id=row["id"],
+        scene=row["scene"],
+        task=row["task"],
+        text=asked.text,
+        answer=row["answer"],
+        options=_options(asked, row),
+        operands=operands,
+        facts=tuple(facts[:FACTS]),
+        more=max(0, len(facts) - FACTS),
+        rules=tuple(rules),
+        proof=row.get("proof"),
+        map=map_after(sketch, operands, until_s, from_s) if sketch else None,
+        pictures=tuple(pictures),
+        near=Refused(near, near_misses.get(key)) if near else None,
+    )
+
+
+def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """What was measured; the many numbers of one name, such as those of a pose, in one row."""
+    named: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        named.setdefault(row["name"], []).append(row)
+    facts = []
+    for name, own in named.items():
+        if len(own) < MANY:
+            facts += [(_words(name), row["subject"], _with(row["value"], row["unit"])) for row in own]
+        else:
+            told = [f"{row['subject']} {_with(row['value'], row['unit'])}" for row in own[:MANY_SHOWN]]
+            more = ["…"] if len(own) > MANY_SHOWN else []
+            facts.append((_words(name), "", ", ".join(told + more)))
+    return facts
+
+
+def _options(asked: Asked, row: Mapping[str, Any]) -> tuple[Option, ...]:
+    """The options as they stand in the release, the right one marked; none of a question for a number or words.
+
+    The four of ``choices`` are for evaluations that need letters, and for asking models without the video.
+    """
+    if row["choices"]:
+        return ()
+    options = []
+    for option in asked.options:
+        told = _OPTION.fullmatch(option)
+        letter, text = (told[1], told[2]) if told else ("", option)
+        options.append(Option(letter, text, letter == row["choice"] if row["choice"] else text == row["answer"]))
+    return tuple(options)
+
+
+_SIGN: Final = {">=": "≥", "<=": "≤", ">": ">", "<": "<", "==": "="}
+
+
+def _with(value: float, unit: str | None) -> str:
+    return f"{plain(value)} {unit}" if unit else plain(value)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

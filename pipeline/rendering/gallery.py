@@ -1,0 +1,177 @@
+"""Pages to look at questions one by one: a page of a few, and a gallery of all with its data in files beside it.
+
+The gallery opens from disk, where a browser lets a page read no other files but scripts and pictures. So its data are
+scripts that hand over what they hold, in parts, each loaded when it is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from pipeline.rendering.details import Detail, Dropped, Seen, doubts_of
+from pipeline.rendering.report import environment_of_pages, policy_hash
+
+INDEX: Final = "index.html"
+ROWS: Final = 2000  # in a file of the list
+DETAILS: Final = 40  # in a file of what is opened
+TEXT_CHARS: Final = 280  # of a question in the list
+Picture = tuple[str, str]  # address, and what it shows
+
+
+class Shown(NamedTuple):
+    """A question in the gallery with its pictures, first its thumbnail; ``near``: address of that of its near miss."""
+
+    detail: Detail
+    pictures: Sequence[Picture]
+    near: str = ""
+
+
+class Refused(NamedTuple):
+    """A dropped candidate in the gallery; ``picture`` is an address, or empty."""
+
+    dropped: Dropped
+    picture: str
+
+
+class About(NamedTuple):
+    """What the gallery says of a release; ``reasons``: how many candidates each dropped, ``each``: shown of them."""
+
+    title: str
+    about: str
+    name: str
+    reasons: Mapping[str, int]
+    each: int
+
+
+def one_page(
+    heading: str,
+    title: str,
+    name: str,
+    *,
+    questions: Sequence[tuple[Detail, Sequence[Picture]]] = (),
+    dropped: Sequence[Dropped] = (),
+    scenes: Sequence[Seen] = (),
+) -> bytes:
+    """One self-contained page; ``title`` and ``name`` are the release's."""
+    environment = environment_of_pages()
+    style = "".join(environment.get_template(name).render() for name in ("report.css", "detail.css"))
+    page = environment.get_template("show.html.jinja").render(
+        heading=heading,
+        title=title,
+        name=name,
+        questions=questions,
+        dropped=dropped,
+        scenes=scenes,
+        style=Markup(style),  # noqa: S704 - our own file
+        style_hash=policy_hash(style),
+    )
+    return page.encode()
+
+
+def gallery(about: About, questions: Sequence[Shown], refused: Sequence[Refused]) -> Iterator[tuple[str, bytes]]:
+    """File below the gallery's folder -> bytes, the page last: what it needs is there by then."""
+    environment = environment_of_pages()
+    macros: Any = environment.get_template("detail.html.jinja").module
+    tasks = sorted({q.detail.shown.task for q in questions} | {r.dropped.task for r in refused})
+    scenes = sorted({q.detail.shown.scene for q in questions} | {r.dropped.scene for r in refused})
+    reasons = sorted({r.dropped.reason for r in refused})
+    doubts = doubts_of([q.detail for q in questions])
+    places = [{name: n for n, name in enumerate(names)} for names in (tasks, scenes, reasons, doubts)]
+    of_task, of_scene, of_reason, of_doubt = places
+
+    def row_of(number: int, one: Shown | Refused) -> list[Any]:
+        file = _details_file(number // DETAILS)
+        if isinstance(one, Shown):
+            shown = one.detail.shown
+            picture = one.pictures[0][0] if one.pictures else ""
+            own = [of_doubt[name] for name in one.detail.doubtful]
+            head = [str(shown.id), of_task[shown.task], of_scene[shown.scene], -1]
+            return [*head, _cut(" ".join(shown.text.split())), _cut(shown.answer), picture, own, file]
+        lost = one.dropped
+        head = [str(lost.id), of_task[lost.task], of_scene[lost.scene], of_reason[lost.reason]]
+        return [*head, _cut(", ".join(lost.about)), lost.told, one.picture, [], file]
+
+    everything: list[Shown | Refused] = [*questions, *refused]
+    for number, part in enumerate(_parts(everything, DETAILS)):
+        made = {
+            (
+                str(one.detail.shown.id)
+                if isinstance(one, Shown)
+                else f"{one.dropped.id}.{of_reason[one.dropped.reason]}"
+            ): (
+                macros.question(one.detail, one.pictures, one.near)
+                if isinstance(one, Shown)
+                else macros.dropped(one.dropped, one.picture)
+            )
+            for one in part
+        }
+        yield f"data/{_details_file(number)}", _script("details", made)
+    rows = [row_of(number, one) for number, one in enumerate(everything)]
+    chunks = list(_parts(rows, ROWS))
+    for number, some in enumerate(chunks):
+        yield f"data/rows-{number:04}.js", _script("rows", some)
+    style = "".join(environment.get_template(name).render() for name in ("report.css", "detail.css", "gallery.css"))
+    script = environment.get_template("gallery.js").render()
+    page = environment.get_template("gallery.html.jinja").render(
+        about._asdict(),
+        questions=len(questions),
+        dropped=sum(about.reasons.values()),
+        kept=len(refused),
+        tasks=tasks,
+        scenes=scenes,
+        reasons=[(name, about.reasons[name]) for name in reasons],
+        doubts=doubts,
+        chunks=len(chunks),
+        details=DETAILS,
+        style=Markup(style),  # noqa: S704 - our own files
+        script=Markup(script),  # noqa: S704
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
+    )
+    yield INDEX, page.encode()
+
+
+def _details_file(number: int) -> str:
+    return f"details-{number:04}.js"
+
+
+def _script(call: str, held: Any) -> bytes:
+    """A script that hands something over. The two line separators end a line in JavaScript's eyes, not in JSON's."""
+    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    for end in "\u2028\u2029":
+        text = text.replace(end, f"\\u{ord(end):04x}")
+    return f"gallery.{call}({text});\n".encode()
+
+
+def _parts(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS]}…"
+
+
+STYLE: Final = (
+    "<style>"
+    ".ground{fill:#efece4;fill-rule:evenodd;stroke:#858b86}.thing{fill:#c9c4b6;fill-opacity:.55;stroke:#858b86}"
+    ".marked{fill:#d97706;fill-opacity:.6;stroke:#22282b;stroke-width:1.5}"
+    ".path{fill:none;stroke:#3f7f88;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}"
+    ".later{stroke-dasharray:3 6;opacity:.7}.start{fill:#fff;stroke:#3f7f88;stroke-width:2.5}.here{display:none}"
+    ".scale{fill:none;stroke:#22282b;stroke-width:3}"
+    '.label{font:600 17px system-ui,"DejaVu Sans",sans-serif;fill:#22282b;paint-order:stroke;stroke:#fff;'
+    "stroke-width:4;stroke-linejoin:round}"
+    "@media(prefers-color-scheme:dark){.ground{fill:#2a3133;stroke:#758083}.thing{fill:#4d5759;stroke:#758083}"
+    ".marked{fill:#f0a94a;stroke:#e6e8e6}.path{stroke:#6fb3bb}.start{fill:#1e2426;stroke:#6fb3bb}"
+    ".scale{stroke:#e6e8e6}.label{fill:#e6e8e6;stroke:#1e2426}}"
+    "</style>"
+)
+
+
+def map_file(drawn: str) -> bytes:
+    """SVG of `review.maps` as a file."""
+    head, rest = drawn.split(">", 1)
+    return head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode() + f">{STYLE}{rest}".encode()

@@ -1,0 +1,161 @@
+"""What changed between two releases, and why: on builds of rooms whose corrections are known."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.diff import diff, report_of, since_last
+from pipeline.core.errors import ConfigError
+from pipeline.release.comparison import Asked, Change, Release
+from pipeline.release.comparison_report import Report, markdown, page
+from pipeline.release.history import history
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import build, rows_of
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+COUNT = (
+    "- {{id: samples-0001, scene: kitchen, target: count, of: chair, expect: 3, set: {set}, why: counted, who: me,"
+    " date: 2026-01-31}}\n"
+)
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Builds two rooms into one folder, with fixes, other scenes or other settings; gives the build's folder."""
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "fixes").mkdir()
+
+    def run(fixes: str = "", change: Callable[[dict[str, Any]], object] = len, **sections: Any) -> Path:
+        scenes = {plan.name: sample_scene(plan) for plan in PLANS[:2]}
+        change(scenes)
+        write_scenes(tmp_path / "meta" / "rooms.json", scenes)
+        (tmp_path / "fixes" / "samples.yaml").write_text(fixes, encoding="utf-8")
+        build(tmp_path / "meta", tmp_path / "out", fixes={"folder": str(tmp_path / "fixes")}, **sections)
+        return tmp_path / "out"
+
+    return run
+
+
+def last(out: Path) -> Report:
+    one, other = history(out)[-2:]
+    return report_of(out / "releases" / one.name, out / "releases" / other.name, "made")
+
+
+def kinds(report: Report) -> dict[str, int]:
+    return {kind: n for kind, n in report.totals.items() if n}
+
+
+@pytest.mark.slow
+def test_a_fix_is_the_cause_of_what_it_changed_and_of_nothing_else(made: Made) -> None:
+    out = made()
+    made(COUNT.format(set=7))
+    report = last(out)
+    before, after = ({r["id"]: r for r in _provenance(r)} for r in (report.before, report.after))
+    answers = {i for i in before.keys() & after.keys() if before[i]["answer"] != after[i]["answer"]}
+    assert {c.id for c in report.changes if c.kind == "answer changed"} == answers != set()
+    assert {c.id for c in report.changes if c.before is None} == after.keys() - before.keys()
+    assert {c.id for c in report.changes if c.after is None} == before.keys() - after.keys()
+    assert {c.asked.scene for c in report.changes} == {"samples/kitchen"}
+    assert {c.causes for c in report.changes} == {("fix samples-0001",)}
+    assert all("boxes_missing" in c.reason for c in report.changes if c.kind == "removed")
+    assert report.causes[0].told == "samples/kitchen: count of chair 3 -> 7. counted (me, 2026-01-31)"
+    made()
+    assert {c.causes for c in last(out).changes} == {("fix samples-0001 (taken back)",)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changed", "cause", "kind"),
+    [
+        ({"select": {"per_scene_and_task": 1}}, "config: select.per_scene_and_task 6 -> 1", "displaced by a cap"),
+        ({"generate": {"rules": {"abs_distance_min_m": 1.5}}}, "rule: abs_distance_min_m 0.2 -> 1.5", "removed"),
+        ({"generate": {"tasks": ["object_counting"]}}, "config: generate.tasks", "removed"),
+        ({"change": lambda scenes: scenes.pop("kitchen")}, "the scene is gone", "removed"),
+        ({"change": lambda s: s["kitchen"].update(room_size=40.0)}, "raw data changed", "answer changed"),
+        ({"fixes": COUNT.format(set=4).replace("expect: 3", "expect: 9")}, "fix samples-0001", "removed"),
+    ],
+)
+def test_every_cause_has_its_name(changed: dict[str, Any], cause: str, kind: str, made: Made) -> None:
+    out = made()
+    made(**changed)
+    report = last(out)
+    found = [change for change in report.changes if change.kind == kind]
+    assert found
+    assert all(any(one.startswith(cause) for one in change.causes) for change in found), found[0].causes
+
+
+@pytest.mark.slow
+def test_without_manifests_the_provenance_tells(made: Made, tmp_path: Path) -> None:
+    out = made()
+    made(COUNT.format(set=7), select={"per_scene_and_task": 5})
+    for path in (out / "releases").glob("*.manifest.parquet"):
+        path.unlink()
+    assert {cause for change in last(out).changes for cause in change.causes} >= {"fix samples-0001"}
+    with pytest.raises(ConfigError, match="no release here"):
+        diff([out / "store", out / "release"], None, tmp_path / "diff")
+
+
+@pytest.mark.slow
+def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
+    out = made()
+    name = history(out)[-1].name
+    assert since_last(out, None) == (f"First release in this folder ({name})", None)
+    assert since_last(out, name) == (f"the release is the same as before ({name})", None)
+    with pytest.raises(ConfigError, match="the only release that is kept"):
+        diff([out], None, None)
+    made(COUNT.format(set=7))
+    newest = history(out)[-1].name
+    line, report = since_last(out, name)
+    assert report is not None
+    assert [change.kind for change in report.changes] == ["answer changed"]
+    assert line.startswith(f"since the last release ({name} -> {newest}): 1 answer changed")
+    assert line.endswith("(fix samples-0001)")
+    assert {p.name for p in (out / "releases").glob("*.parquet")} == {f"{n}.manifest.parquet" for n in (name, newest)}
+    diff([out], name, None)
+    rows = rows_of(out / "diff" / "diff.parquet")
+    assert {row["kind"] for row in rows} >= {"answer changed"}
+    (one,) = [row for row in rows if row["kind"] == "answer changed"]
+    assert (one["answer_before"], one["answer_after"], one["causes"]) == ("3", "7", ["fix samples-0001"])
+    assert "fix samples-0001" in (out / "diff" / "diff.md").read_text(encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"no older release none is kept; there are {name}"):
+        diff([out], "none", None)
+
+
+def hostile() -> Report:
+    bad = "<script>document.title='pwned'</script>|*x*\n[a](javascript:b)"
+    asked = Asked(f"made/{bad}", bad, (bad,), bad, (bad,), bad, (bad,), {})
+    release = Release(
+        Path(), "0" * 12, {1: asked}, None, {bad: {"scene": bad, "change": bad, "why": bad, "who": bad, "date": bad}}
+    )
+    change = Change(1, "answer changed", asked, replace(asked, answer="b"), bad, (f"fix {bad}",))
+    return Report(bad, release, release, [change])
+
+
+def test_whatever_stands_in_a_question_is_text() -> None:
+    html = page(hostile()).decode()
+    assert html.count("<script>") == 1, "the page's own"
+    assert "&lt;script&gt;" in html
+    assert not re.search(r"(?:src|href)=", html), "it needs nothing else"
+    text = markdown(hostile()).decode()
+    assert "<script>" not in text
+    assert "](javascript" not in text.replace("\\]", "")
+    assert all(line.count("|") - line.count("\\|") in (0, 3, 5, 6) for line in text.splitlines())
+
+
+def _provenance(release: Release) -> list[dict[str, Any]]:
+    return rows_of(release.folder / "provenance" / "test-00000-of-00001.parquet")
+
+
+def test_the_line_counts_in_english() -> None:
+    report = hostile()
+    many = Report("", report.before, report.after, [report.changes[0]] * 2)
+    assert many.line.startswith("2 answers changed (fix")
+    assert json.dumps(many.totals)

@@ -1,0 +1,277 @@
+"""What a release says of itself to people and to machines: its card, its configurations, its terms, croissant.json."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets.utils.metadata import known_task_ids
+from huggingface_hub import DatasetCard
+
+from flows.build import Asked, prepare
+from flows.options import BUILDS
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.blind.ask import REPLIES
+from pipeline.blind.priors import PRIORS
+from pipeline.core.schema import SCHEMA_VERSION
+from pipeline.core.tables import REJECTIONS
+from pipeline.release.blind_section import ATTACKERS
+from pipeline.release.card import _remarks, _weak
+from pipeline.release.metadata import CROISSANT_FILE, Part, header
+from pipeline.release.review_section import REVIEW
+from pipeline.release.tables import CORRECTIONS, SAID, said_of
+from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
+from pipeline.release.writer import TINY_PER_TASK, _tiny
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
+from tests.builds import build, rows_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of its dependencies
+    import mlcroissant
+
+TEST = "test-00000-of-00001.parquet"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("described")
+    write_sample_metadata(folder / "meta")
+    stated = {"terms": {"samples": "CC0"}, "contact": "someone@example.org"}
+    build(folder / "meta", folder / "out", export=stated)
+    return (folder / "out" / "release").resolve()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_every_public_column_is_said(benchmark: object) -> None:
+    columns = benchmark.columns  # type: ignore[attr-defined]
+    assert list(columns.said) == columns.schema.names
+    assert said_of(benchmark, "data") == columns.said  # type: ignore[arg-type]
+    assert benchmark.card.citation.startswith("@")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("schema", [REJECTIONS, REPLIES, REVIEW, CORRECTIONS])
+def test_every_column_of_the_other_tables_is_said(schema: pa.Schema) -> None:
+    assert set(schema.names) - {"message"} <= set(SAID)  # a server's words are not released
+
+
+def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them() -> None:
+    schema = pa.schema([pa.field("id", pa.int64())])
+    parts = [Part("data", split, schema, n, 8 * n) for split, n in (("test", 20_000), ("debiased", 90), ("tiny", 5))]
+    settings = {"export": {"pretty_name": "x"}}
+    said = header([*parts, Part("rejected", "test", schema, 7, 56)], settings, BENCHMARKS["vsi"], was_reviewed=True)
+    files = {c["config_name"]: {f["split"]: f["path"] for f in c["data_files"]} for c in said["configs"]}
+    assert files["full"] == {"test": "data/test-*.parquet"}
+    assert files["debiased"] == {"test": "data/debiased-*.parquet"}
+    assert list(files["default"]) == ["test", "debiased", "tiny"]
+    assert [info["splits"] for info in said["dataset_info"] if info["config_name"] == "debiased"] == [
+        [{"name": "test", "num_bytes": 720, "num_examples": 90}]
+    ]
+    assert said["size_categories"] == ["10K<n<100K"]
+    assert said["annotations_creators"] == ["machine-generated", "expert-generated"]
+
+
+def test_an_empty_split_is_no_configuration() -> None:
+    """`datasets` loads nothing of a configuration one of whose splits is empty."""
+    schema = pa.schema([pa.field("id", pa.int64())])
+    rows = {("data", "test"): 9, ("data", "debiased"): 0, ("data", "tiny"): 9, ("rejected", "test"): 0}
+    parts = [Part(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
+    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    for key in ("configs", "dataset_info"):
+        assert [one["config_name"] for one in said[key]] == ["default", "full"]
+    assert [split["name"] for split in said["dataset_info"][0]["splits"]] == ["test", "tiny"]
+    nothing = [Part("data", "test", schema, 0, 0)]
+    said = header(nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    assert [one["config_name"] for one in said["configs"]] == ["default"]
+
+
+def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
+    card = DatasetCard.load(release / "README.md")
+    data = card.data.to_dict()
+    assert data["license_link"] == TERMS_FILE
+    assert data["size_categories"] == ["n<1K"]
+    assert data["annotations_creators"] == ["machine-generated"]
+    assert [config["config_name"] for config in data["configs"]][:2] == ["default", "full"]
+    for config in data["configs"]:
+        for part in config["data_files"]:
+            assert list(release.glob(part["path"])), part
+    for said in ("load_dataset(", "@article{yang2024think", "someone@example.org", "CC0", "No human review took place"):
+        assert said in card.text
+    for table in release.glob("*/*.parquet"):
+        for name in pq.read_schema(table).names:
+            assert f"| `{name}` |" in card.text
+
+
+def _listed(name: str) -> Any:
+    return json.loads((files("datasets.utils.resources") / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_the_words_of_the_header_are_those_of_the_hub(release: Path) -> None:
+    """As far as its packages list them: its validator itself is asked over the network."""
+    said = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
+    assert set(said["task_categories"]) <= set(known_task_ids)
+    assert set(said["size_categories"]) <= set(_listed("size_categories"))
+    assert set(said["annotations_creators"]) <= set(_listed("creators")["annotations"])
+    assert set(said["language_creators"]) <= set(_listed("creators")["language"])
+    assert set(said["language"]) <= set(_listed("languages"))
+    assert said["license"] == "other"
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_every_rule_is_said(benchmark: object) -> None:
+    for rules in benchmark.profiles.values():  # type: ignore[attr-defined]
+        assert all(field.description for field in type(rules).model_fields.values())
+
+
+def test_the_card_counts_every_split(release: Path) -> None:
+    card = (release / "README.md").read_text()
+    for table in release.glob("*/*.parquet"):
+        name = "default" if table.parent.name == "data" else table.parent.name
+        rows = pq.read_metadata(table).num_rows
+        assert f"| `{name}` | `{table.name.split('-')[0]}` | {rows} |" in card
+    assert f"With scan2qa {version('scan2qa')}, schema version {SCHEMA_VERSION}; reader `vsi_meta` " in card
+    assert "| `min_count` | 2 | counting: smaller counts are not asked (B.1) |" in card
+
+
+def test_datasets_and_scan2qa_are_cited_too(tmp_path: Path) -> None:
+    scenes = json.dumps({"scene9001_00": sample_scene(PLANS[0]) | {"dataset": "scannet"}})
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "rooms.json").write_text(scenes, encoding="utf-8")
+    build(tmp_path / "meta", tmp_path / "out")
+    text = (tmp_path / "out" / "release" / "README.md").read_text()
+    (cited,) = re.findall(r"```bibtex\n(.*?)```", text, re.DOTALL)
+    assert re.findall(r"^@\w+{(\w+),$", cited, re.MULTILINE) == ["yang2024think", "dai2017scannet", "scan2qa"]
+    assert cited.count("{") == cited.count("}")
+    assert r"Nie{\ss}ner" in cited
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_citations_are_whole(benchmark: object) -> None:
+    card = benchmark.card  # type: ignore[attr-defined]
+    for cited in (card.citation, *card.sources.values()):
+        assert cited.startswith("@")
+        assert cited.count("{") == cited.count("}")
+        for field in ("title", "author", "year"):
+            assert re.search(rf"^  {field} = {{", cited, re.MULTILINE)
+
+
+def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
+    """The views of panoramas and the legends of flights are of the raw data, though no video is."""
+    settings = {"export": {"terms": {}, "frames": []}, "pictures": True}
+    for name, folder in (("ergeobench", "views"), ("urbanvideo", "legends")):
+        assert f"in `{folder}/`" in licences([], settings, BENCHMARKS[name], {"data", folder})
+        assert f"in `{folder}/`" not in licences([], settings, BENCHMARKS[name], {"data"})
+    allowed = {"export": {"terms": {}, "frames": ["scannet"]}, "pictures": True}
+    assert passed_on(allowed, BENCHMARKS["vsi"], {"data"}) == "single pictures of the videos of scannet in `pictures/`"
+    assert passed_on(settings, BENCHMARKS["vsi"], {"data"}) == ""
+    assert "drives, flights and episodes" in licences([], settings, BENCHMARKS["embodied4c"], {"data"})
+
+
+def test_remarks_that_say_many_things_are_counted_alone() -> None:
+    """The answers that are accepted besides are remarks too: the card of an exam had 500 of them."""
+    flags = {f"accepted: {n}": 2 for n in range(5)} | {"domain: aerial": 3, "domain: driving": 4, "open_plan": 1}
+    assert _remarks(flags) == r"10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open\_plan"
+    assert _remarks({"<b>": 1}) == r"1 \<b\>"
+    assert _remarks({}) == "none"
+
+
+def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
+    def row(task: str, debiased: float | None) -> dict[str, object]:
+        found = {"chance": 0.25, "earned": {"by name": 0.9, "forest": 0.3}}
+        return {
+            "task": task,
+            "released": found,
+            "debiased": None if debiased is None else {"chance": 0.25, "earned": {"forest": debiased}},
+        }
+
+    guessed, few = _weak({"blind": [row("a", 0.34), row("b", 0.36), row("c", None)], "questions": {"a": 50, "b": 49}})
+    assert guessed.endswith(": b 0.360 forest (chance 0.250), c 0.900 by name (chance 0.250).")
+    assert few.endswith("(under 50): b 49.")
+
+
+def test_every_attacker_is_explained() -> None:
+    assert {*PRIORS, "forest"} == set(ATTACKERS)
+
+
+def test_samples_are_said_to_be_procedural_and_free(tmp_path: Path) -> None:
+    """Though they have the form of datasets with terms of their own: a scene of the samples is called scannet/…"""
+    scenes = json.dumps({"scene9001_00": sample_scene(PLANS[0]) | {"dataset": "scannet"}})
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "rooms.json").write_text(scenes, encoding="utf-8")
+    build(tmp_path / "meta", tmp_path / "real")
+    build(tmp_path / "meta", tmp_path / "out", samples=True)
+    for name in ("README.md", TERMS_FILE):
+        assert "ScanNet Terms of Use" in (tmp_path / "real" / "release" / name).read_text()
+        text = (tmp_path / "out" / "release" / name).read_text()
+        assert "ScanNet Terms of Use" not in text
+        assert PROCEDURAL in text
+        assert ALL_SAMPLES in text
+
+
+def test_a_build_knows_its_own_samples(tmp_path: Path) -> None:
+    write_sample_metadata(tmp_path / "out" / "samples" / "vsi_meta")
+    write_sample_metadata(tmp_path / "elsewhere")
+
+    def is_of_samples(*roots: Path, said: tuple[str, ...] = ()) -> bool:
+        given = [f"vsi_meta={root}" for root in roots]
+        return prepare(
+            Asked(BUILDS / "vsi.yaml", given, said, tmp_path / "out", True, 1, False), write=False
+        ).config.samples
+
+    assert is_of_samples(tmp_path / "out" / "samples" / "vsi_meta")
+    assert not is_of_samples(tmp_path / "elsewhere")
+    assert is_of_samples(tmp_path / "elsewhere", said=("samples=true",))
+
+
+def test_names_are_no_markup() -> None:
+    scene: Any = SimpleNamespace(dataset="<img src=x>|\n# mine")
+    text = licences([scene], {"export": {"terms": {}}}, BENCHMARKS["vsi"], ())
+    assert r"| \<img src=x\>\| \# mine | 1 | not stated" in text
+
+
+def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -> None:
+    assert "| CC0 |" in (release / TERMS_FILE).read_text()
+    meta = tmp_path / "meta"
+    write_sample_metadata(meta)
+    (file,) = meta.glob("*.json")
+    file.write_text(file.read_text().replace('"samples"', '"mine"'))
+    build(meta, tmp_path / "out")
+    assert NOT_STATED in (tmp_path / "out" / "release" / TERMS_FILE).read_text()
+    assert "Contact: not stated yet" in (tmp_path / "out" / "release" / "README.md").read_text()
+
+
+@pytest.mark.filterwarnings("ignore")  # of mlcroissant's own packages
+def test_croissant_says_what_is_there(release: Path) -> None:
+    dataset = mlcroissant.Dataset(jsonld=str(release / CROISSANT_FILE))
+    assert not dataset.metadata.ctx.issues.errors
+    described = json.loads((release / CROISSANT_FILE).read_bytes())
+    sums = dict(reversed(line.split("  ")) for line in (release / "checksums.sha256").read_text().splitlines())
+    assert {one["@id"]: one["sha256"] for one in described["distribution"]} == {
+        name: digest for name, digest in sums.items() if name.endswith(".parquet")
+    }
+    records = list(dataset.records("data/test"))
+    rows = rows_of(release / "data" / TEST)
+    assert [record["data/test/id"] for record in records] == [row["id"] for row in rows]
+    assert records[0]["data/test/question"].decode() == rows[0]["question"]
+
+
+def test_tiny_has_the_lowest_ids_of_each_task(release: Path) -> None:
+    ids = list(range(200))
+    asked = pa.table({"id": ids, "task": ["a" if i % 4 else "b" for i in ids]})
+    tiny = _tiny(asked).to_pylist()
+    assert [row["id"] for row in tiny if row["task"] == "a"] == [i for i in ids if i % 4][:TINY_PER_TASK]
+    assert [row["id"] for row in tiny if row["task"] == "b"] == [i for i in ids if not i % 4]
+    assert [row["id"] for row in tiny] == sorted(row["id"] for row in tiny)
+    whole, few = (rows_of(release / "data" / name) for name in (TEST, TEST.replace("test", "tiny")))
+    assert all(row in whole for row in few)
+    header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
+    assert header["configs"][0]["data_files"][-1] == {"split": "tiny", "path": "data/tiny-*.parquet"}

@@ -1,0 +1,156 @@
+"""The releases of a build: each in a folder of its own, none touched by a later one, and a link to the newest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.files import write_atomically
+from pipeline.core.identity import digest_of
+from pipeline.core.tables import CHECKSUMS
+from pipeline.release.history import RELEASE, RELEASES, history, publish
+from pipeline.release.writer import checksums
+from tests.builds import build, release_of
+from tests.worlds.indoor.readers.broken_metadata import write_sound
+
+Write = Callable[[Path], tuple[bytes, dict[str, str]]]
+
+
+def writing(text: str, fails: bool = False) -> Write:
+    """A release of one file; its checksum is not looked at by anything here."""
+
+    def write(folder: Path) -> tuple[bytes, dict[str, str]]:
+        sums = {"data/test.txt": digest_of(text)}
+        write_atomically(folder / "data" / "test.txt", text.encode())
+        if fails:
+            raise StoreError("no")
+        write_atomically(folder / CHECKSUMS, checksums(sums))
+        return text.encode(), sums
+
+    return write
+
+
+def names(out: Path) -> list[str]:
+    return [one.name for one in history(out)]
+
+
+def newest(out: Path) -> str:
+    return (out / RELEASE / "data" / "test.txt").read_text()
+
+
+def test_each_release_has_a_folder_and_the_link_points_to_the_newest(tmp_path: Path) -> None:
+    assert history(tmp_path) == []
+    assert publish(tmp_path, writing("one"), 5) == b"one"
+    first = (tmp_path / RELEASE).readlink()
+    assert not first.is_absolute(), "the folder of a build may be moved"
+    publish(tmp_path, writing("two"), 5)
+    assert newest(tmp_path) == "two"
+    assert (tmp_path / first / "data" / "test.txt").read_text() == "one"
+    assert names(tmp_path) == [first.name, (tmp_path / RELEASE).readlink().name]
+    assert all(len(one.at) == len("2026-11-22 17:03") for one in history(tmp_path))
+
+
+def test_the_same_content_is_the_same_release_and_the_newest_again(tmp_path: Path) -> None:
+    for text in ("one", "two", "one"):
+        publish(tmp_path, writing(text), 5)
+    assert len(names(tmp_path)) == 2
+    assert newest(tmp_path) == "one"
+    assert names(tmp_path)[-1] == (tmp_path / RELEASE).readlink().name
+
+
+def test_so_many_are_kept_and_the_oldest_goes_first(tmp_path: Path) -> None:
+    for text in ("one", "two", "three", "one", "four"):
+        publish(tmp_path, writing(text), 3)
+    there = {(p / "data" / "test.txt").read_text() for p in (tmp_path / RELEASES).iterdir() if p.is_dir()}
+    assert there == {"three", "one", "four"}
+    publish(tmp_path, writing("five"), 1)
+    assert names(tmp_path) == [(tmp_path / RELEASE).readlink().name]
+    assert len(list((tmp_path / RELEASES).iterdir())) == 2, "the release and the history"
+
+
+def test_files_of_others_are_left_where_they_are(tmp_path: Path) -> None:
+    publish(tmp_path, writing("one"), 1)
+    first = (tmp_path / RELEASE).resolve()
+    (first / ".git").mkdir()
+    (first / "data" / "paper.pdf").write_bytes(b"mine")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    (first / CHECKSUMS).write_text((first / CHECKSUMS).read_text() + "0  ../../outside.txt\n")
+    publish(tmp_path, writing("two"), 1)
+    assert sorted(p.name for p in first.rglob("*")) == [".git", "data", "paper.pdf"]
+    assert outside.exists()
+    assert names(tmp_path) == [(tmp_path / RELEASE).readlink().name]
+
+
+def test_one_that_fails_changes_nothing(tmp_path: Path) -> None:
+    publish(tmp_path, writing("one"), 1)
+    before = sorted(tmp_path.rglob("*")), history(tmp_path)
+    with pytest.raises(StoreError, match="no"):
+        publish(tmp_path, writing("two", fails=True), 1)
+    assert (sorted(tmp_path.rglob("*")), history(tmp_path)) == before
+    assert newest(tmp_path) == "one"
+
+
+def test_a_damaged_one_is_mended_in_its_place(tmp_path: Path) -> None:
+    publish(tmp_path, writing("one"), 5)
+    (tmp_path / RELEASE / "data" / "test.txt").write_text("?")
+    publish(tmp_path, writing("one"), 5)
+    assert newest(tmp_path) == "one"
+    assert len(names(tmp_path)) == 1
+
+
+def test_without_its_history_nothing_but_dates_is_lost(tmp_path: Path) -> None:
+    publish(tmp_path, writing("one"), 5)
+    (tmp_path / RELEASES / "history.jsonl").write_text("{")
+    assert names(tmp_path) == [(tmp_path / RELEASE).readlink().name]
+    publish(tmp_path, writing("two"), 5)
+    assert len(names(tmp_path)) == 2
+
+
+def test_a_release_that_is_a_folder_becomes_one_of_the_others(tmp_path: Path) -> None:
+    """As earlier versions wrote it, or a copy that followed the link."""
+    writing("old")(tmp_path / RELEASE)
+    publish(tmp_path, writing("new"), 5)
+    assert newest(tmp_path) == "new"
+    assert {(p / "data/test.txt").read_text() for p in (tmp_path / RELEASES).iterdir() if p.is_dir()} == {"old", "new"}
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_nothing_of_others_is_replaced_by_the_link(kind: str, tmp_path: Path) -> None:
+    mine = tmp_path / RELEASE
+    if kind == "file":
+        mine.write_text("mine")
+    elif kind == "folder":
+        mine.mkdir()
+        (mine / "notes.txt").write_text("mine")
+    else:
+        mine.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="none of its own: move it"):
+        publish(tmp_path, writing("one"), 5)
+    assert os.path.lexists(mine)
+    assert not (tmp_path / RELEASES).exists()
+
+
+@pytest.mark.slow
+def test_a_build_keeps_its_releases(tmp_path: Path) -> None:
+    meta, out = write_sound(tmp_path / "meta").parent, tmp_path / "out"
+    build(meta, out)
+    first, bytes_of_first = (out / RELEASE).resolve(), release_of(out)
+    build(meta, out)
+    assert len(history(out)) == 1
+    build(meta, out, select={"per_scene_and_task": 1})
+    assert release_of(out) != bytes_of_first
+    assert {p.relative_to(first).as_posix() for p in first.rglob("*") if p.is_file()} == set(bytes_of_first)
+    (meta / "samples_meta_info.json").unlink()
+    before = release_of(out)
+    with pytest.raises(ConfigError):
+        build(meta, out)
+    assert release_of(out) == before
+    build(write_sound(meta).parent, out, keep=1)
+    assert release_of(out) == bytes_of_first
+    assert (out / RELEASE).resolve() == first
+    assert len(history(out)) == 1

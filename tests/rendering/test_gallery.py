@@ -1,0 +1,313 @@
+"""`scan2qa show` and `scan2qa gallery`: what a whole release says of a question, on one page and in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from flows.gallery import EACH, files, make_gallery
+from flows.kept import keep
+from flows.opened import open_build
+from flows.show_one import details_of
+from pipeline.core.errors import ConfigError
+from pipeline.core.tables import CHECKSUMS
+from pipeline.rendering.details import dropped, guessed
+from pipeline.rendering.gallery import DETAILS, About, Refused, gallery, one_page
+from pipeline.rendering.near_misses import some_of_each
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import Cli, command_line, config_of, rows_of
+from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, DESKTOP, PHONE, VIOLATIONS, WCAG_AA
+
+FILE: Final = "test-00000-of-00001.parquet"
+NAME: Final = "chair & 'stool'"
+MARKUP: Final = "<img src=x onerror=alert(1)>\u2028</script>"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of sample metadata; chairs are called `NAME`."""
+    folder = tmp_path_factory.mktemp("gallery")
+    (folder / "meta").mkdir()
+    scenes = json.dumps({plan.name: sample_scene(plan) for plan in PLANS[:4]})
+    (folder / "meta" / "rooms.json").write_text(scenes.replace('"chair"', json.dumps(NAME)), encoding="utf-8")
+    config = config_of(folder / "meta")
+    keep(folder / "vsi", config, [], {"vsi_meta": folder / "meta"})
+    assert Builder(config, folder / "vsi").build().released is not None
+    return folder / "vsi"
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return command_line(monkeypatch, capsys)
+
+
+def provenance(built: Path) -> list[dict[str, Any]]:
+    return rows_of(built / "release" / "provenance" / FILE)
+
+
+def rejected(built: Path) -> list[dict[str, Any]]:
+    return rows_of(built / "release" / "rejected" / FILE)
+
+
+@pytest.mark.slow
+def test_a_question_on_the_terminal_with_its_numbers(built: Path, scan2qa: Cli) -> None:
+    row = next(r for r in provenance(built) if r["task"] == "object_rel_distance")
+    run = scan2qa("show", row["id"], built)
+    assert (run.code, run.err) == (0, "")
+    flat = re.sub(r"[\s│┃]+", " ", run.out)
+    (right,) = (o for o in open_build(built).read.questions[row["id"]].options if o.partition(". ")[2] == row["answer"])
+    assert f"{right} <- right" in flat
+    for one in row["evidence"]:
+        assert f"{one['value']:.4g}" in run.out
+    assert "nobody reviewed it" in flat
+    assert row["source_sha256"] in re.sub(r"[\s│┃]+", "", run.out)
+    near = next(
+        r for r in rejected(built) if r["measured"] is not None and r["reason"] not in {"over_cap", "shares_objects"}
+    )
+    run = scan2qa("show", near["id"], built)
+    assert (run.code, near["reason"] in run.out) == (0, True)
+    scene = scan2qa("show", row["scene"], built)
+    told = re.search(r"object_rel_distance\W+([\d,]+)\W+([\d,]+)", scene.out)
+    assert told is not None
+    own = [
+        sum(r["scene"] == row["scene"] and r["task"] == row["task"] for r in t)
+        for t in (provenance(built), rejected(built))
+    ]
+    assert [int(n.replace(",", "")) for n in told.groups()] == own
+
+
+@pytest.mark.slow
+def test_what_nobody_knows_is_said_with_where_it_was_looked_for(built: Path, scan2qa: Cli) -> None:
+    run = scan2qa("show", 1, built)
+    assert (run.code, run.out) == (2, "")
+    assert f"No question or rejected candidate with id 1 under {built}" in run.err
+    run = scan2qa("show", "samples/nowhere", built)
+    assert (run.code, "No scene (dataset/name) samples/nowhere" in run.err) == (2, True)
+    run = scan2qa("show", 10**30, built)
+    assert (run.code, f"No question or rejected candidate with id {10**30} under" in run.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_what_is_named_in_part_is_found_out(built: Path, tmp_path: Path, scan2qa: Cli) -> None:
+    row = provenance(built)[0]
+    run = scan2qa("show", str(row["id"])[:-2], built)
+    assert (run.code, str(row["id"]) in run.err.partition("Did you mean ")[2]) == (2, True)
+    run = scan2qa("show", row["scene"].partition("/")[2].upper(), built)
+    assert (run.code, row["scene"] in run.err.partition("Did you mean ")[2]) == (2, True)
+    run = scan2qa("show", row["id"], tmp_path)
+    assert (run.code, f"{tmp_path}: neither a build nor a release" in run.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_page_of_a_question_needs_nothing_else(built: Path, scan2qa: Cli, tmp_path: Path) -> None:
+    row = next(r for r in provenance(built) if NAME in r["operands"])
+    run = scan2qa("show", row["id"], built, "--page", "--out", tmp_path / "one.html")
+    assert (run.code, run.err) == (0, "")
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(|<link|<script", page)
+    assert NAME not in page
+    assert "chair &amp; " in page
+    assert str(row["id"]) in page
+
+
+@pytest.mark.slow
+def test_the_gallery_has_every_question_and_the_nearest_of_every_reason(built: Path) -> None:
+    made = dict(files(open_build(built), built / "gallery"))
+    assert list(made)[-1] == "index.html"
+    rows = [row for name in sorted(made) if "/rows-" in name for row in handed(made[name])]
+    assert {int(row[0]) for row in rows if row[3] < 0} == {row["id"] for row in provenance(built)}
+    chosen, counts = some_of_each(built / "release", EACH)
+    everything = rejected(built)
+    assert counts == {reason: sum(r["reason"] == reason for r in everything) for reason in counts}
+    assert len([row for row in rows if row[3] >= 0]) == len(chosen)
+    for task, reason in {(row["task"], row["reason"]) for row in everything}:
+        own = [row for row in everything if (row["task"], row["reason"]) == (task, reason)]
+        kept = {row["id"] for row in chosen if (row["task"], row["reason"]) == (task, reason)}
+        away = {
+            r["id"]: abs(r["measured"] - r["limit"]) / (abs(r["limit"]) or 1) for r in own if r["limit"] is not None
+        }
+        nearest = sorted(own, key=lambda r: (away.get(r["id"], float("inf")), r["id"]))[:EACH]
+        assert kept == {row["id"] for row in nearest}, (task, reason)
+    details = {key: html for name in made if "/details-" in name for key, html in handed(made[name]).items()}
+    assert len(details) == len(rows)
+    assert all(len(raw) < 500_000 for name, raw in made.items() if name.startswith("data/"))
+    assert not any(NAME in html for html in details.values())
+    assert all(row[8] == f"details-{n // DETAILS:04}.js" for n, row in enumerate(rows))
+    linked = {file for html in details.values() for file in re.findall(r'src="(near/\d+\.svg)"', html)}
+    assert linked == {name for name in made if name.startswith("near/")}
+    assert linked
+    assert made == dict(files(open_build(built), built / "gallery"))
+
+
+def handed(raw: bytes) -> Any:
+    """What a data file of the gallery hands over."""
+    return json.loads(raw.decode().split("(", 1)[1].removesuffix(");\n"))
+
+
+@pytest.mark.slow
+def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built: Path) -> None:
+    make_gallery(built, None)
+    address = (built / "gallery" / "index.html").as_uri()
+    asked, lost = provenance(built), rejected(built)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport=DESKTOP)
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("request", lambda request: wrong.append(request.url) if not request.url.startswith("file:") else None)
+        page.goto(address)
+        found = page.locator("#found")
+        expect(found).to_have_text(f"{len(asked)} questions")
+        page.get_by_label("Task").select_option(label="object_counting")
+        expect(found).to_have_text(f"{sum(r['task'] == 'object_counting' for r in asked)} questions")
+        page.get_by_label("Scene").select_option(label=asked[0]["scene"])
+        own = [r for r in asked if r["task"] == "object_counting" and r["scene"] == asked[0]["scene"]]
+        expect(found).to_have_text(f"{len(own)} questions")
+        page.locator("#cards a").first.focus()
+        page.keyboard.press("Enter")
+        detail = page.locator("#detail")
+        expect(detail.locator("code").first).to_have_text(str(min(r["id"] for r in own)))
+        page.keyboard.press("ArrowRight")
+        expect(detail.locator("code").first).to_have_text(str(sorted(r["id"] for r in own)[1]))
+        page.keyboard.press("Escape")
+        expect(detail).not_to_be_visible()
+        page.get_by_label("Task").select_option(label="all")
+        page.get_by_label("Scene").select_option(label="all")
+        page.get_by_label("Show").select_option("dropped")
+        page.get_by_label("Reason").select_option(index=1)
+        expect(found).to_contain_text("dropped candidates")
+        page.locator("#cards a").first.click()
+        expect(detail.locator(".near")).to_contain_text("Refused")
+        page.goto("about:blank")
+        page.goto(f"{address}#{asked[3]['id']}")
+        expect(detail.locator("code").first).to_have_text(str(asked[3]["id"]))
+        assert wrong == []
+        assert lost
+        phone = browser.new_context(viewport=PHONE, bypass_csp=True, color_scheme="dark").new_page()
+        phone.goto(address)
+        expect(phone.locator("#found")).to_have_text(f"{len(asked)} questions")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        phone.add_script_tag(content=AXE)
+        assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
+        phone.locator("#cards a").first.click()
+        expect(phone.locator("#shown .detail")).to_be_visible()
+        assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
+        browser.close()
+
+
+@pytest.mark.slow
+def test_pages_of_show_are_read_on_a_phone_in_the_dark(built: Path, scan2qa: Cli, tmp_path: Path) -> None:
+    asked, lost = provenance(built)[0], rejected(built)[0]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        phone = browser.new_context(viewport=PHONE, bypass_csp=True, color_scheme="dark").new_page()
+        for name, shown in (("question", asked["id"]), ("dropped", lost["id"]), ("scene", asked["scene"])):
+            assert scan2qa("show", shown, built, "--page", "--out", tmp_path / f"{name}.html").code == 0
+            phone.goto((tmp_path / f"{name}.html").as_uri())
+            assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+            phone.add_script_tag(content=AXE)
+            assert phone.evaluate(VIOLATIONS, WCAG_AA) == [], name
+        browser.close()
+
+
+@pytest.mark.slow
+def test_a_release_that_lies_alone_and_what_is_wrong_with_it(built: Path, scan2qa: Cli, tmp_path: Path) -> None:
+    """A copy without its build; half-copied, edited, of another version, of nobody."""
+    number = provenance(built)[0]["id"]
+    copy = Path(shutil.copytree(built / "release", tmp_path / "copy"))
+    assert scan2qa("show", number, copy).code == 0
+    assert scan2qa("gallery", copy, "--out", tmp_path / "gallery").code == 0
+    assert (tmp_path / "gallery" / "index.html").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep me")
+    assert "holds something else" in scan2qa("gallery", copy, "--out", tmp_path / "mine").err
+    assert (tmp_path / "mine" / "notes.txt").exists()
+    assert "a release without its build" in scan2qa("report", copy).err
+
+    def refused(name: str, spoil: Any, *said: str) -> None:
+        folder = Path(shutil.copytree(built / "release", tmp_path / name))
+        spoil(folder)
+        for command in (("show", number, folder), ("gallery", folder, "--out", tmp_path / f"{name}-gallery")):
+            run = scan2qa(*command)
+            assert (run.code, run.out) == (2, ""), run
+            assert all(part in run.err for part in said), run.err
+        assert not (tmp_path / f"{name}-gallery").exists()
+
+    refused("edited", lambda f: edit(f / "data" / FILE), f"data/{FILE}: is not as it was released", CHECKSUMS)
+    refused("half", lambda f: (f / "data" / FILE).unlink(), f"data/{FILE}: cannot be read")
+    refused("torn", lambda f: (f / "provenance" / FILE).write_bytes(b"PAR1"), f"provenance/{FILE}: ")
+    refused("other", other_version, "is of schema version 7, and this scan2qa knows 1")
+    run = scan2qa("show", number, tmp_path / "mine")
+    assert (run.code, "neither a build nor a release" in run.err) == (2, True)
+
+
+def edit(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+
+
+def other_version(folder: Path) -> None:
+    """A release that another version made, with checksums that fit."""
+    import hashlib
+
+    path = folder / "data" / FILE
+    table = pq.read_table(path)
+    metadata = {**table.schema.metadata, b"scan2qa_schema_version": b"7"}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    sums = (folder / CHECKSUMS).read_text().splitlines()
+    new = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  data/{FILE}"
+    (folder / CHECKSUMS).write_text("".join(f"{new if line.endswith(f'  data/{FILE}') else line}\n" for line in sums))
+
+
+@pytest.mark.slow
+def test_a_changed_file_of_a_build_is_named(built: Path) -> None:
+    path = built / "release" / "provenance" / FILE
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-1])
+    try:
+        with pytest.raises(Exception, match=f"{FILE}: missing or changed since it was released"):
+            open_build(built)
+    finally:
+        path.write_bytes(raw)
+    with pytest.raises(ConfigError, match="holds no release yet"):
+        open_build(built.parent / "meta")
+
+
+@pytest.mark.slow
+def test_doubts_are_those_about_what_a_question_names(built: Path) -> None:
+    opened = open_build(built)
+    rows = provenance(built)
+    for one, row in zip(details_of(opened, rows, maps=False), rows, strict=True):
+        named = set(row["operands"])
+        assert {f.subject for f in one.doubts[: one.touched]} <= named
+        assert not {f.subject for f in one.doubts[one.touched :]} & named
+
+
+def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
+    row = {"id": 7, "scene": MARKUP, "task": MARKUP, "role": None, "operands": [MARKUP], "reason": MARKUP}
+    lost = dropped(row | {"measured": 1.0, "limit": 2.0, "unit": MARKUP}, {MARKUP: MARKUP}, None)
+    made = dict(gallery(About(MARKUP, MARKUP, MARKUP, {MARKUP: 1}, 1), [], [Refused(lost, "")]))
+    page = one_page(MARKUP, MARKUP, MARKUP, dropped=[lost])
+    assert b"<img src=x" not in page + made["index.html"]
+    assert page.count(b"&lt;img src=x") > 5
+    assert all("\u2028" not in made[name].decode() for name in made if name.startswith("data/"))
+    assert "<img src=x" not in handed(made["data/details-0000.js"])["7.0"]
+    assert handed(made["data/rows-0000.js"])[0][4] == MARKUP  # which the page puts in as text
+
+
+def test_replies_are_counted_by_model_and_form() -> None:
+    def reply(form: str, answer: str | None, right: bool, failure: str | None = None) -> dict[str, Any]:
+        return {"model": "m", "form": form, "answer": answer, "right": right, "failure": failure}
+
+    rows = [reply("letter", "A", True), reply("letter", "B", False), reply("letter", None, False, "timeout")]
+    letters, cloze = guessed([reply("cloze", "A", True), *rows])[::-1]
+    assert (letters.asked, letters.right, letters.answers, letters.failed) == (3, 1, ("A", "B"), 1)
+    assert (cloze.asked, cloze.right) == (1, 1)

@@ -1,0 +1,109 @@
+"""The picture of a dataset card: the same bytes each time, what it marks is what the question names, and no markup."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.tables import CHECKSUMS, QUESTIONS
+from pipeline.release.card import OVERVIEW_FILE
+from pipeline.rendering.overview import SIZE, overview
+from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
+from tests.builds import build
+
+ORANGE: Final = (0xE1, 0x9A, 0x45)
+ROOM: Final = Sketch(
+    ground=(((0.0, 0.0), (8.0, 0.0), (8.0, 4.0), (0.0, 4.0)), ((2.0, 1.0), (3.0, 1.0), (3.0, 2.0), (2.0, 2.0))),
+    things=(
+        Thing(label="bed", outline=((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))),
+        Thing(label="lamp", outline=((7.0, 3.0), (8.0, 3.0), (8.0, 4.0), (7.0, 4.0))),
+        Thing(label="sofa", outline=((5.0, 0.0), (6.0, 0.0), (6.0, 1.0), (5.0, 1.0))),
+    ),
+    path=((0.0, 1.0, 1.0), (1.0, 4.0, 3.0)),
+)
+
+
+def asked(*rows: dict[str, Any]) -> pa.Table:
+    whole = [dict.fromkeys(QUESTIONS.names) | {"scene": "a/one", "task": "far"} | row for row in rows]
+    return pa.Table.from_pylist(whole, schema=QUESTIONS)
+
+
+def drawn(table: pa.Table, sketch: Sketch = ROOM) -> Any:
+    raw = overview("Title", "told", table, lambda scene: sketch)
+    assert raw == overview("Title", "told", table, lambda scene: sketch)
+    picture = Image.open(io.BytesIO(raw))
+    assert (picture.size, picture.format, picture.info) == (SIZE, "PNG", {})
+    return np.asarray(picture.convert("RGB"))
+
+
+def test_marked_is_what_the_question_names_at_its_true_size() -> None:
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
+    orange = (drawn(asked(row)) == ORANGE).all(-1)
+    # 8 m are 550 pixels: 4 m² of bed and 1 m² of lamp, less their outlines and what the names hide
+    assert 0.85 * 5 < orange.sum() / (550 / 8) ** 2 <= 5
+    _, columns = np.nonzero(orange)
+    assert (columns.min() - 40, 590 - columns.max()) == pytest.approx((0, 0), abs=4)
+
+
+def test_a_picture_that_the_benchmark_draws_of_a_question_is_shown_whole_in_place_of_the_map() -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (560, 600), "#c80000").save(out, "PNG")
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
+    raw = overview("Title", "told", asked(row), lambda scene: ROOM, {7: out.getvalue()}.get)
+    picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
+    rows, columns = np.nonzero((picture == (0xC8, 0, 0)).all(-1))
+    high, wide = np.ptp(rows) + 1, np.ptp(columns) + 1
+    assert (rows.min(), columns.min(), high) == (128, 40, 675 - 128 - 12)
+    assert wide / high == pytest.approx(560 / 600, abs=0.01)
+    assert not (picture == ORANGE).all(-1).any()
+
+
+def test_holes_of_the_ground_stay_white() -> None:
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
+    picture = drawn(asked(row))
+    top = 128 + (488 - 128 - 550 / 2) / 2  # the room is twice as wide as high, and stands in the middle
+    x, y = int(40 + 2.5 * 550 / 8), int(top + (4 - 1.5) * 550 / 8)
+    assert picture[y, x].tolist() == [255, 255, 255]
+    assert picture[y, x + 100].tolist() == [0xEF, 0xEC, 0xE4]
+
+
+def test_a_scene_without_floor_and_camera_is_drawn_as_far_as_its_things_reach() -> None:
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
+    picture = drawn(asked(row), Sketch(things=ROOM.things))
+    assert 4 < (picture == ORANGE).all(-1).sum() / (550 / 8) ** 2 <= 5
+    points = tuple(Thing(label=thing.label, outline=thing.outline[:1]) for thing in ROOM.things)
+    assert not (drawn(asked(row), Sketch(things=points)) == ORANGE).all(-1).any(), "places alone tell nothing"
+
+
+def test_a_bar_is_divided_as_the_answers_are() -> None:
+    rows = [{"id": n, "operands": ["door"], "text": "?", "answer": "left" if n < 3 else "right"} for n in range(4)]
+    picture = drawn(asked(*rows))  # nothing is marked: tasks stand in both columns
+    bar = (picture[158, 40:560] == (0x1D, 0x5C, 0x63)).all(-1)
+    assert bar.sum() == pytest.approx(0.75 * 520, abs=2)
+
+
+def test_long_words_names_of_control_and_no_questions_are_drawn_too() -> None:
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "word" * 45, "answer": "x\x1b[31m" * 90, "task": "t" * 300}
+    drawn(asked(row | {"text": "a\x00b " * 40}))
+    drawn(asked(row))
+    drawn(asked())
+
+
+@pytest.mark.slow
+def test_the_card_shows_it_and_the_checksums_name_it(tmp_path: Path) -> None:
+    write_sample_metadata(tmp_path / "meta")
+    build(tmp_path / "meta", tmp_path / "out")
+    release = tmp_path / "out" / "release"
+    assert f"]({OVERVIEW_FILE})" in (release / "README.md").read_text()
+    assert f"  {OVERVIEW_FILE}\n" in (release / CHECKSUMS).read_text()
+    raw = (release / OVERVIEW_FILE).read_bytes()
+    assert len(raw) < 150_000
+    build(tmp_path / "meta", tmp_path / "again")
+    assert (tmp_path / "again" / "release" / OVERVIEW_FILE).read_bytes() == raw

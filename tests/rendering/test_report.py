@@ -1,0 +1,221 @@
+"""The report: one file that needs no other, the release's own figures, and nothing of a name that becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from flows.kept import keep
+from flows.report import report, report_page
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.tables import REJECTIONS
+from pipeline.release.writer import Released
+from pipeline.rendering.examples import KEPT, drawn
+from pipeline.rendering.figures import funnel
+from pipeline.rendering.near_misses import Near, nearest_refused, plain, told_apart
+from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.reason_pictures import near_picture
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from tests.builds import config_of, rows_of
+from tests.drawing.reading import measured, parts, texts
+from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, PHONE, VIOLATIONS, WCAG_AA
+
+FILE: Final = "test-00000-of-00001.parquet"
+NAME: Final = "chair & 'stool'"
+MARKUP: Final = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Released]:
+    """A build of sample metadata: a category is called `NAME`, and in a scene that is left out one is markup."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "meta").mkdir()
+    for file, plans, name in (("made", PLANS[:4], NAME), ("left_out", PLANS[4:5], MARKUP)):
+        scenes = json.dumps({plan.name: sample_scene(plan) for plan in plans}).replace('"chair"', json.dumps(name))
+        (folder / "meta" / f"{file}.json").write_text(scenes, encoding="utf-8")
+    config = config_of(folder / "meta")
+    keep(folder / "vsi", config, [], {"vsi_meta": folder / "meta"})
+    outcome = Builder(config, folder / "vsi").build()
+    assert outcome.released is not None
+    return folder / "vsi", outcome.released
+
+
+@pytest.fixture(scope="module")
+def page(built: tuple[Path, Released]) -> str:
+    return report_page(built[0]).decode()
+
+
+def cells(page: str) -> list[str]:
+    return [unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in re.findall(r"<t[hd][ >].*?</t[hd]>", page, re.S)]
+
+
+@pytest.mark.slow
+def test_the_page_needs_nothing_else_and_has_the_same_bytes_again(built: tuple[Path, Released], page: str) -> None:
+    assert not re.search(r"https?://|@import|url\(|<link|<iframe", page)
+    assert all(re.match(r"#|data:", to) for to in re.findall(r"<[a-z][^>]*?\s(?:src|href)=\"([^\"]*)", page))
+    assert "default-src 'none'" in page
+    assert report_page(built[0]).decode() == page
+
+
+@pytest.mark.slow
+def test_every_reason_and_every_count_is_that_of_the_release(built: tuple[Path, Released], page: str) -> None:
+    folder, released = built
+    rejected = rows_of(folder / "release" / "rejected" / FILE)
+    told = cells(page[page.index('id="reasons"') : page.index('id="counts"')])
+    for task, reasons in released.rejections.items():
+        begins = next(i for i, cell in enumerate(told) if cell.split(" ")[0] == task)
+        for reason, n in reasons.items():
+            place = told.index(reason.replace("_", " "), begins)
+            assert told[place + 1] == f"{n:,}"
+            assert n == sum(row["task"] == task and row["reason"] == reason for row in rejected)
+    asked = rows_of(folder / "release" / "data" / FILE)
+    steps = funnel(released, None, ())
+    assert [steps[0].left, steps[-1].left] == [len(asked) + len(rejected), len(asked)]
+    assert f"{len(asked):,}" in cells(page[page.index('id="counts"') : page.index('id="answers"')])
+    assert all(before.left - after.dropped == after.left for before, after in pairwise(steps))
+
+
+@pytest.mark.slow
+def test_the_page_holds_no_more_questions_than_its_bytes_allow(
+    built: tuple[Path, Released], page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.rendering.report.LIMIT_BYTES", 250_000)
+    small = report_page(built[0]).decode()
+    assert len(small.encode()) <= 250_000 < len(page.encode())
+    assert 0 < small.count('<article class="card"') < page.count('<article class="card"')
+
+
+@pytest.mark.slow
+def test_names_are_text_and_a_changed_release_is_named(built: tuple[Path, Released], page: str, tmp_path: Path) -> None:
+    assert "&lt;img src=x" in page
+    assert "chair &amp; " in page
+    assert MARKUP not in page
+    assert NAME not in page
+    with pytest.raises(ConfigError, match="holds no release yet"):
+        report(tmp_path, None)
+    path = built[0] / "release" / "rejected" / FILE
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-1])
+    try:
+        with pytest.raises(StoreError, match=f"{FILE}: missing or changed since it was released"):
+            report_page(built[0])
+    finally:
+        path.write_bytes(raw)
+
+
+@pytest.mark.slow
+def test_a_browser_draws_others_on_a_phone_in_the_dark_and_axe_finds_nothing(page: str, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        shown = browser.new_page(viewport=PHONE, color_scheme="dark")
+        wrong: list[str] = []
+        shown.on("console", lambda message: wrong.append(message.text))
+        shown.goto((tmp_path / "report.html").as_uri())
+        first = shown.locator("#draws code").all_text_contents()
+        shown.get_by_role("button", name="Draw others").click()
+        expect(shown.locator("#where")).to_contain_text("25 to ")
+        assert not set(first) & set(shown.locator("#draws code").all_text_contents())
+        shown.get_by_role("combobox").select_option("room_size_estimation")
+        assert set(shown.locator("#draws .chip").all_text_contents()) == {"room_size_estimation"}
+        assert shown.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert wrong == []
+        seen = browser.new_context(viewport=PHONE, bypass_csp=True).new_page()  # axe is a script that it would refuse
+        seen.goto((tmp_path / "report.html").as_uri())
+        seen.add_script_tag(content=AXE)
+        assert seen.evaluate(VIOLATIONS, WCAG_AA) == []
+        browser.close()
+
+
+def test_what_chooses_is_told_apart_from_rules_for_every_benchmark() -> None:
+    """CityEQA keeps its answers even: a candidate that goes for that could have been asked."""
+    dropped = {"t": {"answer_more_frequent": 5, "over_cap": 2, "not_visible": 3, "asked_at_another_time": 1}}
+    empty: dict[str, Any] = {name: {} for name in ("files", "answers", "letters", "flags")}
+    counted = Released(questions={"t": 4}, rejections=dropped, findings=[], blind=[], models=[], **empty)
+    steps = funnel(counted, None, BENCHMARKS["cityeqa"].card.chosen)
+    assert [(step.left, step.dropped) for step in steps] == [(15, 0), (12, 3), (4, 8), (4, 0)]
+    assert [step.left for step in funnel(counted, None, ())] == [15, 7, 4, 4]
+    for benchmark in BENCHMARKS.values():
+        assert benchmark.card.chosen <= set(glossary(benchmark.name)), benchmark.name
+
+
+def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
+    def row(number: int, reason: str, measured: float | None, limit: float | None, **more: Any) -> dict[str, Any]:
+        told = {"id": number, "scene": "a/one", "task": "t", "operands": [str(number)], "role": None, "unit": "deg"}
+        return told | {"reason": reason, "measured": measured, "limit": limit} | more
+
+    rows = [
+        row(1, "near_sector_boundary", 5.5, 10.0),
+        row(2, "near_sector_boundary", 8.9, 10.0),
+        row(3, "too_far", 5.4, 5.0, unit="m"),  # 8 %
+        row(4, "not_unique", 101.0, 100.0),  # a count
+        row(5, "over_cap", 10.01, 10.0),  # held every rule
+        row(6, "video_not_examined", None, None),
+        row(7, "not_unique", 2.0, 1.0, scene="a/two"),
+    ]
+    (tmp_path / "rejected").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows, REJECTIONS), tmp_path / "rejected" / FILE)
+    nearest = nearest_refused(tmp_path)
+    assert {key: near.about for key, near in nearest.of_scenes.items()} == {
+        ("a/one", "t"): ("3",),
+        ("a/two", "t"): ("7",),
+    }
+    near = nearest.of_reasons["t", "near_sector_boundary"]
+    assert (near.measured, near.limit, near.unit) == ("8.9", "10", "deg")
+
+
+def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
+    things = (
+        Thing(label="bed", outline=((0, 0), (1, 0), (1, 1), (0, 1))),
+        Thing(label=MARKUP, outline=((5, 0), (6, 0), (6, 1), (5, 1))),
+    )
+    near = Near(("bed", MARKUP), "objects_too_far_apart", "4", "3.5", "m")
+    drawn = near_picture(near, Sketch(things=things))
+    assert drawn is not None
+    svg = drawn.decode()
+    (line,) = measured(svg, "map", "objects_too_far_apart")
+    assert line.length_m == pytest.approx(4.0, abs=1e-3)
+    assert {"bed", MARKUP, "4 m", "limit 3.5"} <= set(texts(svg))
+    alone = near_picture(near, None)
+    assert alone is not None
+    assert not parts(alone.decode(), "map")
+    (part,) = parts(alone.decode(), "gauge")
+    assert (part.attrib["data-measured"], part.attrib["data-limit"]) == ("4", "3.5")
+    assert near_picture(near._replace(measured="inf"), None) is None
+
+
+@pytest.mark.slow
+def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
+    cards = page.split('<article class="card"')[1:]
+    told = [card.split('class="near"')[1] for card in cards if "<b>Refused:" in card]
+    assert told
+    assert all('src="data:image/svg+xml' in near for near in told)
+
+
+def test_numbers_are_told_apart_and_have_no_exponent() -> None:
+    assert told_apart(9.9996, 10.0) == ("9.9996", "10")
+    assert told_apart(2.0, 2.0) == ("2", "2")
+    assert [plain(value) for value in (0.00001234, 123456.0, 0.0)] == ["0.00001234", "123456", "0"]
+
+
+def test_the_draw_takes_all_tasks_in_turn_and_depends_on_ids_alone() -> None:
+    tasks = {number: "rare" if number % 10 == 0 else "common" for number in range(1000)}
+    order = drawn(tasks)
+    assert order == drawn(dict(reversed(tasks.items())))
+    assert len(order) == len(set(order)) == KEPT
+    assert all(
+        {tasks[one], tasks[other]} == {"rare", "common"}
+        for one, other in zip(order[:200:2], order[1:200:2], strict=True)
+    )

@@ -1,0 +1,127 @@
+"""The standardised video: size, pace, orientation, and the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from pipeline.core.video_form import VideoForm
+from pipeline.rendering.clip import clip
+from pipeline.rendering.video import at_pace, encode, fit
+
+BARS = VideoForm(size=(640, 480))
+CLIPS = VideoForm(size=(640, 360), bars=False, clips=True)
+
+
+def picture(number: int, width: int = 320, height: int = 240) -> np.ndarray:
+    """Grey, with a white upper left corner, and brighter from frame to frame."""
+    image = np.full((height, width, 3), 40 + 4 * number, dtype=np.uint8)
+    image[: height // 4, : width // 4] = 255
+    return image
+
+
+def decode(raw: bytes) -> tuple[av.container.InputContainer, list[np.ndarray]]:
+    container = av.open(io.BytesIO(raw))
+    return container, [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+def test_size_pace_and_codec() -> None:
+    encoded = encode((picture(i) for i in range(12)), 24, 0, BARS)
+    container, images = decode(encoded.raw)
+    stream = container.streams.video[0]
+    assert encoded.frames == len(images) == 12
+    assert (stream.codec_context.name, stream.width, stream.height, stream.average_rate) == ("h264", 640, 480, 24)
+    assert [int(image[400, 500, 0]) for image in images] == pytest.approx([40 + 4 * i for i in range(12)], abs=4)
+
+
+def test_the_same_frames_give_the_same_bytes() -> None:
+    assert encode((picture(i) for i in range(6)), 30, 90, BARS) == encode((picture(i) for i in range(6)), 30, 90, BARS)
+
+
+@pytest.mark.parametrize(
+    ("turn", "corner"), [(0, "upper left"), (90, "upper right"), (180, "lower right"), (270, "lower left")]
+)
+def test_turned_clockwise(turn: int, corner: str) -> None:
+    _, images = decode(encode([picture(0)], 30, turn, BARS).raw)
+    image = images[0]
+    rows, columns = np.nonzero(image.max(2) > 20)  # without the margins
+    top, bottom, left, right = rows.min(), rows.max(), columns.min(), columns.max()
+    brightest = {
+        "upper left": image[top + 20, left + 20],
+        "upper right": image[top + 20, right - 20],
+        "lower left": image[bottom - 20, left + 20],
+        "lower right": image[bottom - 20, right - 20],
+    }
+    assert max(brightest, key=lambda name: int(brightest[name].sum())) == corner
+
+
+def test_a_portrait_keeps_its_shape() -> None:
+    fitted = fit(np.full((400, 300, 3), 200, dtype=np.uint8), BARS)
+    assert fitted.shape == (480, 640, 3)
+    lit = np.flatnonzero(fitted[240, :, 0] > 100)
+    assert (lit.min(), len(lit)) == (140, 360)  # 300 / 400 * 480
+
+
+@pytest.mark.parametrize(
+    ("source", "fps", "kept"),
+    [(60.0, 30, [0, 2, 4, 6]), (30.0, 30, list(range(8))), (24.0, 30, [0, 0, 1, 2, 3, 4, 4, 5, 6, 7])],
+)
+def test_pace_follows_the_clock(source: float, fps: int, kept: list[int]) -> None:
+    def numbers() -> Iterator[np.ndarray]:
+        yield from (np.full((2, 2, 3), i, dtype=np.uint8) for i in range(8))
+
+    assert [int(image[0, 0, 0]) for image in at_pace(numbers(), source, fps)] == kept
+
+
+@pytest.mark.parametrize("source", [3.0, 29.97, 50.0])
+def test_every_pace_keeps_the_duration(source: float) -> None:
+    kept = list(at_pace(iter([np.zeros((2, 2, 3), dtype=np.uint8)] * 500), source, 30))
+    assert len(kept) == math.ceil(500 / source * 30)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [((1920, 1080), (640, 360)), ((640, 480), (480, 360)), ((1, 9), (40, 360))],
+)
+def test_without_bars_the_picture_is_as_large_as_fits(source: tuple[int, int], expected: tuple[int, int]) -> None:
+    container, images = decode(encode([picture(0, *source)], 30, 0, CLIPS).raw)
+    stream = container.streams.video[0]
+    assert (stream.width, stream.height) == expected
+    assert images[0].shape[:2] == expected[::-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("until_s", [0.0, 0.1, 1.0, 1.5, 2.99, 3.0, 60.0])
+def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Path) -> None:
+    """Every frame up to then, unchanged, and none behind it; none needs a later one."""
+    video = tmp_path / "one.mp4"
+    video.write_bytes(encode((np.roll(picture(i // 2), 4 * i, axis=1) for i in range(90)), 30, 0, CLIPS).raw)
+    _, whole = decode(video.read_bytes())
+    cut = clip(video, until_s, 30)
+    container, images = decode(cut.raw)
+    assert cut.frames == len(images) == min(90, math.floor(until_s * 30 + 1e-9) + 1)
+    assert all(np.array_equal(a, b) for a, b in zip(images, whole, strict=False))
+    assert container.streams.video[0].average_rate == 30
+    last_shown_s = (len(images) - 1) / 30
+    assert last_shown_s <= until_s + 1e-9
+    assert until_s > 3 or until_s - last_shown_s < 1 / 30
+    assert clip(video, until_s, 30) == cut
+
+
+@pytest.mark.parametrize("from_s", [1, 2])
+def test_a_clip_begins_with_the_frame_on_screen_then(from_s: int, tmp_path: Path) -> None:
+    """Copied to the bit: its first frame needs none before it."""
+    video = tmp_path / "one.mp4"
+    video.write_bytes(encode((picture(i // 30) for i in range(90)), 30, 0, CLIPS).raw)
+    _, whole = decode(video.read_bytes())
+    cut = clip(video, 2.5, 30, from_s)
+    container, images = decode(cut.raw)
+    assert len(images) == cut.frames == 76 - 30 * from_s
+    assert all(np.array_equal(a, b) for a, b in zip(images, whole[30 * from_s :], strict=False))
+    assert container.streams.video[0].start_time == 0
