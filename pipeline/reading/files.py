@@ -8,15 +8,19 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings
-from pipeline.core.schema import Source
+from pipeline.core.schema import AnyScene, Facts, Source, Video
 from pipeline.reading.reader import SceneRef
 
+if TYPE_CHECKING:
+    from pipeline.reading.reader import Reader
+
 T = TypeVar("T")
+S = TypeVar("S", bound=AnyScene)
 
 
 class SceneFiles:
@@ -127,4 +131,24 @@ class SceneFiles:
             files=tuple(names),
             sha256=total.hexdigest(),
             box_method=box_method,
+        )
+
+    def scene_of(
+        self,
+        kind: type[S],
+        reader: Reader,
+        box_method: str,
+        facts: Facts,
+        findings: Findings,
+        video: Video | None = None,
+    ) -> S:
+        """The scene that a reader made of these files: its facts, its video and what was found on the way."""
+        return kind(
+            id=self.scene,
+            dataset=self.dataset,
+            name=self.name,
+            source=self.source(reader.name, reader.version, box_method),
+            video=video,
+            facts=facts,
+            findings=tuple(findings.items),
         )

@@ -53,7 +53,7 @@ class Listing:
 
 
 class Reader(Protocol):
-    """Reads one raw format."""
+    """Reads one raw format. What a subclass does not define is as for a format without options, geometry and video."""
 
     name: str
     version: int
@@ -61,7 +61,7 @@ class Reader(Protocol):
     @property
     def extra(self) -> str | None:
         """The extra of pyproject.toml that it needs; None: every installation reads its format."""
-        ...
+        return None
 
     @property
     def video_fps(self) -> int:
@@ -75,7 +75,7 @@ class Reader(Protocol):
 
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code: options, digests of tables of categories."""
-        ...
+        return {}
 
     def scenes(self, root: Path) -> Listing:
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
@@ -94,8 +94,8 @@ class Reader(Protocol):
         Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it; of a
         panorama its pixels, its depth and the maps of the place.
         """
-        ...
+        return None
 
     def footage(self, files: SceneFiles, scene: AnyScene) -> Footage | None:
         """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
-        ...
+        return None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.benchmarks.ergeobench.columns import table
-from pipeline.benchmarks.ergeobench.dimensions import COMMON_SENSE, GEO, SPATIAL
+from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, GEO, SPATIAL
 from pipeline.blind.attack import attack
 from pipeline.blind.items import items_of
 from pipeline.blind.stress_test import tasks_of

@@ -14,7 +14,7 @@ from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.stages.builder import Builder
 from pipeline.worlds.panorama.embodied import EmbodiedView
-from pipeline.worlds.panorama.samples.spots import spots
+from pipeline.worlds.panorama.samples.towns import spots
 from pipeline.worlds.panorama.samples.write import write_panoramas
 from tests.builds import UNASKED
 from tests.oracles.picture_tags import beside_pixels, tags

@@ -1,17 +1,22 @@
 """Geo-localization as a harness of one's own asks it: prompts, the schema of replies (section B.4), environments.
 
-Of section B.4 the paper's text gives the four fields; what stands within them is in a figure, and here ours.
+Of section B.4 the paper's text gives the four fields; what stands within them is in a figure, and here ours
+(templates/ergeobench/reply_schema.yaml). And ``panoramas.jsonl``: licence, author and source of each panorama that is
+asked about.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.ergeobench.dimensions import GEO, SLOTS
 from pipeline.benchmarks.ergeobench.images import FOV_DEG
+from pipeline.benchmarks.ergeobench.rules import GEO
+from pipeline.benchmarks.ergeobench.tasks.geo import COARSE
+from pipeline.core.templates import load_table
 from pipeline.llm.prompts import load_prompt
 
 FOLDER: Final = "agent"
@@ -26,47 +31,7 @@ MODES: Final = {  # table 7
 }
 LIMITS: Final = {"pitch_deg": [-60.0, 60.0], "zoom": [1.0, 5.0], "yaw_step_min_deg": 45.0}  # section 4.1
 SIZE: Final = (640, 480)
-
-
-def _text(about: str) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "description": about}
-
-
-def _number(low: float, high: float, about: str) -> dict[str, Any]:
-    return {"type": "number", "minimum": low, "maximum": high, "description": about}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-REPLY_SCHEMA: Final[dict[str, Any]] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "Reply of an agent to ERGeoBench's geo-localization (section B.4)",
-    **_object(
-        structured_observation=_object(**{slot: _text("what is seen of it") for slot in SLOTS}),
-        evidence_evaluation=_object(
-            supporting={"type": "array", "items": {"type": "string"}},
-            contradicting={"type": "array", "items": {"type": "string"}},
-            uncertainty=_text("what cannot be told yet"),
-        ),
-        hypothesis_update=_object(
-            country=_text("its usual English name"),
-            city=_text("city or town"),
-            street=_text("street or area"),
-            latitude=_number(-90, 90, "degrees WGS84"),
-            longitude=_number(-180, 180, "degrees WGS84"),
-            confidence=_number(0, 1, "that the hypothesis is right"),
-        ),
-        next_action=_object(
-            stop={"type": "boolean"},
-            delta_yaw_deg=_number(-180, 180, "clockwise; 0, or 45 and more either way"),
-            delta_pitch_deg=_number(-120, 120, "upwards; the pitch stays within -60 to 60"),
-            zoom=_number(1, 5, "magnification of the next view"),
-            goal=_text("what is to be verified, and what that decides"),
-        ),
-    ),
-}
+FILE: Final = "panoramas.jsonl"
 
 
 def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
@@ -74,7 +39,7 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     rows = [row for row in table.to_pylist() if row["task"] in GEO]
     if not rows:
         return {}
-    files = {SCHEMA_FILE: _json(REPLY_SCHEMA)}
+    files = {SCHEMA_FILE: _json(load_table("ergeobench/reply_schema"))}
     lines = []
     for row in rows:
         environment = None
@@ -109,3 +74,23 @@ def _environment(row: dict[str, Any]) -> dict[str, Any]:
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def source_lines(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
+    """A line per panorama. A source's address may tell where it is: where positions are coarsened it is left out."""
+    named = set(asked["scene"].to_pylist())
+    coarse = any(COARSE in (flags or ()) for flags in asked["flags"].to_pylist())
+    lines = []
+    for scene in scenes():
+        if scene.id in named:
+            facts = scene.facts
+            told = {
+                "panorama": scene.id,
+                "licence": facts.licence,
+                "author": facts.author,
+                "source_url": None if coarse else facts.source_url,
+                "captured": facts.captured.isoformat() if facts.captured else None,
+                "tags": list(facts.tags),
+            }
+            lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    return {FILE: "".join(lines).encode()} if lines else {}

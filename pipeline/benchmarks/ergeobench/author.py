@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.ergeobench.dimensions import SLOTS
 from pipeline.benchmarks.ergeobench.images import show
+from pipeline.benchmarks.ergeobench.rules import SLOTS
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.geometry.views import View

@@ -6,13 +6,11 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.ergeobench import images
-from pipeline.benchmarks.ergeobench.agent import harness_files
+from pipeline.benchmarks.ergeobench.agent import harness_files, source_lines
 from pipeline.benchmarks.ergeobench.author import Author, declared
-from pipeline.benchmarks.ergeobench.card import CARD
-from pipeline.benchmarks.ergeobench.columns import COLUMNS
+from pipeline.benchmarks.ergeobench.columns import CARD, COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
 from pipeline.benchmarks.ergeobench.score import SCORE
-from pipeline.benchmarks.ergeobench.sources import source_lines
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.worlds.panorama.world import PANORAMA

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.ergeobench.dimensions import DIMENSION_OF, GEO, SETTINGS
+from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, file_of, shown_in
+from pipeline.benchmarks.ergeobench.rules import DIMENSION_OF, GEO, SETTINGS
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.questions.published import Columns
 
@@ -17,24 +19,19 @@ OUT_OF_DISTRIBUTION: Final = "out_of_distribution"  # flag
 OUT_OF: Final = ", out of distribution"  # ending of the type of a question of that set
 LEVELS: Final = ("country", "city", "street")
 _VIEW: Final = pa.struct([pa.field(name, pa.float64()) for name in ("yaw_deg", "pitch_deg", "fov_deg")])
+_TEXT, _TEXTS, _DEGREES = pa.string(), pa.list_(pa.string()), pa.float64()
 SCHEMA: Final = pa.schema(
     [
-        pa.field("id", pa.int64()),
-        pa.field("dataset", pa.string()),
-        pa.field("panorama", pa.string()),
-        pa.field("dimension", pa.string()),
-        pa.field("task", pa.string()),
-        pa.field("setting", pa.string()),
-        pa.field("form", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("options", pa.list_(pa.string())),
-        pa.field("ground_truth", pa.string()),
-        pa.field("images", pa.list_(pa.string())),
-        pa.field("views", pa.list_(_VIEW)),
-        *(pa.field(name, pa.string()) for name in LEVELS),
-        pa.field("lat", pa.float64()),
-        pa.field("lon", pa.float64()),
-        pa.field("out_of_distribution", pa.bool_()),
+        ("id", pa.int64()),
+        *((name, _TEXT) for name in ("dataset", "panorama", "dimension", "task", "setting", "form", "question")),
+        ("options", _TEXTS),
+        ("ground_truth", _TEXT),
+        ("images", _TEXTS),
+        ("views", pa.list_(_VIEW)),
+        *((level, _TEXT) for level in LEVELS),
+        ("lat", _DEGREES),
+        ("lon", _DEGREES),
+        ("out_of_distribution", pa.bool_()),
     ]
 )
 
@@ -49,6 +46,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
     place = json.loads(row["answer"]) if row["task"] in GEO else {}
     shots = shown_in(row)
     options = row["options"]
+    is_statement = options is not None and {o.partition(". ")[2] for o in options} == {"True", "False"}
     return {
         "id": row["id"],
         "dataset": dataset,
@@ -56,7 +54,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "dimension": DIMENSION_OF[row["task"]],
         "task": row["task"],
         "setting": setting_of(row),
-        "form": "open" if options is None else "true_false" if _is_true_false(options) else "choice",
+        "form": "open" if options is None else "true_false" if is_statement else "choice",
         "question": row["text"],
         "options": options,
         "ground_truth": row["ground_truth"],
@@ -74,10 +72,6 @@ def setting_of(row: Mapping[str, Any]) -> str:
     """What of the panorama goes with a question: of geo-localization the paper's setting, else what is shown."""
     flags = row["flags"] or ()
     return SETTINGS.get(row["task"]) or (EMBODIED if EMBODIED in flags else PANORAMA if PANORAMA in flags else "views")
-
-
-def _is_true_false(options: Collection[str]) -> bool:
-    return {option.partition(". ")[2] for option in options} == {"True", "False"}
 
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -98,24 +92,5 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-SAID: Final = {
-    "id": "of the question; the key of all other tables",
-    "dataset": "whose panorama it is about",
-    "panorama": "its name there",
-    "dimension": "one of the four of ERGeoBench",
-    "task": "within the dimension",
-    "setting": "of geo-localization single, panorama or embodied; else what is shown: views or panorama",
-    "form": "open, choice or true_false",
-    "question": "its text",
-    "options": '"A. …" in order; null where it is open',
-    "ground_truth": "the right letter; of geo-localization a JSON object of country, city, street, lat and lon",
-    "images": "what is shown, in order, below the release; of the embodied setting what its environment renders from",
-    "views": "where each looks: yaw clockwise from the panorama's middle column; null: the whole panorama",
-    "country": "of geo-localization; several names are parted by semicolons, any is right",
-    "city": "likewise; null: not known surely",
-    "street": "likewise; null: not known surely",
-    "lat": "degrees WGS84, as far as location_precision_m lets them be published",
-    "lon": "likewise",
-    "out_of_distribution": "whether the panorama is of the set by tag",
-}
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID)
+COLUMNS: Final = Columns(SCHEMA, table, row, load_table("ergeobench/columns"))
+CARD: Final = Card(module=__name__, chosen=frozenset({"too_many_pairs"}), **load_table("ergeobench/card"))

@@ -3,6 +3,12 @@
 Of several objects the first that names a place counts (F.3: "the first valid JSON object"); fences, thoughts before it
 and words after it are no matter. Names of fields are taken as models write them. Coordinates may be numbers or texts,
 two fields, a list, an object or one text, with N, S, E and W, and in degrees, minutes and seconds.
+
+Names are compared with the truth's in one form. The paper compares labels by equality (equation 4) and does not say in
+which. Ours, for both sides: without case, accents, punctuation, brackets and leading article; of a list with commas its
+first part; countries through a table of names and ISO codes (templates/ergeobench/countries.yaml); cities without
+"city of" and the like; streets with abbreviations written out and without a house number. A truth may have several
+names, parted by ";": any of them is right.
 """
 
 from __future__ import annotations
@@ -10,30 +16,93 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
-from pipeline.benchmarks.ergeobench.names import is_unknown
+from pipeline.core.templates import load_table
 from pipeline.metrics.replies import Reading, without_reasoning
 from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
+PARTS: Final = ";"
+_TABLES: Final[dict[str, Any]] = load_table("ergeobench/replies")
+_UNKNOWN_STARTS: Final = tuple(_TABLES["unknown_starts"])
+_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_NO_WORD: Final = re.compile(r"[\W_]+")
+_ARTICLE: Final = re.compile(r"^the\s+")
+_CITY_BEFORE: Final = re.compile(
+    r"^(?:city and county|metropolitan city|city|municipality|town|metropolis|greater|ville|ciudad|comune|stadt)"
+    r"(?:\s+(?:of|de|di))?\s+(?=\w)"
+)
+_CITY_AFTER: Final = re.compile(r"(?<=\w)\s+(?:city|municipality|shi|metropolitan area)$")
+# "12 Main Street", "Hauptstrasse 12", "Rue de Rivoli 5"; not "Calle 5" or "5th Avenue".
+_HOUSE_NUMBER: Final = re.compile(
+    r"^\d+\s?[a-z]?\s+(?=\D)|(?:(?<=str)|(?<=strasse)|(?<=weg)|(?<=gasse)|(?<=platz)|(?<=allee)|(?<=\w\s\w{4}))\s+\d+\s?[a-z]?$"
+)
+
+
+def normalised(text: str) -> str:
+    """A name without case, accents, punctuation, brackets and article: "The Côte d'Azur (FR)" -> "cote d azur"."""
+    bare = (_BRACKETS.sub(" ", text).strip() or text).casefold()
+    marks = unicodedata.normalize("NFKD", bare)
+    # Accents go; combining marks of other scripts (a Thai vowel, a Hindi one) are letters.
+    letters = "".join(c for c in marks if unicodedata.category(c) != "Mn" or not "\u0300" <= c <= "\u036f")
+    words = _NO_WORD.sub(" ", unicodedata.normalize("NFC", letters)).strip()
+    return _ARTICLE.sub("", words.translate(_LETTERS))
+
+
+_LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i"})
+
+
+def is_unknown(text: str) -> bool:
+    """Whether a name says that there is none."""
+    plain = normalised(text)
+    return not plain or plain in _TABLES["unknown"] or plain.startswith(_UNKNOWN_STARTS)
+
+
+def country(text: str) -> str:
+    """The form of a country: its key in the table, where it has one."""
+    whole = normalised(text)
+    return _countries().get(whole) or _countries().get(normalised(text.split(",", maxsplit=1)[0])) or whole
+
+
+def city(text: str) -> str:
+    """The form of a city."""
+    plain = normalised(text.split(",", maxsplit=1)[0])
+    return _CITY_AFTER.sub("", _CITY_BEFORE.sub("", plain)) or plain
+
+
+def street(text: str) -> str:
+    """The form of a street."""
+    plain = _HOUSE_NUMBER.sub("", normalised(text.split(",", maxsplit=1)[0]))
+    first, _, rest = plain.partition(" ")
+    known = _TABLES["street_words"]
+    words = [first if first == "st" and rest else known.get(first, first)]
+    words += [known.get(word, word) for word in rest.split()]
+    return re.sub(r"(?<=\w)str\b", "strasse", " ".join(words))
+
+
+FORMS: Final[Mapping[str, Callable[[str], str]]] = {"street": street, "city": city, "country": country}
+
+
+def is_same(level: str, said: str, truth: str) -> bool:
+    """Whether a name that was said is one of those of the truth, at the level "street", "city" or "country"."""
+    form = FORMS[level]
+    return form(said) in {form(name) for name in truth.split(PARTS) if name.strip()}
+
+
+@cache
+def _countries() -> dict[str, str]:
+    """Every normalised name and code -> the normalised key of its country."""
+    table = load_table("ergeobench/countries")
+    return {normalised(name): normalised(key) for key, names in table.items() for name in (key, *names)}
+
+
 TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off
-FIELDS: Final[Mapping[str, Sequence[str]]] = {
-    "country": ("country", "countryname", "nation"),
-    "city": ("city", "cityname", "town", "municipality", "citytown", "citydistrict"),
-    "street": ("street", "streetname", "streetarea", "streetorarea", "road", "area", "address", "streetaddress"),
-}
-_PAIRS: Final = (
-    "coordinates", "coordinate", "gps", "gpscoordinates", "gpscoords", "location", "latlon", "latlng", "latlong",
-    "position", "coords", "estimatedcoordinates", "estimatedgps",
-)  # fmt: skip
-_LAT: Final = ("latitude", "lat", "latdeg", "latitudedeg", "gpslat", "gpslatitude")
-_LON: Final = ("longitude", "lon", "lng", "long", "londeg", "longitudedeg", "gpslon", "gpslongitude")
-_HOLDS: Final = (
-    "hypothesisupdate", "updatedhypothesis", "hypothesis", "finalhypothesis", "finalanswer", "answer", "prediction",
-    "besthypothesis", "bestguess", "currentbest", "currenthypothesis", "result", "output", "location", "place",
-)  # fmt: skip
+FIELDS: Final[Mapping[str, Sequence[str]]] = _TABLES["fields"]
+_LAT, _LON, _PAIRS, _HOLDS = (_TABLES[name] for name in ("lat", "lon", "pairs", "holds"))
 _NO_LETTER: Final = re.compile(r"[^a-z]")
 _NUMBER: Final = (
     r"(?P<sign>[-+])?\s*(?P<deg>\d{1,3}(?:[.,]\d+)?)\s*(?:°|º|deg(?:rees?)?\b)?"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.sketch import Point, Sketch, Thing
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
+from pipeline.geometry.turns import matrices, rotated
 from pipeline.reading.footage import Footage
-from pipeline.worlds.arm.facts import EpisodeScene
+from pipeline.worlds.arm.facts import EpisodeScene, Item
 from pipeline.worlds.arm.view import ArmView
 
 FPS: Final = 20
@@ -161,3 +163,59 @@ def _first(places: FloatArray) -> FloatArray:
     known = np.logical_and.reduce(np.isfinite(places), axis=2)
     rows = np.flatnonzero(known.any(axis=1))
     return np.asarray(places[rows, known[rows].argmax(axis=1)])
+
+
+PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be seen
+_DIGITS: Final = 4
+
+
+def sketch(scene: EpisodeScene) -> Sketch:
+    """The episode as a map, in the world's frame; things stand where they were first."""
+    facts = scene.facts
+    things = [thing for item in facts.items if (thing := _thing(item)) is not None]
+    if facts.arm is not None and facts.arm.base_m is not None:
+        things.append(Thing(label="", outline=(_point(np.array(facts.arm.base_m)),)))
+    if facts.gripper is None or facts.gripper.place_m is None:
+        return Sketch(things=tuple(things))
+    path = np.column_stack([facts.times_s, facts.gripper.place_m.array[:, :2]])
+    path = path[~np.isnan(path).any(1)]
+    step = max(1, -(-len(path) // PATH_POINTS))
+    points = [*path[:-1:step].round(_DIGITS).tolist(), *path[-1:].round(_DIGITS).tolist()]
+    return Sketch(things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
+
+
+def _thing(item: Item) -> Thing | None:
+    """Its footprint where size and turn are known, else a point; None where its place is not."""
+    if item.place_m is None:
+        return None
+    place = item.place_m.array
+    known = np.flatnonzero(~np.isnan(place).any(1))
+    if not len(known):
+        return None
+    at = known[0]
+    turn = None if item.turn_wxyz is None else item.turn_wxyz.array[at]
+    if item.size_m is None or turn is None or np.isnan(turn).any():
+        return Thing(label=item.category, outline=(_point(place[at]),))
+    half = np.array(item.size_m) / 2
+    corners = np.array([(1, 1, 0), (-1, 1, 0), (-1, -1, 0), (1, -1, 0)]) * half
+    outline = place[at] + rotated(np.broadcast_to(matrices(turn), (4, 3, 3)), corners)
+    return Thing(label=item.category, outline=tuple(_point(corner) for corner in outline))
+
+
+def _point(place: FloatArray) -> Point:
+    x, y = place[:2].round(_DIGITS).tolist()
+    return x, y
+
+
+UNITS: Final = "episodes"
+BULKY: Final = ("signals",)  # long facts, which only questions are made from
+
+
+def sight(scenes: Sequence[EpisodeScene]) -> list[str]:
+    """How far it is known what the pictures show, in lines of Markdown."""
+    placed = sum(any(item.place_m for item in scene.facts.items) for scene in scenes)
+    told = sum(bool(scene.facts.instructions) for scene in scenes)
+    return [
+        f"- Of {len(scenes)} episodes {placed} know where things beside the robot were, {told} have an instruction.",
+        "  What the arm did comes from its recorded joints and gripper, not from pictures.",
+    ]

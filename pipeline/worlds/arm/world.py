@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.doubts import examine
-from pipeline.worlds.arm.drawn import drawn
+from pipeline.worlds.arm.drawn import BULKY, UNITS, drawn, sight, sketch
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.samples.write import write_samples
-from pipeline.worlds.arm.sight import BULKY, UNITS, sight
-from pipeline.worlds.arm.sketch import sketch
+from pipeline.worlds.arm.view import examine
 from pipeline.worlds.world import Samples, World
 
 

@@ -11,8 +11,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.footprints import Rectangles
-from pipeline.worlds.drive.categories import VEHICLES
-from pipeline.worlds.drive.facts import Drive, DriveScene
+from pipeline.worlds.drive.facts import VEHICLES, Drive, DriveScene
 from pipeline.worlds.drive.view import EGO, DriveView
 
 JUMP_M: Final = 2.0  # ours: beyond what the speed about it explains; boxes of annotators waver by a tenth of it

@@ -12,8 +12,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
 from pipeline.geometry.turns import turned_about_z
 from pipeline.reading.footage import Footage
-from pipeline.worlds.drive.categories import CATEGORIES
-from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.facts import CATEGORIES, DriveScene
 from pipeline.worlds.drive.view import EGO, DriveView
 
 FPS: Final = 10

@@ -15,6 +15,7 @@ from pydantic import Field, FiniteFloat
 from pipeline.core.arrays import FloatArray
 from pipeline.core.packed import Packed
 from pipeline.core.schema import Facts, Model, Name, Scene, Vec3
+from pipeline.core.templates import load_table
 
 # Multiples of these are kept of what is measured: below the noise of every source.
 PLACE_STEP_M: Final = 1e-4
@@ -209,3 +210,20 @@ class Drive(Facts):
 
 
 DriveScene = Scene[Drive]
+
+
+CARS: Final = frozenset({"car", "van"})
+HEAVY: Final = frozenset({"truck", "bus", "trailer", "tram", "large vehicle"})
+TWO_WHEELED: Final = frozenset({"bicycle", "motorcycle", "scooter"})
+RIDERS: Final = frozenset({"cyclist", "motorcyclist"})  # whoever rides, with what is ridden where the source joins them
+PEOPLE: Final = frozenset({"pedestrian", "wheelchair user"})
+VEHICLES: Final = CARS | HEAVY | frozenset({"motorcycle", "motorcyclist", "vehicle"})
+ROAD_USERS: Final = VEHICLES | RIDERS | PEOPLE  # what every source labels; not all label cones or parked bicycles
+FURNITURE: Final = frozenset({"bollard", "traffic cone", "construction barrel", "sign", "stop sign", "message board"})
+ALONGSIDE: Final = frozenset({"stroller", "wheelchair", "animal", "wheeled device", "object"})
+CATEGORIES: Final = CARS | HEAVY | TWO_WHEELED | RIDERS | PEOPLE | VEHICLES | FURNITURE | ALONGSIDE
+
+# Words of the sources -> common words (templates/drive/categories.yaml).
+_TABLES: Final[dict[str, dict[str, str]]] = load_table("drive/categories")
+ARGOVERSE2, KITTI = _TABLES["argoverse2"], _TABLES["kitti"]
+CARLA_TYPES, CARLA_VEHICLES, CARLA_PROPS = (_TABLES[f"carla_{name}"] for name in ("types", "vehicles", "props"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -40,3 +41,17 @@ def sketch(scene: DriveScene) -> Sketch:
 
 def _flat(line: tuple[tuple[float, float, float], ...]) -> tuple[Point, ...]:
     return tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y, _ in line)
+
+
+UNITS: Final = "drives"
+BULKY: Final = ("actors", "lanes", "drivable")  # long facts, which only questions are made from
+
+
+def sight(scenes: Sequence[DriveScene]) -> list[str]:
+    """How far it is known what the pictures show, in lines of Markdown."""
+    mapped = sum(bool(scene.facts.lanes) for scene in scenes)
+    moved = sum(scene.facts.ego is not None for scene in scenes)
+    return [
+        f"- Of {len(scenes)} drives {mapped} have a map of lanes, {moved} know how our car moved. What moves around it",
+        "  comes from annotated or recorded tracks, not from pictures; sizes that a log does not record are not known.",
+    ]

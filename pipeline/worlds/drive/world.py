@@ -12,8 +12,7 @@ from pipeline.worlds.drive.facts import Drive, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.sight import BULKY, UNITS, sight
-from pipeline.worlds.drive.sketch import sketch
+from pipeline.worlds.drive.sketch import BULKY, UNITS, sight, sketch
 from pipeline.worlds.world import Samples, World
 
 

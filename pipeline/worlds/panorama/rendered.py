@@ -11,6 +11,7 @@ from typing import Final
 
 from PIL import Image
 
+from pipeline.core.sketch import Sketch, Thing
 from pipeline.formats.equirect import bare_jpeg, decoded
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere
@@ -68,3 +69,25 @@ def _scaled(image: Image.Image, long_side: int | None) -> bytes:
     # Built anew: what a decoder noted of a picture (`info`) may be written out again.
     Image.frombytes("RGB", image.size, image.tobytes()).save(out, "JPEG", quality=quality, subsampling=2)
     return out.getvalue()
+
+
+def sketch(scene: PanoramaScene) -> Sketch:
+    """The objects whose place is known, about the camera: east to the right, north up."""
+    return Sketch(
+        things=tuple(Thing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)
+    )
+
+
+UNITS: Final = "panoramas"
+BULKY: Final = ("objects",)  # long facts, which only questions are made from
+
+
+def sight(scenes: Sequence[PanoramaScene]) -> list[str]:
+    """How far it is known what the pictures show, in lines of Markdown."""
+    deep = sum(scene.facts.depth is not None for scene in scenes)
+    headed = sum(scene.facts.heading_deg is not None for scene in scenes)
+    placed = sum(scene.facts.position is not None for scene in scenes)
+    return [
+        f"- Of {len(scenes)} panoramas {placed} have a position, {headed} a heading and {deep} measured depth.",
+        "  What is said of objects rests on what people or depth say; faces and number plates were not looked for.",
+    ]

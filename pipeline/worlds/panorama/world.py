@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pipeline.worlds.panorama.config import PanoramaConfig
-from pipeline.worlds.panorama.facts import Panorama
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.rendered import rendered
-from pipeline.worlds.panorama.sight import BULKY, UNITS, sight
-from pipeline.worlds.panorama.sketch import sketch
+from pipeline.worlds.panorama.rendered import BULKY, UNITS, rendered, sight, sketch
 from pipeline.worlds.world import Samples, World
 
 

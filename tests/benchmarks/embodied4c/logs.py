@@ -12,9 +12,8 @@ from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.drive.samples import argoverse2, carla
-from pipeline.worlds.drive.samples.moving import Pace, Shift
-from pipeline.worlds.drive.samples.moving import Path as Way
-from pipeline.worlds.drive.samples.plan import EGO_SIZE, LANE_M, SIZES, Mover, Plan, Road, placed
+from pipeline.worlds.drive.samples.plan import EGO_SIZE, LANE_M, SIZES, Mover, Pace, Plan, Road, Shift, placed
+from pipeline.worlds.drive.samples.plan import Path as Way
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.urbanvideo.flights import random_flight
 

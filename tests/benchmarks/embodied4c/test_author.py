@@ -33,7 +33,7 @@ from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.embodied4c.test_flights import scene as flown
 from tests.llm.asking import KEY, hosted

@@ -16,7 +16,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.samples.plan import PLANS
 
 
 def task(name: str, **target: Any) -> Specification:

@@ -26,7 +26,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.scoring.score import scored
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.samples.plan import PLANS
 from tests.scoring.made import file_of, said
 
 OWN = {"log": "braking", "sub_capability": "M/P", "question": "What is the road made of?", "answer": "asphalt"}

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.ergeobench.dimensions import DIMENSIONS, SETTINGS
-from pipeline.benchmarks.ergeobench.gls import FARTHEST_KM, gls, great_circle_km
-from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
-from pipeline.benchmarks.ergeobench.names import FORMS, is_same
-from pipeline.benchmarks.ergeobench.score import SCORE, Settings
+from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
+from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, SETTINGS
+from pipeline.benchmarks.ergeobench.score import FARTHEST_KM, SCORE, Settings, gls, great_circle_km
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.scoring.score import Scored, scored

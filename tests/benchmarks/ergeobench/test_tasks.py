@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.ergeobench.agent import REPLY_SCHEMA, harness_files
-from pipeline.benchmarks.ergeobench.aiming import aimed, extents, looking, outlines
+from pipeline.benchmarks.ergeobench.agent import FILE, harness_files, source_lines
 from pipeline.benchmarks.ergeobench.columns import table
-from pipeline.benchmarks.ergeobench.dimensions import GEO, SLOTS
 from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
-from pipeline.benchmarks.ergeobench.needs import needs
-from pipeline.benchmarks.ergeobench.rules import ErgeoRules
-from pipeline.benchmarks.ergeobench.sources import FILE, source_lines
+from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS, ErgeoRules
+from pipeline.benchmarks.ergeobench.tasks.common_sense import needs
 from pipeline.benchmarks.ergeobench.tasks.geo import coarse
-from pipeline.benchmarks.ergeobench.tasks.turning import SECTORS, sector
+from pipeline.benchmarks.ergeobench.tasks.placing import SECTORS, sector
+from pipeline.benchmarks.ergeobench.view import aimed, extents, looking, outlines
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt
 from pipeline.core.tables import asked_in
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import box_in
 from pipeline.worlds.panorama.facts import PanoramaScene
 from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, street, tables
@@ -339,7 +338,7 @@ def test_a_reply_of_the_agent_s_schema_is_read() -> None:
         },
         "next_action": {"stop": True, "delta_yaw_deg": 0, "delta_pitch_deg": 0, "zoom": 1, "goal": "x"},
     }  # fmt: skip
-    jsonschema.validate(reply, REPLY_SCHEMA)
+    jsonschema.validate(reply, load_table("ergeobench/reply_schema"))
     found = find_hypothesis(json.dumps(reply), ("country", "city", "street", "coordinates")).value
     assert found is not None
     assert (found.lat_deg, found.lon_deg) == (43.7, 7.4)

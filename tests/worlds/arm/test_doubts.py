@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.worlds.arm.doubts import BEYOND_MAX, examine
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.view import ArmView
+from pipeline.worlds.arm.view import BEYOND_MAX, ArmView, examine
 from pipeline.worlds.registry import examined
 from tests.worlds.arm.episodes import found, read, rows, write_demo
 

@@ -17,7 +17,7 @@ from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.geometry.colours import WORDS
 from pipeline.questions.model_authoring import quoted
 from pipeline.worlds.arm.view import CLOSED_MAX, OPEN_MIN
-from pipeline.worlds.drive.categories import CATEGORIES, FURNITURE, RIDERS, TWO_WHEELED
+from pipeline.worlds.drive.facts import CATEGORIES, FURNITURE, RIDERS, TWO_WHEELED
 
 TOLD: Final = 8  # things at a moment
 # Kinds that logs of drives annotate whole, by what people say for them; what is no kind of a log, it does not tell.

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.drive.categories import CATEGORIES, VEHICLES
+from pipeline.worlds.drive.facts import CATEGORIES, VEHICLES
 
 # Words for several of a kind; what is not here has an s.
 _PLURALS: Final = {"bus": "buses", "traffic cone": "traffic cones", "wheelchair user": "wheelchair users"}

@@ -8,16 +8,17 @@ same words about other views, each answer as often as any other, and no answer i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from numpy.random import Generator
 
 from pipeline.benchmarks.ergeobench.images import Shown, show
 from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.benchmarks.ergeobench.wording import worded
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
+from pipeline.core.templates import load_template
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
@@ -36,8 +37,13 @@ class SeenTask(CaseTask[ErgeoView]):
             rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
             rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
             rule("no_objects_known", len(view.objects), ">=", 1, "objects"),
+            *self.required(view),
         )
         return next((measure.rejection() for measure in measures if not measure.holds), None)
+
+    def required(self, view: ErgeoView) -> tuple[Measure, ...]:
+        """What else must hold of a panorama, so that the task can be asked."""
+        return ()
 
     def ask_once(self, view: ErgeoView, cases: Iterable[Case]) -> None:
         """The same words about another view are another question."""
@@ -61,7 +67,7 @@ class SeenTask(CaseTask[ErgeoView]):
         for i in members:
             seen = view.objects[i]
             for measure in view.measures(i, is_named=is_named):
-                case.measured(_of(measure, seen.id))
+                case.measured(replace(measure, subject=seen.id))
             case.fact("yaw", seen.id, seen.yaw_deg, "deg")
             case.fact("width", seen.id, seen.width_deg, "deg")
             if seen.distance_m is not None:
@@ -85,10 +91,6 @@ class SeenTask(CaseTask[ErgeoView]):
         return case
 
 
-def _of(measure: Measure, subject: str) -> Measure:
-    return Measure(measure.name, measure.value, measure.unit, subject, measure.relation, measure.limit)
-
-
 def by_digest(view: ErgeoView, task: str, members: Iterable[int]) -> list[int]:
     """Objects in an order that only their identity tells."""
     return sorted(members, key=lambda i: digest(view.scene.id, task, "order", view.objects[i].id))
@@ -97,3 +99,14 @@ def by_digest(view: ErgeoView, task: str, members: Iterable[int]) -> list[int]:
 def usable(view: ErgeoView) -> Iterator[int]:
     """Indices of the objects that can be asked about by their label."""
     return (i for i in range(len(view.objects)) if view.usable(i))
+
+
+def worded(template: str, identity: Sequence[str], **fields: str) -> str:
+    """A question's text in one of the wordings of a template (its ``text`` and those in ``also_parsed``).
+
+    Raises TemplateError where a field would make it read in two ways.
+    """
+    found = load_template(template)
+    wordings = (found.text, *found.also_parsed)
+    drawn = int.from_bytes(digest("wording", found.id, *identity)[:8], "big") % len(wordings)
+    return found.model_copy(update={"text": wordings[drawn]}).render(dict(fields))

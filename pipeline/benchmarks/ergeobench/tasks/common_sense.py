@@ -6,18 +6,39 @@ The options are parts of pictures and not sorts of places: those would say which
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations, product
 from typing import Final
 
-from numpy.random import Generator
+from pydantic import TypeAdapter
 
-from pipeline.benchmarks.ergeobench.needs import Need, needs
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
 from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView
-from pipeline.core.schema import Rejection
+from pipeline.core.schema import Model, Name
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
-from pipeline.questions.rules import rule
+from pipeline.questions.rules import Measure, rule
+
+
+class Need(Model):
+    """A need in the words of who has it."""
+
+    need: Name
+    serves: frozenset[str]
+    may: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Kinds that serve it, surely or perhaps."""
+        return self.serves | self.may
+
+
+@cache
+def needs() -> tuple[Need, ...]:
+    """All needs, in the order of the table."""
+    return TypeAdapter(tuple[Need, ...]).validate_python(load_table("ergeobench/needs"))
+
 
 NEEDS: Final = 2  # that are asked of one place
 THIRDS: Final = {"on the left": -2 / 3, "in the middle": 0.0, "on the right": 2 / 3}
@@ -28,18 +49,10 @@ HALVES: Final = ("left half", "right half")
 class NeedTask(SeenTask):
     """Base: a place is usable where it is wide enough, near enough and its kind is known."""
 
-    def obstacle(self, view: ErgeoView) -> Rejection | None:
+    def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """There must be a place whose kind is known."""
         known = sum(seen.kind is not None for seen in view.objects)
-        measure = rule("no_places_known", known, ">=", 1, "places")
-        return super().obstacle(view) or (None if measure.holds else measure.rejection())
-
-    def place(self, view: ErgeoView, case: Case, i: int) -> None:
-        """Whether a place can be told and reached."""
-        seen, rules = view.objects[i], view.rules
-        case.require("too_small_to_tell", seen.width_deg, ">=", rules.poi_min_deg, "deg", seen.id)
-        if seen.distance_m is not None:
-            case.require("too_far_to_walk", seen.distance_m, "<=", rules.poi_reach_m, "m", seen.id)
+        return (rule("no_places_known", known, ">=", 1, "places"),)
 
     def served(self, view: ErgeoView) -> Iterator[tuple[int, Need]]:
         """Places with needs that they serve, drawn."""
@@ -60,11 +73,13 @@ class NeedTask(SeenTask):
         return not any(view.touched(shot)[others].any() for shot in shots)
 
     def about_place(self, view: ErgeoView, *members: int, need: Need) -> Case:
-        """A candidate about places; their labels need not tell which one is meant."""
+        """A candidate about places that can be told and reached; their labels need not tell which one is meant."""
         case = self.about(view, *members, more=[need.need], is_named=False)
-        for i in members:
-            self.place(view, case, i)
-        return case
+        for seen in (view.objects[i] for i in members):
+            case.require("too_small_to_tell", seen.width_deg, ">=", view.rules.poi_min_deg, "deg", seen.id)
+            if seen.distance_m is not None:
+                case.require("too_far_to_walk", seen.distance_m, "<=", view.rules.poi_reach_m, "m", seen.id)
+        return self.word(view, case, need=need.need)
 
 
 class SingleView(NeedTask):
@@ -78,10 +93,14 @@ class SingleView(NeedTask):
         for i, need in self.served(view):
             seen = view.objects[i]
             case = self.about_place(view, i, need=need)
-            self.word(view, case, need=need.need)
             rng = self.rng(view, seen.id, need.need)
             answer = list(THIRDS)[int(rng.integers(len(THIRDS)))]
-            shots = self._in_third(view, i, THIRDS[answer], rng)
+            margin = view.rules.cell_margin
+            shots = [
+                shot
+                for shot in view.towards(seen.yaw_deg, -45.0, 45.0, rng)
+                if view.whole(shot)[i] and _to_third_border(_middle(view, i, shot), THIRDS[answer]) >= margin
+            ]
             places = [j for j, other in enumerate(view.objects) if other.kind is not None and j != i]
             fits = [s for s in shots if view.touched(s)[places].any()]
             case.require("no_other_place_in_view", len(fits), ">=", 1, "views")
@@ -91,15 +110,9 @@ class SingleView(NeedTask):
                 yield case
                 continue
             self.lay(view, case, alone, members=[i])
-            margin = _to_third_border(_middle(view, i, alone), THIRDS[answer])
-            case.require("near_a_third_border", margin, ">=", view.rules.cell_margin, "half pictures")
+            gap = _to_third_border(_middle(view, i, alone), THIRDS[answer])
+            case.require("near_a_third_border", gap, ">=", margin, "half pictures")
             yield case.ask(answer, THIRDS)
-
-    def _in_third(self, view: ErgeoView, i: int, x: float, rng: Generator) -> list[View]:
-        """Views that show all of an object, its middle in a third of the picture."""
-        shots = view.towards(view.objects[i].yaw_deg, -45.0, 45.0, rng)
-        margin = view.rules.cell_margin
-        return [s for s in shots if view.whole(s)[i] and _to_third_border(_middle(view, i, s), x) >= margin]
 
 
 class DualView(NeedTask):
@@ -114,7 +127,6 @@ class DualView(NeedTask):
         for i, need in self.served(view):
             seen = view.objects[i]
             case = self.about_place(view, i, need=need)
-            self.word(view, case, need=need.need)
             rng = self.rng(view, seen.id, need.need)
             picture, half = (int(n) for n in rng.integers(2, size=2))
             found = None
@@ -152,7 +164,6 @@ class CrossView(NeedTask):
 
     def _one(self, view: ErgeoView, i: int, j: int, need: Need) -> Case:
         case = self.about_place(view, i, j, need=need)
-        self.word(view, case, need=need.need)
         own_m, others_m = view.distances_m[[i, j]].tolist()
         ratio = max(own_m, others_m) / min(own_m, others_m)
         case.require("distances_too_similar", ratio, ">=", view.rules.distance_ratio_min, "ratio")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.ergeobench.aiming import wrapped
 from pipeline.benchmarks.ergeobench.images import FOV_DEG
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.core.schema import Rejection
+from pipeline.benchmarks.ergeobench.view import ErgeoView, wrapped
 from pipeline.questions.cases import Case
-from pipeline.questions.rules import rule
+from pipeline.questions.rules import Measure, rule
 
 MIDDLE_DEG: Final = 15.0  # about the middle of a picture: nothing else of the label may lie there
 PAIRS: Final = 40  # of objects of a label, lowest digests first
@@ -23,7 +21,15 @@ SIDES: Final = ("the one on the left", "the one on the right")
 NEARER: Final = {"nearer": 1, "farther away": -1}
 
 
-class Depth(SeenTask):
+class DistanceTask(SeenTask):
+    """Base of tasks about distances."""
+
+    def required(self, view: ErgeoView) -> tuple[Measure, ...]:
+        """Distances must be known."""
+        return (rule("no_distance_known", int(np.isfinite(view.distances_m).sum()), ">=", 1, "objects"),)
+
+
+class Depth(DistanceTask):
     """How far the object in the middle of a view is: near, middle or far.
 
     Of objects of one label as many are asked in each bin as in any other, and bins in which there is none are not
@@ -32,10 +38,6 @@ class Depth(SeenTask):
 
     name = "Depth Estimation"
     template = "ergeobench/depth"
-
-    def obstacle(self, view: ErgeoView) -> Rejection | None:
-        """Distances must be known."""
-        return super().obstacle(view) or _no_distance(view)
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per object."""
@@ -46,7 +48,8 @@ class Depth(SeenTask):
             if case.refusal is None:
                 bins[view.labels[i]][place].append(len(cases))
             cases.append(case)
-        names = _bin_names(view)
+        near, far = view.rules.depth_bins_m
+        names = (f"less than {near:g} m", f"between {near:g} and {far:g} m", f"more than {far:g} m")
         for found in bins.values():
             even = min(map(len, found.values())) if len(found) > 1 else 0
             for place, members in found.items():
@@ -76,30 +79,24 @@ class Depth(SeenTask):
         return case, int(np.searchsorted(borders, distance_m))
 
 
-class Distance(SeenTask):
+class Distance(DistanceTask):
     """Which of two objects of one label in a view is nearer, or farther away, which is drawn: left or right."""
 
     name = "Distance"
     template = "ergeobench/distance"
 
-    def obstacle(self, view: ErgeoView) -> Rejection | None:
-        """Distances must be known."""
-        return super().obstacle(view) or _no_distance(view)
-
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Pairs of objects of one label that one view may show."""
         for label in sorted(set(view.labels)):
             members = by_digest(view, self.name, view.of_label(label).tolist())
-            pairs = [pair for pair in combinations(members, 2) if self._fit(view, *pair)]
+            yaw_deg = [seen.yaw_deg for seen in view.objects]
+            pairs = [(i, j) for i, j in combinations(members, 2) if abs(wrapped(yaw_deg[i] - yaw_deg[j])) < FOV_DEG]
             for pair in pairs[:PAIRS]:
                 yield self._one(view, min(pair), max(pair))
             if not PAIRS >= len(pairs) > 0:
                 rest = Case(label, wording="")
                 rest.refuse("no_two_in_a_view" if not pairs else "too_many_pairs", len(pairs), PAIRS, "pairs")
                 yield rest
-
-    def _fit(self, view: ErgeoView, i: int, j: int) -> bool:
-        return abs(float(wrapped(view.objects[i].yaw_deg - view.objects[j].yaw_deg))) < FOV_DEG
 
     def _one(self, view: ErgeoView, i: int, j: int) -> Case:
         one, other = view.objects[i], view.objects[j]
@@ -122,14 +119,3 @@ class Distance(SeenTask):
                 is_left = i_is_left == (i_is_nearer == (NEARER[word] > 0))
                 return case.ask(SIDES[0] if is_left else SIDES[1], SIDES, least=1)
         return self.unshown(case, len(shots))
-
-
-def _no_distance(view: ErgeoView) -> Rejection | None:
-    known = int(np.isfinite(view.distances_m).sum())
-    measure = rule("no_distance_known", known, ">=", 1, "objects")
-    return None if measure.holds else measure.rejection()
-
-
-def _bin_names(view: ErgeoView) -> Sequence[str]:
-    near, far = view.rules.depth_bins_m
-    return (f"less than {near:g} m", f"between {near:g} and {far:g} m", f"more than {far:g} m")

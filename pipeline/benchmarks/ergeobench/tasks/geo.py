@@ -11,12 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.ergeobench.aiming import looking
 from pipeline.benchmarks.ergeobench.columns import OUT_OF_DISTRIBUTION
+from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
 from pipeline.benchmarks.ergeobench.images import SOURCE, WHOLE, Shown, show
-from pipeline.benchmarks.ergeobench.names import PARTS, country
-from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.benchmarks.ergeobench.wording import worded
+from pipeline.benchmarks.ergeobench.tasks.base import worded
+from pipeline.benchmarks.ergeobench.view import ErgeoView, looking
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.geometry.geodesy import METRES_PER_DEGREE

@@ -13,10 +13,9 @@ from typing import Final
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.identity import digest
-from pipeline.core.schema import Rejection
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
-from pipeline.questions.rules import rule
+from pipeline.questions.rules import Measure, rule
 
 MOST: Final = 4  # options
 TRUE, FALSE = ANSWERS = ("True", "False")
@@ -32,29 +31,23 @@ class Perception(SeenTask):
         self.template = "ergeobench/shows_which"
         self.parts = ("ergeobench/shows_label", "ergeobench/attribute", "ergeobench/is_attribute", "ergeobench/reads")
 
-    def obstacle(self, view: ErgeoView) -> Rejection | None:
+    def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """Something of the slot must be known."""
         known = sum(seen.slot == self.name for seen in view.objects)
-        measure = rule("slot_not_known", known, ">=", 1, "objects")
-        return super().obstacle(view) or (None if measure.holds else measure.rejection())
+        return (rule("slot_not_known", known, ">=", 1, "objects"),)
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Of labels: which is shown, and whether one is; of an attribute: which value, and whether one; of names."""
         members = [i for i, seen in enumerate(view.objects) if seen.slot == self.name]
         for i in members:
             if not view.usable(i):
-                yield self._unusable(view, i)
+                yield self.word(view, self.about(view, i), "ergeobench/shows_label", label=view.labels[i])
         labels = sorted({view.labels[i] for i in members} & set(view.facts.complete))
         yield from self._presence(view, labels)
         yield from self._which(view, labels)
         for label in labels:
             yield from self._attributes(view, label)
         yield from self._names(view, members)
-
-    def _unusable(self, view: ErgeoView, i: int) -> Case:
-        case = self.about(view, i)
-        self.word(view, case, "ergeobench/shows_label", label=view.objects[i].label)
-        return case
 
     def _presence(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
         """A statement for each label, in a view that shows it and in one that shows nothing of it."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.ergeobench.dimensions import GEO, SLOTS
+from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS
 from pipeline.benchmarks.ergeobench.tasks.common_sense import CrossView as NeedCrossView
 from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, SingleView
 from pipeline.benchmarks.ergeobench.tasks.distances import Depth, Distance
 from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
 from pipeline.benchmarks.ergeobench.tasks.perception import Perception
-from pipeline.benchmarks.ergeobench.tasks.placing import Positioning, YawEstimation
-from pipeline.benchmarks.ergeobench.tasks.relative import FrontBack, LeftRight
-from pipeline.benchmarks.ergeobench.tasks.turning import CrossView
+from pipeline.benchmarks.ergeobench.tasks.placing import CrossView, FrontBack, LeftRight, Positioning, YawEstimation
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.questions.cases import CaseTask
 

@@ -28,7 +28,7 @@ from pipeline.formats.pickles import read_pickle
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing, Reader, SceneRef
 from pipeline.reading.wants import NO_VIDEO, Want
 from pipeline.worlds.arm.facts import (
     EFFORT_STEP,
@@ -43,10 +43,8 @@ from pipeline.worlds.arm.facts import (
     Item,
     Signal,
 )
-from pipeline.worlds.arm.readers.listing import check_name, list_episodes
-from pipeline.worlds.arm.readers.panda import arm_of, placed
-from pipeline.worlds.arm.readers.rlbench_cameras import CAMERAS, cameras_of
-from pipeline.worlds.arm.readers.series import FINGERS, stacked, step_of, turns_wxyz
+from pipeline.worlds.arm.readers.panda import CAMERAS, arm_of, cameras_of, placed
+from pipeline.worlds.arm.readers.series import FINGERS, check_name, list_episodes, stacked, step_of, turns_wxyz
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"
 DESCRIPTIONS: Final = "variation_descriptions.pkl"
@@ -66,18 +64,13 @@ WANTS: Final = (
 )
 
 
-class RLBench:
+class RLBench(Reader):
     """Demonstrations of RLBench."""
 
     name = "rlbench"
     version = 1
-    extra = None
     video_fps = 20
     wants = WANTS
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -115,29 +108,19 @@ class RLBench:
         arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.folder)
         state = stacked(rows, "task_low_dim_state", findings)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
-        return EpisodeScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            video=video,
-            facts=Episode(
-                seconds=pack(seconds, TIME_STEP_S),
-                clock=clock,
-                task=task,
-                variation=variation,
-                instructions=_instructions(files, findings),
-                arm=arm,
-                gripper=gripper,
-                items=_items(task, state),
-                cameras=cameras,
-                signals=() if state is None else (_signal(state),),
-            ),
-            source=files.source(self.name, self.version, "recorded"),
-            findings=tuple(findings.items),
+        facts = Episode(
+            seconds=pack(seconds, TIME_STEP_S),
+            clock=clock,
+            task=task,
+            variation=variation,
+            instructions=_instructions(files, findings),
+            arm=arm,
+            gripper=gripper,
+            items=_items(task, state),
+            cameras=cameras,
+            signals=() if state is None else (_signal(state),),
         )
-
-    def geometry(self, files: SceneFiles, scene: EpisodeScene) -> None:
-        """See `Reader.geometry`: nothing of it is observed."""
+        return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 
     def footage(self, files: SceneFiles, scene: EpisodeScene) -> Footage | None:
         """See `Reader.footage`: the pictures of the first camera that has some."""

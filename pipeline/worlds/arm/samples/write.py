@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.worlds.arm.samples.links import HIGH, LOW, RATE_MAX, REACH_M, turn_xyzw
-from pipeline.worlds.arm.samples.plans import FPS, TRAVEL_M, Plan, Thing, plan
+from pipeline.worlds.arm.samples.plans import FPS, HIGH, LOW, RATE_MAX, REACH_M, TRAVEL_M, Plan, Thing, plan, turn_xyzw
 
 EPISODES: Final = 9
 DATASET: Final = "table"

@@ -21,22 +21,29 @@ from pipeline.geometry.turns import matrices, rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing
+from pipeline.reading.reader import Listing, Reader
 from pipeline.reading.wants import Want
-from pipeline.worlds.drive.categories import ARGOVERSE2
-from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
-from pipeline.worlds.drive.readers.argoverse2_cameras import CAMERAS, pictures_ahead, read_cameras
-from pipeline.worlds.drive.readers.argoverse2_map import city_of, read_map
-from pipeline.worlds.drive.readers.argoverse2_tables import UNIT_TOLERANCE, read_rows, table_of
-from pipeline.worlds.drive.readers.pictures import footage_of, video_of
+from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
+from pipeline.worlds.drive.readers.argoverse2_map import (
+    CAMERAS,
+    UNIT_TOLERANCE,
+    city_of,
+    pictures_ahead,
+    read_cameras,
+    read_map,
+    read_rows,
+    table_of,
+)
 from pipeline.worlds.drive.readers.tracking import (
     PLACE_MAX_M,
     check_span,
+    footage_of,
     repeated,
     steady_box,
     steady_words,
     stretches,
     tell_repeated,
+    video_of,
     within,
 )
 
@@ -68,18 +75,13 @@ WANTS: Final = (
 )
 
 
-class Argoverse2:
+class Argoverse2(Reader):
     """Sensor logs of Argoverse 2."""
 
     name = "argoverse2"
     version = 1
-    extra = None
     video_fps = 10
     wants = WANTS
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -134,18 +136,8 @@ class Argoverse2:
             drivable=drivable,
             cameras=read_cameras(files, findings),
         )
-        return DriveScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "annotated"),
-            video=video_of(files, pictures_ahead(files.folder, times_ns[0]), drive.times_s[-1], self.video_fps),
-            facts=drive,
-            findings=tuple(findings.items),
-        )
-
-    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
-        """See `Reader.geometry`: boxes are all there is."""
+        video = video_of(files, pictures_ahead(files.folder, times_ns[0]), drive.times_s[-1], self.video_fps)
+        return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
         """See `Reader.footage`: what the camera ahead saw, or else another one, from the first sweep to the last."""

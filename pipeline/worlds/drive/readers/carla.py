@@ -21,8 +21,7 @@ from pipeline.formats import carla_log
 from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing, Reader, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
 from pipeline.worlds.drive.readers.carla_recording import Recording
@@ -32,7 +31,7 @@ WANTS: Final = (Want("recording", ("*.log",), "the drive is left out", True, rec
 
 
 @dataclass(frozen=True)
-class Carla:
+class Carla(Reader):
     """Recordings of the CARLA simulator.
 
     Attributes:
@@ -43,7 +42,6 @@ class Carla:
 
     name = "carla"
     version = 1
-    extra = None
     video_fps = 20
     wants = WANTS
 
@@ -98,20 +96,7 @@ class Carla:
             collisions=read.collisions(ego),
             cameras=read.cameras(ego),
         )
-        return DriveScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "recorded"),
-            facts=drive,
-            findings=tuple(findings.items),
-        )
-
-    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
-        """See `Reader.geometry`."""
-
-    def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
-        """See `Reader.footage`: a recording has no pictures."""
+        return files.scene_of(DriveScene, self, "recorded", drive, findings)
 
 
 def _is_recording(path: Path) -> bool:

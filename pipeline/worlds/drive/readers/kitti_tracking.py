@@ -22,10 +22,9 @@ from pipeline.geometry.turns import rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.reader import Listing, Reader, SceneRef
 from pipeline.reading.wants import Want
-from pipeline.worlds.drive.categories import KITTI
-from pipeline.worlds.drive.facts import TIME_STEP_S, Actor, Camera, Drive, DriveScene, Ego
+from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Camera, Drive, DriveScene, Ego
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,
     Calibration,
@@ -33,15 +32,19 @@ from pipeline.worlds.drive.readers.kitti_poses import (
     read_calibration,
     read_oxts,
 )
-from pipeline.worlds.drive.readers.pictures import Pictures, footage_of, numbered, pictures_of, video_of
 from pipeline.worlds.drive.readers.tracking import (
     LASTS_MAX_S,
+    Pictures,
     check_span,
+    footage_of,
+    numbered,
+    pictures_of,
     repeated,
     steady_box,
     steady_words,
     stretches,
     tell_repeated,
+    video_of,
     within,
 )
 
@@ -62,18 +65,13 @@ WANTS: Final = (
 )
 
 
-class KittiTracking:
+class KittiTracking(Reader):
     """Sequences of KITTI's tracking benchmark."""
 
     name = "kitti_tracking"
     version = 2
-    extra = None
     video_fps = RATE_HZ
     wants = WANTS
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -126,18 +124,8 @@ class KittiTracking:
             labelled_in=LABELLED_IN,
             cameras=_cameras(files, calibration),
         )
-        return DriveScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "annotated"),
-            video=video_of(files, _pictures(files), drive.times_s[-1], self.video_fps),
-            facts=drive,
-            findings=tuple(findings.items),
-        )
-
-    def geometry(self, files: SceneFiles, scene: DriveScene) -> None:
-        """See `Reader.geometry`: boxes are all there is."""
+        video = video_of(files, _pictures(files), drive.times_s[-1], self.video_fps)
+        return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
         """See `Reader.footage`: what the left colour camera saw."""

@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.geometry.turns import turned_about_z
-from pipeline.worlds.drive.categories import ARGOVERSE2
+from pipeline.worlds.drive.facts import ARGOVERSE2
 from pipeline.worlds.drive.samples.plan import AXLE_M, LANE_M, Mover, Plan, Road
 
 RATE_HZ: Final = 10

@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import MAGIC, TABLES, VERSION, Added, Records
-from pipeline.worlds.drive.readers.carla_actors import COLOURS, LAMPS
+from pipeline.worlds.drive.readers.carla_recording import COLOURS, LAMPS
 from pipeline.worlds.drive.samples.plan import Light, Mover, Plan
 
 RATE_HZ: Final = 20

@@ -15,13 +15,16 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
 from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
-from pipeline.worlds.panorama.config import PanoramaConfig
-from pipeline.worlds.panorama.facts import Measured, Panorama, PanoramaScene
-from pipeline.worlds.panorama.observe import nadir
-from pipeline.worlds.panorama.observe.likeness import differing_bits, hash_of, thumbnail
-from pipeline.worlds.panorama.observe.objects import DEPTH, measure_objects
-from pipeline.worlds.panorama.observe.place import find_place
-from pipeline.worlds.panorama.observe.sharpness import sharpness_of
+from pipeline.worlds.panorama.facts import Measured, Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.observe.picture import (
+    differing_bits,
+    hash_of,
+    nadir_by_colour,
+    nadir_by_depth,
+    sharpness_of,
+    thumbnail,
+)
+from pipeline.worlds.panorama.observe.place import DEPTH, find_place, measure_objects
 
 _ROOF_M: Final = 12.0  # above the camera: nearer all over, it may be a ceiling
 _ROOFED: Final = 0.9  # of the sky above 60 degrees
@@ -72,9 +75,9 @@ def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measu
     across = picture.width if picture.crop is None else picture.crop.full_width
     share = None
     if whole and depth_m is not None and facts.camera_height_m is not None:
-        share = nadir.by_depth(depth_m, facts.camera_height_m)
+        share = nadir_by_depth(depth_m, facts.camera_height_m)
     elif whole:
-        share = nadir.by_colour(color)
+        share = nadir_by_colour(color)
     return Measured(
         pixels_per_degree=round(across / 360.0, 3),
         sharpness=round(sharpness_of(color), 1) if whole else None,

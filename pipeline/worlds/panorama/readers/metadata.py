@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
@@ -13,18 +17,9 @@ from pipeline.core.schema import Origin
 from pipeline.formats.picture_header import header_of
 from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.readers.embedded import from_exif
-from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, refuse_large
+from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
-from pipeline.worlds.panorama.readers.services import (
-    NoPanorama,
-    from_mapillary,
-    from_panoramax,
-    is_mapillary,
-    is_panoramax,
-)
-from pipeline.worlds.panorama.readers.sidecar import Sidecar
-from pipeline.worlds.panorama.readers.told import Told, first, heading_of, position_of
+from pipeline.worlds.panorama.readers.told import Told, first, from_exif, heading_of, number_of, position_of, positive
 
 # Doubts about values of single sources that were not used.
 NOT_USED: Final = frozenset(
@@ -129,3 +124,136 @@ def say_what_is_missing(position: Origin | None, heading_deg: float | None, foun
         message = "no source says which way its middle column looks"
         remedy = f"give heading_deg in {SIDECAR}, to ask what needs north"
         found.add(doubt("no_heading", "heading", message, remedy))
+
+
+MAPILLARY: Final = "Mapillary"
+PANORAMAX: Final = "Panoramax"
+_SPHERICAL: Final = frozenset({"spherical", "equirectangular"})
+_LICENCE: Final = "CC BY-SA 4.0"  # of all pictures of Mapillary, by its terms
+_WORDS_MAX: Final = 200
+_URL: Final = "https://www.mapillary.com/app/?pKey="
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class NoPanorama(ValueError):  # noqa: N818 - what is wrong, not an error of a program
+    """The service says that the picture is none in all directions."""
+
+
+def is_mapillary(value: dict[str, Any]) -> bool:
+    """Whether a JSON object is an image of Mapillary's."""
+    return ("geometry" in value or "computed_geometry" in value) and value.get("type") != "Feature"
+
+
+def is_panoramax(value: dict[str, Any]) -> bool:
+    """Whether a JSON object is a STAC item."""
+    return value.get("type") == "Feature" and isinstance(value.get("properties"), dict)
+
+
+def from_mapillary(value: dict[str, Any], found: Findings) -> list[Told]:
+    """What Mapillary says, computed before measured. Raises NoPanorama."""
+    kind = value.get("camera_type")
+    if value.get("is_pano") is False or (isinstance(kind, str) and kind.lower() not in _SPHERICAL):
+        raise NoPanorama(f"camera_type is {str(kind)[:40]!r}, is_pano {value.get('is_pano')!r}")
+    creator = value.get("creator")
+    shared = {
+        "captured": _day(value.get("captured_at")),
+        "author": _words(creator.get("username")) if isinstance(creator, dict) else None,
+        "licence": _LICENCE,
+        "source_url": f"{_URL}{value['id']}" if str(value.get("id", "")).isalnum() else None,
+    }
+    told = []
+    for prefix in ("computed_", ""):
+        by = f"{MAPILLARY} {prefix}".replace("_", "").strip()
+        lat, lon = _point(value.get(f"{prefix}geometry"))
+        position = position_of(lat, lon, number_of(value.get(f"{prefix}altitude")), by, found)
+        heading = heading_of(number_of(value.get(f"{prefix}compass_angle")), by, found)
+        pitch, roll = _tilt(value.get("computed_rotation")) if prefix else (None, None)
+        told.append(
+            Told(
+                by=by,
+                position=position,
+                heading_deg=heading,
+                camera_pitch_deg=pitch,
+                camera_roll_deg=roll,
+                **shared,  # type: ignore[arg-type]
+            )
+        )
+    return told
+
+
+def from_panoramax(value: dict[str, Any], found: Findings) -> list[Told]:
+    """What Panoramax says. Raises NoPanorama."""
+    properties = value["properties"]
+    optics = properties.get("pers:interior_orientation")
+    across = number_of(optics.get("field_of_view")) if isinstance(optics, dict) else None
+    if across is not None and across != 360:
+        raise NoPanorama(f"field_of_view is {across:g}, not 360 degrees")
+    lat, lon = _point(value.get("geometry"))
+    pitch, roll = (number_of(properties.get(f"pers:{name}")) for name in ("pitch", "roll"))
+    for name, angle in (("pitch", pitch), ("roll", roll)):
+        if angle is not None and abs(angle) > 90:
+            message = f"{PANORAMAX}: pers:{name} is {angle:g}, not within -90 to 90; it was not used"
+            found.add(doubt("pose_out_of_range", "heading", message, "give it in pano.yaml", angle, 90.0, "degrees"))
+    links = [link for link in _dicts(value.get("links")) if link.get("rel") == "self"]
+    providers = [p for p in _dicts(value.get("providers")) if "producer" in (p.get("roles") or ())]
+    return [
+        Told(
+            by=PANORAMAX,
+            position=position_of(lat, lon, None, PANORAMAX, found),
+            accuracy_m=positive(number_of(properties.get("quality:horizontal_accuracy"))),
+            heading_deg=heading_of(number_of(properties.get("view:azimuth")), PANORAMAX, found),
+            camera_pitch_deg=pitch if pitch is not None and abs(pitch) <= 90 else None,
+            camera_roll_deg=roll if roll is not None and abs(roll) <= 90 else None,
+            captured=_day(properties.get("datetime")),
+            author=_words(providers[0].get("name") if providers else properties.get("geovisio:producer")),
+            licence=_words(properties.get("license")),
+            source_url=_words(links[0].get("href")) if links else None,
+        )
+    ]
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _point(geometry: Any) -> tuple[float | None, float | None]:
+    """Latitude and longitude of a GeoJSON point, which has the longitude first."""
+    if not isinstance(geometry, dict) or geometry.get("type") != "Point":
+        return None, None
+    at = geometry.get("coordinates")
+    if not isinstance(at, list) or len(at) < 2:
+        return None, None
+    return number_of(at[1]), number_of(at[0])
+
+
+def _tilt(rotation: Any) -> tuple[float | None, float | None]:
+    """Pitch and roll, degrees, of an axis-angle vector from ENU to camera axes (x right, y down, z forward).
+
+    OpenSfM, "Rotation": the vector's length is the angle. Row i of the matrix is axis i of the camera in ENU.
+    """
+    parts = [number_of(part) for part in rotation] if isinstance(rotation, list) and len(rotation) == 3 else []
+    if not parts or None in parts:
+        return None, None
+    vector = np.array(parts, dtype=np.float64)
+    angle = float(np.linalg.norm(vector))
+    x, y, z = vector / angle if angle else np.array([1.0, 0.0, 0.0])
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    axes = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+    pitch = math.degrees(math.asin(float(np.clip(axes[2, 2], -1.0, 1.0))))
+    return pitch, math.degrees(math.atan2(-axes[0, 2], -axes[1, 2]))
+
+
+def _words(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    return " ".join("".join(c if c.isprintable() else " " for c in value).split())[:_WORDS_MAX] or None
+
+
+def _day(value: Any) -> datetime.date | None:
+    """The day, UTC, of milliseconds since 1970 or of an ISO 8601 time."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return (_EPOCH + datetime.timedelta(milliseconds=value)).date()
+        return datetime.datetime.fromisoformat(value).date() if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None

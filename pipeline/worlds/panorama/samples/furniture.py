@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.sampling.city_plan import Color
-from pipeline.worlds.panorama.samples.scene import Scene
-from pipeline.worlds.panorama.samples.solids import GLASS, LEAVES, STRIPES
+from pipeline.worlds.panorama.samples.scene import GLASS, LEAVES, STRIPES, Scene
 from pipeline.worlds.panorama.samples.towns import COLORS, Town
 
 Put = Callable[[Scene, Town, np.random.Generator, float, float], None]

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.sampling.city_plan import PITCH_M, STREET_M
-from pipeline.worlds.panorama.samples.scene import Picture, Scene
-from pipeline.worlds.panorama.samples.solids import (
+from pipeline.worlds.panorama.samples.scene import (
     FACADE,
     GLASS,
     GROUND,
@@ -20,6 +19,8 @@ from pipeline.worlds.panorama.samples.solids import (
     ROOF,
     STRIPES,
     Mesh,
+    Picture,
+    Scene,
     unit_normals,
 )
 from pipeline.worlds.panorama.samples.towns import Town

@@ -17,10 +17,20 @@ from pipeline.worlds.panorama.samples.furniture import (
     name_sign,
     tree,
 )
-from pipeline.worlds.panorama.samples.scene import Scene, Street, spread
-from pipeline.worlds.panorama.samples.solids import FACADE, GLASS, LEAVES
-from pipeline.worlds.panorama.samples.spots import UNIT_M, WALL_M, Spot, box, fronts, houses
-from pipeline.worlds.panorama.samples.towns import ALIKE, COLORS, KINDS, Town
+from pipeline.worlds.panorama.samples.scene import FACADE, GLASS, LEAVES, Scene, spread
+from pipeline.worlds.panorama.samples.towns import (
+    ALIKE,
+    COLORS,
+    KINDS,
+    UNIT_M,
+    WALL_M,
+    Spot,
+    Street,
+    Town,
+    box,
+    fronts,
+    houses,
+)
 
 CAMERA_M: Final = 2.5  # above the ground
 _GAP_M: Final = 1.0

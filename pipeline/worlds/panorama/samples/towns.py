@@ -6,10 +6,15 @@ it lies in, so that what a panorama shows says something about where it was take
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from pipeline.core.schema import Origin
-from pipeline.sampling.city_plan import Color, Plan
+import yaml
+from pydantic import TypeAdapter
+
+from pipeline.core.identity import rng_for
+from pipeline.sampling.city_plan import PITCH_M, STREET_M, Color, Plan, Planted, planted
 
 
 class Town(NamedTuple):
@@ -54,103 +59,127 @@ class Town(NamedTuple):
     post_box: str
 
 
-# Kind as OpenStreetMap has it, its key there, and what one calls it.
-KINDS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("bakery", "shop", "bakery"),
-    ("pharmacy", "amenity", "pharmacy"),
-    ("cafe", "amenity", "café"),
-    ("restaurant", "amenity", "restaurant"),
-    ("supermarket", "shop", "supermarket"),
-    ("books", "shop", "bookshop"),
-    ("florist", "shop", "flower shop"),
-    ("bank", "amenity", "bank"),
-    ("hairdresser", "shop", "hairdresser's"),
-    ("optician", "shop", "optician's"),
-    ("butcher", "shop", "butcher's"),
-    ("hotel", "tourism", "hotel"),
-    ("post_office", "amenity", "post office"),
-    ("cinema", "amenity", "cinema"),
-    ("bicycle", "shop", "bicycle shop"),
-    ("bar", "amenity", "bar"),
-    ("convenience", "shop", "corner shop"),
-    ("hostel", "tourism", "hostel"),
-)
-# Kinds that serve one need: of each group one place has two, or one.
-ALIKE: Final[tuple[tuple[str, ...], ...]] = (("cafe", "bar", "convenience"), ("hotel", "hostel"))
-COLORS: Final[dict[str, Color]] = {
-    "red": (178, 44, 38), "white": (238, 238, 232), "blue": (44, 84, 160), "black": (34, 34, 36),
-    "yellow": (236, 196, 52), "green": (44, 108, 62), "orange": (226, 122, 40), "grey": (132, 134, 138),
-    "brown": (118, 78, 52), "beige": (216, 200, 168), "pink": (226, 168, 168), "ochre": (206, 158, 84),
-    "brick red": (156, 78, 62), "light blue": (150, 184, 206), "silver": (186, 190, 196),
-}  # fmt: skip
-_TWO_LANES: Final = ("residential", "secondary", "tertiary", "residential", "residential", "primary", "residential",
-                     "tertiary")  # fmt: skip
+class Street(NamedTuple):
+    """A straight street: whether it runs north, and the other coordinate of its middle line."""
 
-TOWNS: Final = (
-    Town(
-        Plan("waterveen", 3, 3, Origin(lat_deg=52.31, lon_deg=5.62, alt_m=2.0)),
-        "Waterveen", "Netherlands", "NL", "Dutch",
-        ("Molenstraat", "Kerkstraat", "Havenweg", "Nieuwe Gracht", "Dorpsstraat", "Stationsweg", "Lindelaan",
-         "Schoolstraat"), _TWO_LANES,
-        ("BAKKERIJ", "APOTHEEK", "KOFFIEHUIS", "EETHUIS", "SUPERMARKT", "BOEKHANDEL", "BLOEMEN", "SPAARBANK", "KAPPER",
-         "OPTICIEN", "SLAGERIJ", "HOTEL", "POSTKANTOOR", "BIOSCOOP", "FIETSEN",
-         "BAR", "AVONDWINKEL", "JEUGDHERBERG"),
-        ("DE ZON", "VAN DAM", "DE HAAN", "JANSEN", "DE LINDE", "OOST", "DE BRUG"),
-        ("brick red", "brown", "white", "grey"), "brick", "white", "broadleaf", "right", "black", "orange",
-    ),
-    Town(
-        Plan("valdoro", 3, 3, Origin(lat_deg=40.05, lon_deg=-3.2, alt_m=640.0)),
-        "Valdoro", "Spain", "ES", "Spanish",
-        ("Calle Mayor", "Calle del Sol", "Avenida de la Fuente", "Calle Real", "Calle de la Iglesia",
-         "Avenida del Puente", "Calle Nueva", "Calle de los Olivos"), _TWO_LANES,
-        ("PANADERIA", "FARMACIA", "CAFETERIA", "COMEDOR", "SUPERMERCADO", "LIBRERIA", "FLORISTERIA", "BANCO",
-         "PELUQUERIA", "OPTICA", "CARNICERIA", "HOTEL", "CORREOS", "CINE", "BICICLETAS",
-         "BAR", "ALIMENTACION", "ALBERGUE"),
-        ("DEL SOL", "GARCIA", "LA PLAZA", "REAL", "SAN JUAN", "EL PUENTE", "LUNA"),
-        ("white", "ochre", "yellow", "pink"), "asphalt", "white", "palm", "right", "green", "yellow",
-    ),
-    Town(
-        Plan("elderfurt", 3, 3, Origin(lat_deg=53.2, lon_deg=11.9, alt_m=40.0)),
-        "Elderfurt", "Germany", "DE", "German",
-        ("Lindenallee", "Bahnhofsweg", "Am Markt", "Schulweg", "Marktallee", "Gartenweg", "Am Wehr",
-         "Rosenweg"), _TWO_LANES,
-        ("BACKSTUBE", "APOTHEKE", "KAFFEEHAUS", "GASTHAUS", "SUPERMARKT", "BUCHHANDLUNG", "BLUMEN", "SPARKASSE",
-         "FRISEUR", "OPTIKER", "METZGEREI", "HOTEL", "POST", "KINO", "ZWEIRAD",
-         "BAR", "LEBENSMITTEL", "JUGENDHERBERGE"),
-        ("SONNE", "WEBER", "AM TOR", "SCHMIDT", "ZUR EICHE", "NORD", "KRAUSE"),
-        ("beige", "grey", "ochre", "light blue"), "asphalt", "white", "conifer", "right", "grey", "yellow",
-    ),
-    Town(
-        Plan("saint-aubert", 3, 3, Origin(lat_deg=47.1, lon_deg=1.6, alt_m=120.0)),
-        "Saint-Aubert", "France", "FR", "French",
-        ("Rue de la Gare", "Rue Pasteur", "Avenue du Moulin", "Rue des Lilas", "Grande Rue", "Boulevard Carnot",
-         "Rue du Lavoir", "Rue Victor Hugo"), _TWO_LANES,
-        ("BOULANGERIE", "PHARMACIE", "CAFE", "RESTAURANT", "SUPERMARCHE", "LIBRAIRIE", "FLEURISTE", "BANQUE",
-         "COIFFEUR", "OPTIQUE", "BOUCHERIE", "HOTEL", "LA POSTE", "CINEMA", "CYCLES",
-         "BAR", "EPICERIE", "AUBERGE"),
-        ("DU PONT", "DUVAL", "DE LA GARE", "LEROY", "CENTRALE", "DES ARTS", "MOREAU"),
-        ("beige", "white", "grey", "ochre"), "asphalt", "white", "broadleaf", "right", "green", "yellow",
-    ),
-    Town(
-        Plan("corvale", 3, 3, Origin(lat_deg=-34.6, lon_deg=149.6, alt_m=610.0)),
-        "Corvale", "Australia", "AU", "English",
-        ("Railway Parade", "Church Street", "Goldfields Road", "Wattle Street", "High Street", "Macarthur Avenue",
-         "Station Street", "Creek Road"), _TWO_LANES,
-        ("BAKERY", "PHARMACY", "COFFEE HOUSE", "DINING ROOM", "SUPERMARKET", "BOOKS", "FLOWERS", "SAVINGS BANK",
-         "HAIRDRESSER", "OPTICIAN", "BUTCHER", "HOTEL", "POST OFFICE", "CINEMA", "BICYCLES",
-         "BAR", "CORNER STORE", "HOSTEL"),
-        ("ROYAL", "HARRIS", "CORNER", "SOUTHERN", "O'BRIEN", "VALLEY", "WATTLE"),
-        ("brick red", "beige", "white", "brown"), "asphalt", "yellow", "broadleaf", "left", "silver", "red",
-    ),
-    Town(
-        Plan("montelisa", 3, 3, Origin(lat_deg=43.2, lon_deg=11.6, alt_m=310.0)),
-        "Montelisa", "Italy", "IT", "Italian",
-        ("Via Roma", "Via Garibaldi", "Corso Italia", "Via delle Rose", "Via Dante", "Viale dei Pini",
-         "Via del Mercato", "Via San Marco"), _TWO_LANES,
-        ("PANETTERIA", "FARMACIA", "CAFFETTERIA", "TRATTORIA", "SUPERMERCATO", "LIBRERIA", "FIORI", "BANCA",
-         "PARRUCCHIERE", "OTTICA", "MACELLERIA", "ALBERGO", "UFFICIO POSTALE", "CINEMA", "BICICLETTE",
-         "BAR", "ALIMENTARI", "OSTELLO"),
-        ("DEL CORSO", "ROSSI", "CENTRALE", "BIANCHI", "LA TORRE", "AURORA", "CONTI"),
-        ("ochre", "pink", "yellow", "beige"), "cobblestone", "white", "conifer", "right", "black", "red",
-    ),
-)  # fmt: skip
+    is_north: bool
+    line: float
+
+    def at(self, along: float, across: float) -> tuple[float, float]:
+        """A place of it in the town frame."""
+        return (self.line + across, along) if self.is_north else (along, self.line - across)
+
+
+_DATA: Final[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("towns.yaml").read_text(encoding="utf-8"))
+TOWNS: Final = TypeAdapter(tuple[Town, ...]).validate_python(_DATA["towns"])
+KINDS: Final[tuple[tuple[str, str, str], ...]] = tuple(map(tuple, _DATA["kinds"]))
+ALIKE: Final[tuple[tuple[str, ...], ...]] = tuple(map(tuple, _DATA["alike"]))
+COLORS: Final[dict[str, Color]] = {name: tuple(color) for name, color in _DATA["colors"].items()}
+
+
+PLACES_PER_TOWN: Final = 4
+WILD_M: Final = 20_000.0  # east and north of its town is the wilderness
+WALL_M: Final = STREET_M / 2  # from the middle of a street to the houses
+REACH_M: Final = 27.0  # along the street, to which it is furnished
+UNIT_M: Final = 6.4  # of a shop's front
+
+
+class Spot(NamedTuple):
+    """A place where a panorama is taken.
+
+    Attributes:
+        number: of it in its town, from 1.
+        street: on which it lies.
+        name: of the street; empty in the wilderness, which has none.
+        along: where on the street.
+        across: where between its sides.
+    """
+
+    town: Town
+    number: int
+    street: Street
+    name: str
+    along: float
+    across: float
+
+    @property
+    def id(self) -> str:
+        """Name of its panorama."""
+        return f"{self.town.plan.id}-{self.number if self.name else 'wild'}"
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """In the frame that it is drawn in."""
+        return self.street.at(self.along, self.across)
+
+    @property
+    def position(self) -> tuple[float, float]:
+        """In the town's frame. The wilderness is drawn beside the town, and lies far off."""
+        x, y = self.at
+        return (x, y) if self.name else (x + WILD_M, y + WILD_M)
+
+
+class Front(NamedTuple):
+    """A wall on a street: its side, left -1 and right 1, and where it begins and ends along the street."""
+
+    side: int
+    first: float
+    last: float
+
+
+def streets(town: Town) -> Iterator[tuple[Street, str]]:
+    """All streets of a town with their names, those that run north first."""
+    lines = [(True, i) for i in range(town.plan.columns + 1)] + [(False, j) for j in range(town.plan.rows + 1)]
+    for (is_north, number), name in zip(lines, town.streets, strict=True):
+        yield Street(is_north, number * PITCH_M), name
+
+
+def spots() -> tuple[Spot, ...]:
+    """The places of all towns: those with the most walls on the street, each in another; and two in the wilderness."""
+    found: list[Spot] = []
+    for town in TOWNS:
+        rng = rng_for("sample panorama spots", town.plan.id)
+        walls_of = houses(town)
+        ranked: list[tuple[float, int, Street, str, float]] = []
+        blocks = (town.plan.rows, town.plan.columns)
+        for number, (street, name) in enumerate(streets(town)):
+            for block in range(blocks[0] if street.is_north else blocks[1]):
+                along = block * PITCH_M + PITCH_M / 2 + float(rng.uniform(-4, 4))
+                walls = sum(f.last - f.first for f in fronts(walls_of, street, along))
+                ranked.append((-walls, number, street, name, round(along, 2)))
+        taken: list[str] = []
+        for _, _, street, name, along in sorted(ranked):
+            if name not in taken and len(taken) < PLACES_PER_TOWN:
+                taken.append(name)
+                side = -1.0 if town.drives == "left" else 1.0
+                across = round(side * float(rng.uniform(0.6, 2.4)), 2)
+                found.append(Spot(town, len(taken), street, name, along, across))
+    wild = Street(True, -700.0)
+    return (*found, *(Spot(town, 0, wild, "", -700.0, 0.0) for town in TOWNS[1::3]))
+
+
+def houses(town: Town) -> list[Planted]:
+    """All houses of a town."""
+    return [thing for thing in planted(town.plan) if thing.kind == "building" and thing.corners]
+
+
+def box(thing: Planted) -> tuple[tuple[float, float], tuple[float, float]]:
+    """South-west and north-east corner of a thing."""
+    xs, ys = zip(*(thing.corners or ()), strict=True)
+    return (min(xs), min(ys)), (max(xs), max(ys))
+
+
+def fronts(among: list[Planted], street: Street, along: float) -> list[Front]:
+    """Walls on a street within reach of a place on it."""
+    found = []
+    for house in among:
+        (x, y), (u, v) = box(house)
+        lines, ends = ((x, u), (y, v)) if street.is_north else ((y, v), (x, u))
+        first, last = max(ends[0], along - REACH_M), min(ends[1], along + REACH_M)
+        if last - first < UNIT_M:
+            continue
+        if abs(lines[0] - (street.line + WALL_M)) < 0.1:
+            found.append(Front(1 if street.is_north else -1, first, last))
+        if abs(lines[1] - (street.line - WALL_M)) < 0.1:
+            found.append(Front(-1 if street.is_north else 1, first, last))
+    return sorted(found)

@@ -6,26 +6,26 @@ What was planted is in ``<root>/truth/<id>.json``.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from xml.etree import ElementTree as Xml
 
 import numpy as np
 import yaml
 from PIL import Image, TiffImagePlugin
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import rng_for
+from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.sampling.encode import json_bytes
-from pipeline.worlds.panorama.samples.labels import shown
-from pipeline.worlds.panorama.samples.maps import countries, place, town_map
 from pipeline.worlds.panorama.samples.render import HEIGHT, WIDTH, Renderer, Shot
 from pipeline.worlds.panorama.samples.scene import Scene, Thing
-from pipeline.worlds.panorama.samples.spots import Spot, spots
 from pipeline.worlds.panorama.samples.street import CAMERA_M, built
-from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS
+from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, Spot, Town, spots, streets
 
 DATASET: Final = "sample_panoramas"
 METRES_PER_UNIT: Final = 0.01  # of depth
@@ -179,3 +179,129 @@ def _sexagesimal(degrees: float) -> tuple[TiffImagePlugin.IFDRational, ...]:
     ticks = round(degrees * 36_000_000)
     whole = (ticks // 36_000_000, 1), (ticks // 600_000 % 60, 1), (ticks % 600_000, 10_000)
     return tuple(TiffImagePlugin.IFDRational(*part) for part in whole)
+
+
+class Shown(NamedTuple):
+    """Where a thing is seen, degrees, at the outer edges of its pixels: its left and right yaw and its pitches.
+
+    Yaw is clockwise from the middle column, in [-180, 180); the left one is the greater where the thing lies across the
+    seam.
+    """
+
+    left_deg: float
+    right_deg: float
+    low_deg: float
+    high_deg: float
+    pixels: int
+
+
+def shown(owners: IntArray, groups: tuple[tuple[int, ...], ...]) -> dict[int, Shown]:
+    """By thing, where it is seen; only those that are.
+
+    Args:
+        owners: (H, W) of each pixel the index of a group.
+        groups: the things of each group.
+    """
+    height, width = owners.shape
+    columns = _counts(owners, np.arange(width)[None, :], width, len(groups))
+    rows = _counts(owners, np.arange(height)[:, None], height, len(groups))
+    things = sorted({thing for group in groups for thing in group})
+    found = {}
+    for thing in things:
+        own = [k for k, group in enumerate(groups) if thing in group]
+        across = columns[own].sum(0)
+        if across.any():
+            first, count = _arc(across > 0)
+            down = np.flatnonzero(rows[own].sum(0))
+            found[thing] = Shown(
+                _yaw(first, width),
+                _yaw(first + count, width),
+                90.0 - (int(down[-1]) + 1) * 180.0 / height,
+                90.0 - int(down[0]) * 180.0 / height,
+                int(across.sum()),
+            )
+    return found
+
+
+def _counts(owners: IntArray, place: IntArray, places: int, groups: int) -> IntArray:
+    """(groups, places) number of pixels."""
+    return np.bincount((owners * places + place).ravel(), minlength=groups * places).reshape(groups, places)
+
+
+def _arc(filled: BoolArray) -> tuple[int, int]:
+    """First column and number of columns of the least arc that holds all filled ones."""
+    at = np.flatnonzero(filled)
+    gaps = np.diff(np.append(at, at[0] + len(filled)))
+    widest = int(gaps.argmax())
+    first = int(at[(widest + 1) % len(at)])
+    return first, len(filled) - int(gaps[widest]) + 1
+
+
+def _yaw(edge: int, width: int) -> float:
+    return (edge * 360.0 / width) % 360.0 - 180.0
+
+
+BORDER_M: Final = 3000.0  # from a town's outer streets to its border
+_COUNTRY_DEG: Final = 1.5  # from a town to the border of what is drawn of its country
+_DECIMALS: Final = 8  # degrees: a millimetre
+
+
+def town_map(town: Town, shops: tuple[Thing, ...]) -> bytes:
+    """A town as OSM XML; the shops are those that its panoramas show."""
+    root = Xml.Element("osm", version="0.6", generator="scan2qa samples")
+    numbers, ways = count(1), []
+    width, height = town.plan.size_m
+
+    def node(x: float, y: float, tags: Mapping[str, str] = {}) -> str:
+        lat, lon = place(town, x, y)
+        number = str(next(numbers))
+        made = Xml.SubElement(
+            root, "node", id=number, version="1", lat=f"{lat:.{_DECIMALS}f}", lon=f"{lon:.{_DECIMALS}f}"
+        )
+        _tag(made, tags)
+        return number
+
+    for (street, name), highway in zip(streets(town), town.highway, strict=True):
+        last = height if street.is_north else width
+        ends = np.linspace(0.0, last, (town.plan.rows if street.is_north else town.plan.columns) + 1)
+        ways.append(([node(*street.at(float(end), 0.0)) for end in ends], {"highway": highway, "name": name}))
+    low, far = -BORDER_M, BORDER_M
+    corners = [(low, low), (width + far, low), (width + far, height + far), (low, height + far)]
+    ring = [node(*corner) for corner in corners]
+    ways.append(([*ring, ring[0]], {"boundary": "administrative", "admin_level": "8", "name": town.name}))
+    node(width / 2, height / 2, {"place": "town", "name": town.name})
+    for shop in shops:
+        key = next(key for kind, key, _ in KINDS if kind == shop.kind)
+        if shop.at is not None and shop.name is not None and shop.kind is not None:
+            node(*shop.at, {key: shop.kind, "name": shop.name})
+    for number, (nodes, tags) in enumerate(ways, start=1):
+        way = Xml.SubElement(root, "way", id=str(number), version="1")
+        for ref in nodes:
+            Xml.SubElement(way, "nd", ref=ref)
+        _tag(way, tags)
+    Xml.indent(root)
+    return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def countries() -> bytes:
+    """Rectangles about the towns, named as the countries in which they lie, as GeoJSON."""
+    features = [_country(town) for town in TOWNS]
+    return json_bytes({"type": "FeatureCollection", "features": features})
+
+
+def place(town: Town, x: float, y: float) -> tuple[float, float]:
+    """Latitude and longitude of a place in a town's frame."""
+    lat, lon = to_lat_lon_alt(np.array([[x, y, 0.0]]), town.plan.origin)[0, :2].round(_DECIMALS).tolist()
+    return lat, lon
+
+
+def _country(town: Town) -> dict[str, Any]:
+    lat, lon, d = town.plan.origin.lat_deg, town.plan.origin.lon_deg, _COUNTRY_DEG
+    ring = [[lon - d, lat - d], [lon + d, lat - d], [lon + d, lat + d], [lon - d, lat + d], [lon - d, lat - d]]
+    properties = {"id": town.code, "name": town.country, "admin_level": "2"}
+    return {"type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}}
+
+
+def _tag(element: Xml.Element, tags: Mapping[str, str]) -> None:
+    for key, value in sorted(tags.items()):
+        Xml.SubElement(element, "tag", k=key, v=value)

@@ -16,8 +16,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.core.errors import RawDataError
 from pipeline.formats.feather import FeatherError, read_feather
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.drive.categories import ARGOVERSE2, CATEGORIES, KITTI
-from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA

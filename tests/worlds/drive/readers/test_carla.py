@@ -16,9 +16,9 @@ from pipeline.formats.carla_log import TABLES, Added, CarlaLogError, read_carla_
 from pipeline.reading.doctor import inspect
 from pipeline.worlds.drive.facts import DriveScene, Track
 from pipeline.worlds.drive.readers.carla import Carla
-from pipeline.worlds.drive.readers.carla_actors import camera_of, lamps_of
+from pipeline.worlds.drive.readers.carla_recording import camera_of, lamps_of
 from pipeline.worlds.drive.samples.carla import packet, recording_bytes
-from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import configured, read_scene
 from tests.conftest import REAL_DATA

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.drive.samples.moving import Pace, Path, Shift, move
+from pipeline.worlds.drive.samples.plan import Pace, Path, Shift, move
 
 
 def test_a_quarter_circle_ends_where_compasses_draw_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.samples.plans import PLANS
+from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.drive.samples.write import write_drives
 from pipeline.worlds.drive.view import DriveView
 from tests.worlds.drive.drives import read

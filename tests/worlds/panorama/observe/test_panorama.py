@@ -14,12 +14,16 @@ from scipy.fft import dctn
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Finding
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.config import PanoramaConfig
-from pipeline.worlds.panorama.facts import PanoramaScene
-from pipeline.worlds.panorama.observe import nadir
-from pipeline.worlds.panorama.observe.likeness import differing_bits, hash_of, thumbnail
+from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
-from pipeline.worlds.panorama.observe.sharpness import sharpness_of
+from pipeline.worlds.panorama.observe.picture import (
+    differing_bits,
+    hash_of,
+    nadir_by_colour,
+    nadir_by_depth,
+    sharpness_of,
+    thumbnail,
+)
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
@@ -97,7 +101,7 @@ def test_a_real_panorama_is_sharp_and_hides_nothing() -> None:
     assert sharpness_of(color) > 300
     blurred = np.asarray(Image.fromarray(color).filter(ImageFilter.GaussianBlur(2.5)))
     assert sharpness_of(blurred) < 5
-    share = nadir.by_colour(color)
+    share = nadir_by_colour(color)
     assert share is not None
     assert share < 0.05
     assert differing_bits(thumbnail(color), thumbnail(np.roll(color, 700, axis=1))) <= 2
@@ -109,22 +113,22 @@ def test_a_roof_all_of_one_colour(pitch: int) -> None:
     """A cap of the sphere below -p is 1 - sin p of its lower half."""
     color = texture(720, 360).copy()
     color[int((0.5 + pitch / 180) * 360) :] = 40
-    assert nadir.by_colour(color) == pytest.approx(1 - np.sin(np.radians(pitch)), abs=0.01)
+    assert nadir_by_colour(color) == pytest.approx(1 - np.sin(np.radians(pitch)), abs=0.01)
 
 
 def test_ground_of_one_colour_is_no_roof() -> None:
     color = texture(720, 360).copy()
     color[185:] = 40
-    assert nadir.by_colour(color) is None
+    assert nadir_by_colour(color) is None
 
 
 def test_a_roof_by_depth() -> None:
     """The camera is 2.5 m above the ground, and 1 m above a roof that ends 45 degrees down."""
     pitch = np.pi * (0.5 - (np.arange(180) + 0.5) / 180)
     ground = np.where(pitch < -0.01, 2.5 / -np.sin(np.minimum(pitch, -0.01)), np.nan)
-    assert nadir.by_depth(np.repeat(ground[:, None], 360, axis=1), 2.5) == 0.0
+    assert nadir_by_depth(np.repeat(ground[:, None], 360, axis=1), 2.5) == 0.0
     roof = np.where(pitch < -np.pi / 4, 1.0 / -np.sin(np.minimum(pitch, -0.01)), ground)
-    assert nadir.by_depth(np.repeat(roof[:, None], 360, axis=1), 2.5) == pytest.approx(1 - np.sin(np.pi / 4), abs=0.01)
+    assert nadir_by_depth(np.repeat(roof[:, None], 360, axis=1), 2.5) == pytest.approx(1 - np.sin(np.pi / 4), abs=0.01)
 
 
 def test_a_vehicle_that_hides_too_much_is_left_out(tmp_path: Path) -> None:

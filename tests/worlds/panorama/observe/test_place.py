@@ -16,8 +16,7 @@ import shapely
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
-from pipeline.worlds.panorama.config import PanoramaConfig
-from pipeline.worlds.panorama.facts import Panorama, Picture, Place
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, Picture, Place
 from pipeline.worlds.panorama.observe.place import find_place
 from tests.conftest import REAL_DATA
 from tests.torture import times

@@ -15,7 +15,7 @@ from PIL import Image
 
 from pipeline.core.errors import RawDataError
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.config import PanoramaConfig
+from pipeline.worlds.panorama.facts import PanoramaConfig
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, read, texture, write

@@ -15,15 +15,13 @@ from PIL import Image, ImageFont
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaScene
-from pipeline.worlds.panorama.observe.objects import measure_objects
+from pipeline.worlds.panorama.observe.place import measure_objects
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.samples.labels import shown
 from pipeline.worlds.panorama.samples.render import Renderer
-from pipeline.worlds.panorama.samples.scene import Scene, Street
-from pipeline.worlds.panorama.samples.spots import spots
+from pipeline.worlds.panorama.samples.scene import Scene
 from pipeline.worlds.panorama.samples.street import built
-from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS
-from pipeline.worlds.panorama.samples.write import DATASET, write_panoramas
+from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, Street, spots
+from pipeline.worlds.panorama.samples.write import DATASET, shown, write_panoramas
 
 SIZE = (1024, 512)
 CHOSEN = tuple(spot for spot in spots() if spot.id in {"valdoro-1", "valdoro-wild"})

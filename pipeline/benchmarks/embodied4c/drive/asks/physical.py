@@ -11,7 +11,7 @@ from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
-from pipeline.worlds.drive.categories import VEHICLES
+from pipeline.worlds.drive.facts import VEHICLES
 
 GRAVITY: Final = 9.81  # m/s2, as the wordings say
 FRICTIONS: Final = ("0.8", "0.7", "0.5", "0.3")  # dry asphalt to packed snow

@@ -13,7 +13,7 @@ from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
 from pipeline.benchmarks.embodied4c.drive.refs import HALF_SIDE_DEG, SIDES, all_sure, seen_rules
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.worlds.drive.categories import FURNITURE, ROAD_USERS
+from pipeline.worlds.drive.facts import FURNITURE, ROAD_USERS
 
 # What reaches how far, of which a question asks which kind it is.
 ACCEPTED: Final[dict[str, tuple[str, ...]]] = {

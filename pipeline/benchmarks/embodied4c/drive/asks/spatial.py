@@ -17,7 +17,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, all_sure
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.worlds.drive.categories import PEOPLE, ROAD_USERS, VEHICLES
+from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
 
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 

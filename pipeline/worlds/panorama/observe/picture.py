@@ -1,0 +1,136 @@
+"""Whether two panoramas are one taken twice: perceptual hashes, whichever way the camera stood.
+
+The hash is pHash's: of a small grey picture the lowest 8 x 8 cosine coefficients, each against their median
+(Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010).
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.geometry.views import View, rays_of
+
+WIDTH: Final = 64
+HEIGHT: Final = 32
+_KEPT: Final = 8  # coefficients a side
+
+
+def thumbnail(color: npt.NDArray[np.uint8]) -> FloatArray:
+    """The grey means (`HEIGHT`, `WIDTH`) of a picture (h, w, 3)."""
+    small = Image.fromarray(color).convert("L").resize((WIDTH, HEIGHT), Image.Resampling.BOX)
+    return np.asarray(small, dtype=np.float64)
+
+
+def bits_of(thumb: FloatArray) -> BoolArray:
+    """The 64 bits of small pictures (..., `HEIGHT`, `WIDTH`): (..., 64)."""
+    low = _cosines(HEIGHT) @ thumb @ _cosines(WIDTH).T
+    flat = np.round(low.reshape(*low.shape[:-2], _KEPT * _KEPT), 6)  # equal on every processor
+    return np.asarray(flat > np.median(flat, axis=-1, keepdims=True))
+
+
+def hash_of(thumb: FloatArray) -> str:
+    """The hash, 16 hexadecimal digits."""
+    return np.packbits(bits_of(thumb)).tobytes().hex()
+
+
+def differing_bits(one: FloatArray, other: FloatArray) -> int:
+    """In how many of 64 bits the hashes of two small pictures differ, the other one turned so that it is least."""
+    turned = np.stack([np.roll(other, step, axis=1) for step in range(WIDTH)])
+    return int((bits_of(turned) != bits_of(one)).sum(-1).min())
+
+
+@cache
+def _cosines(length: int) -> FloatArray:
+    """The first rows of a cosine transform (DCT-II): (`_KEPT`, length)."""
+    k, n = np.arange(_KEPT)[:, None], np.arange(length)
+    return np.cos(np.pi * k * (2 * n + 1) / (2 * length))
+
+
+SIDE: Final = 512  # pixels of a view of 90 degrees
+YAWS_DEG: Final = (0.0, 90.0, 180.0, 270.0)
+_WIDTH: Final = 2048  # of the sphere, to whose detail a view of so many pixels comes
+
+
+def sharpness_of(color: npt.NDArray[np.uint8]) -> float:
+    """The median over four level views of the variance of their Laplacian, grey levels².
+
+    Args:
+        color: (h, w, 3) of a whole sphere. It is reduced to about 2,048 columns, so that one limit holds for all sizes.
+    """
+    from scipy.ndimage import laplace, map_coordinates  # takes a third of a second to import
+
+    grey = Image.fromarray(color).convert("L")
+    small = np.asarray(grey.reduce(max(1, grey.width // _WIDTH)), dtype=np.float32)
+    row, column = _places(*small.shape)
+    wrapped = np.concatenate([small, small[:, :1]], axis=1)
+    found = []
+    for yaw in YAWS_DEG:
+        at = (column + yaw / 360.0 * small.shape[1]) % small.shape[1]
+        view = map_coordinates(wrapped, [row, at], order=1, mode="nearest")
+        found.append(float(laplace(view)[1:-1, 1:-1].var(dtype=np.float64)))
+    return float(np.median(found))
+
+
+@lru_cache(maxsize=4)
+def _places(height: int, width: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Row and column (`SIDE`, `SIDE`) of a level view at yaw 0 in a picture of the whole sphere."""
+    right, up, ahead = rays_of(View(yaw_deg=0.0, width=SIDE, height=SIDE))
+    column = (np.arctan2(right, ahead) / (2 * np.pi) + 0.5) * width - 0.5
+    row = (0.5 - np.arctan2(up, np.hypot(right, ahead)) / np.pi) * height - 0.5
+    return row.astype(np.float32), column.astype(np.float32)
+
+
+SPHERE_WIDTH: Final = 360  # columns of the small picture: a degree each, as its rows
+SPHERE_HEIGHT: Final = 180
+_ABOVE_GROUND_M: Final = 0.3
+_NEAR_M: Final = 3.5  # over ground: no car reaches farther from its middle
+_ALIKE: Final = 24.0  # grey levels of the channel that differs most
+_MIDDLE_DEG: Final = 5.0  # about straight below, whose colour is that of the vehicle
+_EDGE_DEG: Final = -20.0  # a roof ends below this pitch
+_LEAK: Final = 0.1  # of all directions: where so many reach above it, this is ground
+
+
+def nadir_by_depth(depth_m: FloatArray, camera_height_m: float) -> float:
+    """The share, from distances (h, w) of a whole sphere in metres, NaN where not known."""
+    rows = depth_m.shape[0]
+    pitch = _pitch_rad(rows)[rows // 2 :, None]
+    lower = depth_m[rows // 2 :]
+    with np.errstate(invalid="ignore"):
+        near = (lower * np.cos(pitch) < _NEAR_M) & (camera_height_m + lower * np.sin(pitch) > _ABOVE_GROUND_M)
+    return _share(near)
+
+
+def nadir_by_colour(color: npt.NDArray[np.uint8]) -> float | None:
+    """The share, from a picture (h, w, 3) of a whole sphere; None where what is below has no edge."""
+    small = Image.fromarray(color).resize((SPHERE_WIDTH, SPHERE_HEIGHT), Image.Resampling.BOX)
+    lower = np.asarray(small, dtype=np.float64)[SPHERE_HEIGHT // 2 :]
+    middle = np.median(lower[-int(_MIDDLE_DEG) :].reshape(-1, 3), axis=0)
+    alike = np.abs(lower - middle).max(-1) <= _ALIKE
+    reaching = _from_below(alike)
+    edge = int(-_EDGE_DEG)  # rows from the horizon
+    if reaching[edge].mean() > _LEAK:
+        return None
+    return _share(alike)
+
+
+def _share(hidden: BoolArray) -> float:
+    """Of the lower half of the sphere (h, w), of what is hidden from straight below outward."""
+    rows = len(hidden)
+    weight = np.cos(_pitch_rad(2 * rows)[rows:])
+    return float((_from_below(hidden) * weight[:, None]).sum() / (weight.sum() * hidden.shape[1]))
+
+
+def _from_below(mask: BoolArray) -> BoolArray:
+    """Of each column what goes on from its lowest row without a gap."""
+    return np.asarray(np.logical_and.accumulate(mask[::-1], axis=0)[::-1])
+
+
+def _pitch_rad(rows: int) -> FloatArray:
+    """Of the middle of each row of a whole sphere."""
+    return np.pi * (0.5 - (np.arange(rows) + 0.5) / rows)
