@@ -46,7 +46,7 @@ def main() -> None:
     if said is not None:
         sys.stderr.write(f"scan2qa: {said}\n")
         sys.exit(EXIT_USAGE)
-    from flows.cli import main as command
+    from flows.cli.app import main as command
 
     command()
 

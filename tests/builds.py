@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-import flows.build
-from flows import cli
-from flows.pool import Pool
+import flows.orchestration.build
+from flows.cli import app as cli
+from flows.orchestration.processes import Pool
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.given import STORE
@@ -120,7 +120,7 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
             return super().__enter__()
 
     def run(*arguments: object) -> Run:
-        monkeypatch.setattr(flows.build, "Pool", Noted)
+        monkeypatch.setattr(flows.orchestration.build, "Pool", Noted)
         of_build = bool(arguments) and arguments[0] in {"build", "stage"}
         extra = [*UNASKED_SETTINGS, "--no-prefect"] if of_build else []
         if of_build and "--workers" not in arguments:

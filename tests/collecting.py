@@ -488,11 +488,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def from_build(folder: Path) -> None:
     """Notes what a build of samples rejected and found."""
-    from flows.kept import read_kept
-    from flows.opened import open_build
+    from flows.cli.release_reader import open_build
+    from flows.orchestration.saved_build import read_saved_build
     from pipeline.rendering.near_misses import some_of_each
 
-    if read_kept(folder).roots:
+    if read_saved_build(folder).roots:
         raise SystemExit(f"{folder}: is no build of samples; nothing of released data may be passed on")
     opened = open_build(folder)
     NOTED.test = f"a build of {opened.benchmark.title} from its samples"

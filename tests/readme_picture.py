@@ -6,8 +6,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from flows import show
-from flows.console import console
+from flows.cli.output import build_tables as show
+from flows.cli.output.console import console
 from pipeline.engine.config import load_config
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.write import write_samples

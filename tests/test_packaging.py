@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import main
+from flows.cli.app import main
 from pipeline.core.errors import MissingExtraError
 from pipeline.core.extras import EXTRAS, extra_of, need
 from pipeline.engine.code import DISTRIBUTIONS
@@ -98,7 +98,7 @@ def test_what_nobody_foresaw_names_the_extra_too(
     def without() -> None:
         raise ModuleNotFoundError("No module named 'osmium'", name="osmium")
 
-    monkeypatch.setattr("flows.cli.app", without)
+    monkeypatch.setattr("flows.cli.app.app", without)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     with pytest.raises(SystemExit) as ended:
         main()

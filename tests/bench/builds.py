@@ -55,7 +55,7 @@ if workers == "builder":
     from tests.builds import build
     build(Path(meta), Path(out))
 else:
-    from flows import cli
+    from flows.cli import app as cli
     from tests.builds import UNASKED_SETTINGS
     sys.argv = ["scan2qa", "build", "vsi", "--root", f"vsi_meta={meta}", "--out", out, "--workers", workers]
     sys.argv += UNASKED_SETTINGS

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from rich.console import Console
 
-from flows.diff import report_of
+from flows.cli.diff import report_of
 from pipeline.engine.manifest import read_manifest
 from pipeline.release.history import history
 from tests.bench.builds import raw_scenes, written
@@ -62,7 +62,7 @@ def built(meta: Path, fixes: Path, out: Path) -> Cost:
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", "--no-prefect"]
     command += ["--set", f"fixes.folder={fixes}", *UNASKED_SETTINGS]
-    run = [sys.executable, "-c", "from flows.cli import main; main()", *command]
+    run = [sys.executable, "-c", "from flows.cli.app import main; main()", *command]
     shown = subprocess.run(run, check=True, cwd=REPOSITORY, env=prefect_environment(), capture_output=True, text=True)
     console.print(next(line for line in reversed(shown.stdout.splitlines()) if "release" in line), highlight=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

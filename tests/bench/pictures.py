@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from flows.review import benchmark_of
+from flows.cli.review import benchmark_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in

@@ -15,11 +15,11 @@ from typing import Final
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from flows.report import report_page
+from flows.cli.report import report_page
 from tests.bench.builds import raw_scenes, timed, written
 from tests.builds import REPOSITORY, UNASKED_SETTINGS
 
-COMMAND: Final = "from flows.cli import main; main()"
+COMMAND: Final = "from flows.cli.app import main; main()"
 MOST_S: Final = 20.0  # for 5,000 questions
 MOST_MB: Final = 8.0
 console = Console(width=130)

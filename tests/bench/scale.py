@@ -34,7 +34,7 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 ROUNDS: Final = 2
 WORKERS: Final = 2
 KILLED_AT_FILES: Final = 1000
-COMMAND: Final = "from flows.cli import main; main()"
+COMMAND: Final = "from flows.cli.app import main; main()"
 
 
 def main() -> None:

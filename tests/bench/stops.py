@@ -31,7 +31,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from flows.stop import SAID
+from flows.orchestration.processes import SAID
 from tests.builds import UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -42,7 +42,7 @@ WAYS: Final = {"Ctrl-C": 130, "SIGTERM": 143, "closed terminal": 129, "cancelled
 COMMAND: Final = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from flows.cli import main
+from flows.cli.app import main
 main()
 """
 

@@ -127,7 +127,14 @@ def release(count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root, out = Path(folder) / "raw", Path(folder) / "out"
         synthetic(root, count)
-        command = [sys.executable, "-c", "from flows.cli import main; main()", "build", "ergeobench", "--no-prefect"]
+        command = [
+            sys.executable,
+            "-c",
+            "from flows.cli.app import main; main()",
+            "build",
+            "ergeobench",
+            "--no-prefect",
+        ]
         command += ["--root", f"panoramas={root}", "--out", str(out), "--set", "prune=null"]
         command += ["--set", "observe.panorama.duplicate_bits=-1"]  # turned copies are what they are
         for what in ("all", "one sidecar changed"):

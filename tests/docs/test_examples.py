@@ -41,8 +41,8 @@ def handed(prepared, keys, progress, far):
 def orchestrate(asked, builder, action, options):
     return getattr(builder, action)(**options)
 
-sys.modules["flows.orchestrate"] = SimpleNamespace(Handed=handed, orchestrate=orchestrate)
-from flows.cli import app
+sys.modules["flows.orchestration.prefect_flows"] = SimpleNamespace(Handed=handed, orchestrate=orchestrate)
+from flows.cli.app import app
 for command in sys.argv[1].splitlines():
     try:
         app(command.split("\\t"))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.show_money import spending_table
+from flows.cli.output.forecast_tables import spending_table
 from pipeline.blind.ask import ask
 from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.options import BUILDS
+from flows.orchestration.folders import BUILDS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError

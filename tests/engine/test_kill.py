@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import pipeline.core.files
-from flows.kept import KEPT_FILE
+from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.engine.job import Done, Job, run_job
 from pipeline.engine.run import run_here
 from pipeline.stages.builder import Builder
@@ -30,7 +30,7 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 SERVE = "from tests.engine.test_kill import serve; serve()"
-COMMAND = "from flows.cli import main; main()"
+COMMAND = "from flows.cli.app import main; main()"
 WORKER = "multiprocessing.spawn"
 # Where in the writing of a file the process ends.
 
@@ -158,7 +158,7 @@ def assert_same_build(out: Path, expected: Path) -> None:
     """The same release, the same results and manifest but for reasons and times, and nothing left over."""
     assert release_of(out) == release_of(expected)
     files, wanted = ({p.relative_to(f) for f2 in [f] for p in f2.rglob("*") if p.is_file()} for f in (out, expected))
-    files.discard(Path(KEPT_FILE))  # the command keeps it
+    files.discard(Path(SAVED_FILE))  # the command keeps it
     assert files == wanted, "no temporary file is left, and no result is missing"
     for column in ("stage", "unit", "key", "inputs", "output", "config", "code", "path"):
         rows, wanted_rows = (rows_of(folder / "manifest.parquet") for folder in (out, expected))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pipeline.core.files
-from flows import cli
+from flows.cli import app as cli
 from pipeline.engine.json_schemas import json_schemas
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
@@ -38,7 +38,7 @@ from tests.builds import (
 from tests.engine.test_store import lock_elsewhere
 from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 
-COMMAND = "from flows.cli import main; main()"
+COMMAND = "from flows.cli.app import main; main()"
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "open3d", "trimesh", "prefect"})
 COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
 AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from distributed import Client
 
-from flows.away import work
-from flows.cluster import CLUSTERS, Dask
+from flows.remote.cluster import CLUSTERS, Dask
+from flows.remote.cluster_worker import work
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.engine.job import Job
 from pipeline.stages.builder import Builder
@@ -124,9 +124,9 @@ def test_what_cannot_go_well_is_said_before_the_first_stage(
 
 
 def test_a_scheduler_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.cluster.REACHED_WITHIN_S", 0.5)
+    monkeypatch.setattr("flows.remote.cluster.REACHED_WITHIN_S", 0.5)
     with pytest.raises(ConfigError, match=r"no Dask scheduler .* answers at tcp://127.0.0.1:9 .*run `dask scheduler`"):
-        Dask("tcp://127.0.0.1:9", 1).hands(1)
+        Dask("tcp://127.0.0.1:9", 1).job_runner(1)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def jobs(meta: Path, tmp_path: Path) -> list[Job]:
 
 def test_a_worker_that_is_not_fit_says_so(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     job, lease = dataclasses.replace(jobs[0], lease=None), jobs[0].folder / ".lease"  # of a build that is over
-    monkeypatch.setattr("flows.away.SEEN_WITHIN_S", 0.2)
+    monkeypatch.setattr("flows.remote.cluster_worker.SEEN_WITHIN_S", 0.2)
     with pytest.raises(StoreError, match=r"does not see .*out: give a folder all machines share"):
         work([job], "mine")
     lease.write_text("another's")  # a folder of the same name on the worker's own disk

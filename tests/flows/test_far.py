@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from flows import bucket as buckets
-from flows.away import work_from
-from flows.bucket import Bucket
-from flows.far import Far, kept_far
+from flows.remote import object_store as buckets
+from flows.remote.cluster_worker import work_from
+from flows.remote.object_store import Bucket
+from flows.remote.remote_store import RemoteBuildStore, remote_build_store
 from pipeline.core.errors import StoreError
 from pipeline.engine.job import Done, Job
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE
@@ -70,13 +70,13 @@ def test_workers_that_share_no_folder_work_through_the_store(meta: Path, url: st
         for batch in batches:
             yield from work_from(batch, url)
 
-    with kept_far(url, out) as far:
+    with remote_build_store(url, out) as far:
         assert far is not None
         Builder(config, out, far.fetching(elsewhere), here=far.sending_here(lambda label, work: work())).build()
     build(meta, tmp_path / "alone")
     assert release_of(out) == release_of(tmp_path / "alone")
     shutil.rmtree(out)
-    with kept_far(url, out):
+    with remote_build_store(url, out):
         assert {why for found in whys(Builder(config, out).dry_run()).values() for why in found} == {"reused"}
 
 
@@ -87,7 +87,7 @@ def test_one_builder_at_a_time(url: str, tmp_path: Path) -> None:
             pass
         first.beat()
         first.check()
-    with kept_far(url, tmp_path / "out"):
+    with remote_build_store(url, tmp_path / "out"):
         pass
 
 
@@ -125,7 +125,7 @@ def test_only_what_is_ours_is_sent_fetched_and_removed(url: str, tmp_path: Path)
     bucket, out = Bucket(url), tmp_path / "out"
     bucket.put("thesis.pdf", b"theirs")
     bucket.put("videos/a.mp4", b"old")
-    with kept_far(url, out):
+    with remote_build_store(url, out):
         (out / "notes.txt").write_text("mine")
         (out / "videos" / "a.mp4").unlink()
         (out / "videos" / "b.mp4").write_bytes(b"new")
@@ -136,12 +136,12 @@ def test_only_what_is_ours_is_sent_fetched_and_removed(url: str, tmp_path: Path)
 
 def test_what_was_said_here_between_builds_is_kept(url: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with kept_far(url, out):
+    with remote_build_store(url, out):
         (out / "review").mkdir()
         (out / "review" / "verdicts.parquet").write_bytes(b"first")
     (out / "review" / "verdicts.parquet").write_bytes(b"second")
-    with kept_far(url, out) as far:
-        assert isinstance(far, Far)
+    with remote_build_store(url, out) as far:
+        assert isinstance(far, RemoteBuildStore)
     got = Bucket(url).get("review/verdicts.parquet")
     assert got is not None
     assert got[0] == b"second"
@@ -150,14 +150,14 @@ def test_what_was_said_here_between_builds_is_kept(url: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("emptied", [False, True])
 def test_another_or_an_emptied_store_costs_no_file_here(emptied: bool, url: str, tmp_path: Path) -> None:
     out, names = tmp_path / "out", {"manifest.parquet", "videos/a.mp4"}
-    with kept_far(url, out):
+    with remote_build_store(url, out):
         (out / "videos").mkdir(parents=True)
         for name in names:
             (out / name).write_bytes(name.encode())
     if emptied:
         Bucket(url).remove([path for path in Bucket(url).objects() if not path.startswith(".")])
     other = url if emptied else f"{url}/other"
-    with kept_far(other, out):
+    with remote_build_store(other, out):
         pass
     assert all((out / name).read_bytes() == name.encode() for name in names)
     assert names <= Bucket(other).objects().keys()
@@ -165,12 +165,12 @@ def test_another_or_an_emptied_store_costs_no_file_here(emptied: bool, url: str,
 
 def test_what_another_machine_removed_goes_here_too(url: str, tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    with kept_far(url, one):
+    with remote_build_store(url, one):
         for name in ("manifest.parquet", "quarantine.parquet"):
             (one / name).write_bytes(b"1")
-    with kept_far(url, two):
+    with remote_build_store(url, two):
         (two / "quarantine.parquet").unlink()
-    with kept_far(url, one):
+    with remote_build_store(url, one):
         assert not (one / "quarantine.parquet").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.console import console
+from flows.cli.output.console import console
 from pipeline.core.errors import RawDataError
 from tests.builds import Cli, command_line, release_of, rows_of
 from tests.worlds.city.cities import read

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from flows.forecast import bounds_of, outlook
-from flows.rates import Rate, rates
-from flows.show_forecast import lasting
+from flows.cli.output.forecast_tables import lasting
+from flows.orchestration.forecast import bounds_of, build_forecast
+from flows.orchestration.rates import Rate, rates
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import read_manifest
 from pipeline.stages.builder import Builder
@@ -44,14 +44,14 @@ def test_no_build_has_more_questions_than_were_foreseen(meta: Path, tmp_path: Pa
     assert lack["video_not_examined"].tasks == ("obj_appearance_order",)
     assert len(lack["video_not_examined"].scenes) == len(inputs)
     builder = Builder(config, tmp_path / "out")
-    after = outlook(config, tmp_path / "out", builder.dry_run(), inputs, 2)
+    after = build_forecast(config, tmp_path / "out", builder.dry_run(), inputs, 2)
     assert {task: n for task, n in after.bounds.by_task.items() if n} == {
         task: n for task, n in released.questions.items() if n
     }
     assert after.efforts == [], "nothing is due"
     hosted = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9"}
     panel = config_of(meta, blind={"models": [hosted | {"price": {"input": 1, "output": 1}}]})
-    known = outlook(panel, tmp_path / "out", Builder(panel, tmp_path / "out").dry_run(), inputs, 2)
+    known = build_forecast(panel, tmp_path / "out", Builder(panel, tmp_path / "out").dry_run(), inputs, 2)
     assert known.models is not None
     assert known.models[0].requests >= sum(released.questions.values()) - 5, "those that read the same are asked once"
     assert known.models[0].most_usd is not None

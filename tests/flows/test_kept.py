@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.kept import KEPT_FILE, Kept
+from flows.orchestration.saved_build import SAVED_FILE, SavedBuild
 from pipeline.engine.explain import changes
 from tests.builds import Cli, command_line, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
@@ -55,13 +55,13 @@ def test_what_changes_is_said(scan2qa: Cli, root: str, out: Path) -> None:
     run = scan2qa("build", "vsi", "--out", out, "--set", "generate.profile=official")
     assert "Changed since last time: generate.profile strict -> official\n" in run.out
     assert "Changed since last time: generate.tasks" not in run.out
-    kept = yaml.safe_load((out / KEPT_FILE).read_text())
+    kept = yaml.safe_load((out / SAVED_FILE).read_text())
     assert kept["set"]["generate.profile"] == "official"
     assert kept["set"]["generate.tasks"] == "[object_counting]"
     assert list(kept["roots"]) == ["vsi_meta"]
     assert kept["configured"]["generate"]["profile"] == "official"
     assert kept["versions"].keys() == {"scan2qa", "python"}
-    assert not list((out / "release").rglob(KEPT_FILE)), "a release has no date"
+    assert not list((out / "release").rglob(SAVED_FILE)), "a release has no date"
 
 
 def test_forgetting_starts_from_the_configuration(scan2qa: Cli, root: str, out: Path) -> None:
@@ -103,21 +103,21 @@ def test_a_name_of_its_own_is_kept_too(scan2qa: Cli, root: str, out: Path) -> No
 
 def test_a_setting_that_somebody_wrote_into_the_file_holds(scan2qa: Cli, root: str, out: Path) -> None:
     scan2qa("build", "vsi", "--root", root, "--out", out)
-    kept = yaml.safe_load((out / KEPT_FILE).read_text())
+    kept = yaml.safe_load((out / SAVED_FILE).read_text())
     kept["set"] = {"generate.tasks": ["object_counting"], "known": None}
-    (out / KEPT_FILE).write_text(yaml.safe_dump(kept))
+    (out / SAVED_FILE).write_text(yaml.safe_dump(kept))
     assert scan2qa("build", "vsi", "--out", out).code == 0
     assert tasks_of(out) == {"object_counting"}
 
 
 def test_a_stage_that_is_refused_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
     scan2qa("build", "vsi", "--root", root, "--out", out)
-    before = (out / KEPT_FILE).read_bytes(), released(out)
+    before = (out / SAVED_FILE).read_bytes(), released(out)
     run = scan2qa("stage", "vsi", "export", "--out", out, "--set", "generate.profile=official")
     assert (run.code, run.started) == (2, False)
     message = "scan2qa: stage export needs up-to-date results of the stages before it, but 3 of 3 of generate "
     assert re.fullmatch(message + r".+\n", run.err)
-    assert ((out / KEPT_FILE).read_bytes(), released(out)) == before
+    assert ((out / SAVED_FILE).read_bytes(), released(out)) == before
 
 
 def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
@@ -128,10 +128,10 @@ def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
 @pytest.mark.parametrize("text", ["roots: [", "[]", "roots: 3", "", "roots: {}\nset: {}\n"])
 def test_a_damaged_file_is_said(text: str, scan2qa: Cli, root: str, out: Path) -> None:
     out.mkdir()
-    (out / KEPT_FILE).write_text(text)
+    (out / SAVED_FILE).write_text(text)
     run = scan2qa("build", "vsi", "--root", root, "--out", out)
     assert run.code == 2
-    assert f"{out / KEPT_FILE}: cannot be read" in run.err
+    assert f"{out / SAVED_FILE}: cannot be read" in run.err
     assert "correct it, or delete it" in run.err
 
 
@@ -144,9 +144,9 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out
     scan2qa("stage", "vsi", "export", "--out", tmp_path / "mine")
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out, "select has not seen them"
-    kept = yaml.safe_load((tmp_path / "mine" / KEPT_FILE).read_text())
+    kept = yaml.safe_load((tmp_path / "mine" / SAVED_FILE).read_text())
     kept["configured"]["select"]["per_scene_and_task"] = 2
-    (tmp_path / "mine" / KEPT_FILE).write_text(yaml.safe_dump(kept))
+    (tmp_path / "mine" / SAVED_FILE).write_text(yaml.safe_dump(kept))
     assert "started with other settings, not finished" in scan2qa("builds", tmp_path).out
 
 
@@ -162,7 +162,7 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     ],
 )
 def test_new_settings_lie_over_the_kept_ones(kept: dict[str, str], said: list[str], result: list[str]) -> None:
-    assert Kept({}, kept).with_settings(said) == result
+    assert SavedBuild({}, kept).with_settings(said) == result
 
 
 def test_changes_name_the_key_and_both_values() -> None:

@@ -14,8 +14,8 @@ import pytest
 from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, temporary_settings
 
-from flows.server import LostPrefectError
-from flows.temporary_server import start_server
+from flows.orchestration.prefect_run import start_server
+from flows.orchestration.prefect_server import LostPrefectError
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import COMMAND, SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

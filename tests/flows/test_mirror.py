@@ -13,8 +13,8 @@ import obstore
 import pytest
 from obstore.store import from_url
 
-from flows import mirror as mirrors
-from flows.mirror import ObjectMirror
+from flows.remote import mirror as mirrors
+from flows.remote.mirror import ObjectMirror
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
 from pipeline.core.mirrors import MIRRORS, READABLE, is_here

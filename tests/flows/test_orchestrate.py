@@ -10,8 +10,8 @@ import pytest
 import yaml
 from prefect.logging import disable_run_logger
 
-from flows.artifacts import _funnel, _questions
-from flows.orchestrate import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
+from flows.orchestration.prefect_flows import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
+from flows.orchestration.prefect_run import _funnel, _questions
 from pipeline.core.errors import NoSpaceError, StoreError
 from pipeline.core.schema import Quarantine
 from pipeline.engine.lease import leased

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import pool
-from flows.pool import Pool
+from flows.orchestration import processes as pool
+from flows.orchestration.processes import Pool
 from pipeline.core.errors import StoreError
 from pipeline.core.schema import Quarantine
 from pipeline.engine.job import Done, Job

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from flows.console import speak
-from flows.progress import progress_shown
+from flows.cli.output.console import configure_output
+from flows.cli.output.progress import progress_shown
 
 
 def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,12 +31,12 @@ def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.Cap
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    speak(quiet=True)
+    configure_output(quiet=True)
     try:
         with progress_shown(every_s=0.01) as report:
             report("unify", 0, 1)
             time.sleep(0.03)
             report("unify", 1, 1)
     finally:
-        speak()
+        configure_output()
     assert capsys.readouterr() == ("", "")

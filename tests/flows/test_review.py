@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from datasets import load_dataset
 
-from flows.kept import keep
-from flows.review import folder_of, import_review, pack_of, salt_of, serve
+from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
+from flows.orchestration.saved_build import save_build
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.review.database import Database
 from pipeline.stages.builder import Builder
@@ -35,7 +35,7 @@ class Build:
     def build(self) -> Any:
         (self.meta / "made.json").write_text(json.dumps(self.scenes), encoding="utf-8")
         config = config_of(self.meta, **SECTIONS)
-        keep(self.out, config, [], {"vsi_meta": self.meta})
+        save_build(self.out, config, [], {"vsi_meta": self.meta})
         return Builder(config, self.out).build()
 
     def pack(self) -> Any:
@@ -159,7 +159,7 @@ def test_what_is_missing_or_damaged_is_named(made: Build, tmp_path: Path, monkey
     (made.out / "review" / "verdicts.parquet").write_bytes(b"no table")
     with pytest.raises(StoreError, match=r"the verdicts cannot be read .* import-review --from-page"):
         Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
-    monkeypatch.setattr("flows.review.OUTPUTS", made.out.parent)
+    monkeypatch.setattr("flows.cli.review.OUTPUTS", made.out.parent)
     assert folder_of(None, None) == made.out
     (made.out.parent / "other" / "review").mkdir(parents=True)
     with pytest.raises(ConfigError, match="with a review: other, vsi"):

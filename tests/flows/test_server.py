@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import cli, server
-from flows.server import is_kept, spare_loopback, trouble
+from flows.cli import app as cli
+from flows.orchestration import prefect_server as server
+from flows.orchestration.prefect_server import is_kept, spare_loopback, trouble
 from tests.builds import UNASKED_SETTINGS
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.stop import children_end_with_us
+from flows.orchestration.processes import children_end_with_us
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -22,7 +22,7 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 COMMAND = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from flows.cli import main
+from flows.cli.app import main
 main()
 """
 
@@ -63,7 +63,7 @@ def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tm
 
 PARENT = """
 import os, signal, subprocess, sys
-from flows.stop import children_end_with_us
+from flows.orchestration.processes import children_end_with_us
 with children_end_with_us() as watch:
     child = subprocess.Popen(["sleep", "60"])
     watch.name_children()
@@ -93,7 +93,7 @@ def test_a_child_may_outlive_the_block_itself() -> None:
 
 WAITS = """
 import fcntl, signal, termios, time
-from flows.stop import stoppable
+from flows.orchestration.processes import stoppable
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)

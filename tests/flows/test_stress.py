@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from flows.cli import app
+from flows.cli.app import app
 from pipeline.blind.items import Item
 from pipeline.core.errors import ConfigError
 from tests.blind.made import nearest_items, size_items

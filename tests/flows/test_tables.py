@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from flows.console import PlainConsole, show_error
-from flows.tables import print_table, table_writer
+from flows.cli.output.console import PlainConsole, show_error
+from flows.cli.output.tables import print_table, table_writer
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
 
@@ -95,7 +95,7 @@ def test_text_from_outside_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) 
     table.add_row(hostile)
     print_table(table, to=console)
     console.print(f"Release: {hostile}")
-    monkeypatch.setattr("flows.console.errors", console)
+    monkeypatch.setattr("flows.cli.output.console.errors", console)
     show_error(ConfigError(hostile))
     text = out.getvalue()
     assert text.count("o[/b][red]:smile:\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}") == 4

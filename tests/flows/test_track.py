@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from flows.cli import app
+from flows.cli.app import app
 from pipeline.core.errors import ConfigError
 from tests.conftest import REAL_DATA
 from tests.formats.logs.written import airdata, gpx, kml, line

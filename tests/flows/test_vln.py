@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from flows.cli import app
+from flows.cli.app import app
 from pipeline.core.errors import ConfigError
 from tests.formats.logs.written import airdata, line
 

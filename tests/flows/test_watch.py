@@ -19,7 +19,7 @@ from tests.builds import REPOSITORY
 Told = tuple[str, str | None, dict[str, Any]]
 PARENT = """
 import os, signal, sys, time
-from flows.stop import children_end_with_us, stoppable
+from flows.orchestration.processes import children_end_with_us, stoppable
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 with children_end_with_us() as watch:
     watch.tell(sys.argv[1] + "/flow_runs/1/set_state", {"authorization": "Bearer secret"})

@@ -18,9 +18,8 @@ import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 
-from flows.page.app import Pages
-from flows.page.security import LOOPBACK
-from flows.page.site import Site
+from flows.review_app.app import LOOPBACK, Pages
+from flows.review_app.site import Site
 from pipeline.review.database import Database
 from pipeline.review.pack import Pack
 from tests.review.made import SALT, pack_of, rooms

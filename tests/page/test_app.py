@@ -179,8 +179,8 @@ def test_nobody_reads_without_having_signed_in_and_no_cookie_can_be_made_up(app:
 
 
 def test_beyond_this_machine_the_token_is_demanded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows.page import app as app_module
-    from flows.review import token_for
+    from flows.cli.review import token_for
+    from flows.review_app import app as app_module
 
     monkeypatch.setattr(app_module, "WRONG_TOKEN_S", 0.0)
     monkeypatch.setenv("SCAN2QA_REVIEW_TOKEN", "short")

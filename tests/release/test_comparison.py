@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from flows.diff import diff, report_of, since_last
+from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
 from pipeline.release.comparison import Asked, Change, Release
 from pipeline.release.comparison_report import Report, markdown, page

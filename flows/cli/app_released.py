@@ -1,0 +1,236 @@
+"""Commands about what was built or published: to look at it, compare, audit and score it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.options import Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, end
+from flows.cli.output.console import configure_output
+from flows.orchestration.folders import OUTPUTS, all_builds, configurations, folder_of
+from pipeline.core.errors import ConfigError
+
+app = typer.Typer()
+
+
+@app.command()
+def diff(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BUILD | OLDER NEWER", help="A build or its folder: its last two releases; or two release folders."
+        ),
+    ],
+    since: Annotated[
+        str | None, typer.Option(metavar="RELEASE", help="An older one of the build.", show_default="the one before")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="diff in the build's folder")] = None,
+) -> None:
+    """Says which questions of a release are new, gone or changed, and what brought each about."""
+    if len(folders) > 2:
+        raise ConfigError("diff takes a build, or two release folders")
+    from flows.cli.diff import diff
+
+    chosen = folders if len(folders) == 2 or folders[0].is_dir() else [OUTPUTS / folders[0]]
+    diff(chosen, since, out)
+
+
+@app.command()
+def report(
+    build: Annotated[str, typer.Argument(help="A build, or its folder.", autocompletion=configurations)],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write it.", show_default="report.html in the build's folder")
+    ] = None,
+) -> None:
+    """Tells what a build released on one page, for people who did not build it: funnel, figures, questions."""
+    from flows.cli.report import report
+
+    report(folder_of(build), out)
+
+
+@app.command()
+def show(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="Of a question or a rejected candidate, or the name of a scene.")
+    ],
+    build: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BUILD]",
+            help="A build, its folder, or the folder of a release.",
+            show_default="all in outputs",
+            autocompletion=configurations,
+        ),
+    ] = None,
+    page: Annotated[
+        bool | None, typer.Option("--page/--no-page", help="Write a page and open it.", show_default="with a display")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The page.", show_default="shown/ID.html in the build")] = None,
+    rerun: Annotated[
+        Path | None, typer.Option(metavar="FILE.rrd", help="A recording for Rerun is written too.", show_default="none")
+    ] = None,
+) -> None:
+    """Shows a question with all that proves it, a rejected candidate with its reason, or a scene."""
+    from flows.cli.show import show
+
+    show(wanted, all_builds() if build is None else [folder_of(build)], page, out, rerun)
+
+
+@app.command()
+def gallery(
+    build: Annotated[
+        str, typer.Argument(help="A build, its folder, or the folder of a release.", autocompletion=configurations)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for it.", show_default="gallery in the build's folder")
+    ] = None,
+) -> None:
+    """Writes a gallery of all questions with their pictures, to filter and open in a browser, from disk."""
+    from flows.cli.gallery import make_gallery
+
+    make_gallery(folder_of(build), out)
+
+
+@app.command()
+def trace(
+    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0, max=2**63 - 1)],
+    build: Annotated[
+        Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
+    ] = None,
+) -> None:
+    """Says everything that a question came from, which others came from the same, and how to correct it."""
+    from flows.cli.trace import show_trace
+
+    show_trace(question, all_builds() if build is None else [folder_of(str(build))])
+
+
+@app.command()
+def trial(
+    folder: Annotated[Path, typer.Argument(help="Folder of a build with videos, such as outputs/vsi.")],
+    questions: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
+    answers: Annotated[
+        Path | None, typer.Option(help="A filled sheet (CSV): says how many are right.", show_default="write the sheet")
+    ] = None,
+) -> None:
+    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
+    from flows.cli.trial import trial
+
+    trial(folder, questions, answers)
+
+
+@app.command()
+def play(
+    build: Annotated[str, typer.Argument(help="A build of cities, or its folder.", autocompletion=configurations)],
+    question: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, as in the release.")],
+    questions: Annotated[
+        Path | None, typer.Option(help="Tasks in the released columns.", show_default="those of the build")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="READER=DIR", help="Their cities.", show_default="those of the build")
+    ] = None,
+    trajectory: Annotated[Path, typer.Option(help="Where the way and the answer go.")] = Path("trajectories.jsonl"),
+    picture: Annotated[
+        Path | None, typer.Option(help="PNG of what is seen, written anew at each step.", show_default="none")
+    ] = None,
+) -> None:
+    """Steps through a task of a city at the terminal: look, move, turn, answer."""
+    from flows.cli.play import play
+
+    play(folder_of(build), question, questions, root, trajectory, picture)
+
+
+@app.command()
+def audit(
+    name: Audited,
+    questions: Published,
+    meta: Annotated[
+        Path | None,
+        typer.Option(
+            "--meta", help="Folder with the metadata that they were made from.", show_default="examined alone"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="One row per question: .parquet or .csv.", show_default="none")
+    ] = None,
+    profile: Profile = None,
+    split_column: Annotated[
+        str | None,
+        typer.Option("--split-column", metavar="COLUMN", help="Names a question's split: says what the split leaks."),
+    ] = None,
+) -> None:
+    """Examines a published question file, answers it again where it can, and says where it differs."""
+    from flows.cli.audit import audit
+
+    end(audit(name, questions, meta, out, profile, split_column))
+
+
+@app.command()
+def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile = None) -> None:
+    """Checks that the candidates, before caps, contain the published questions and contradict none."""
+    from flows.cli.audit import coverage
+
+    coverage(name, meta, questions, profile)
+
+
+@app.command()
+def score(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
+    predictions: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Result files: id and answer (.csv, .jsonl, .parquet), trajectories, or what lmms-eval or VLMEvalKit "
+            "wrote."
+        ),
+    ],
+    release: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The release that was asked.", show_default=False)
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Or the file of questions that were asked.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The score: .json or .csv.", show_default="none")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="One row per question: .parquet or .csv.", show_default="none")
+    ] = None,
+    settings: Settings = [],
+    limit_cost: LimitCost = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Scores what a model replied, by the benchmark's own metric, with intervals and what guessing earns."""
+    configure_output(quiet=quiet, as_json=as_json)
+    from flows.cli.score import score
+
+    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost))
+
+
+@app.command()
+def stress_test(
+    questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Keep questions with the same value in one fold.",
+            show_default="scene_name",
+        ),
+    ] = None,
+    ungrouped: Annotated[bool, typer.Option("--ungrouped", help="Let folds split the questions of a scene.")] = False,
+    budget: Annotated[
+        int | None,
+        typer.Option(min=0, help="Prune at most this many multiple-choice questions, and this many numeric ones."),
+    ] = None,
+    tau: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Prune until this much bias above chance is left.", show_default="0"),
+    ] = None,
+) -> None:
+    """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
+    from flows.cli.stress_test import stress_test
+
+    stress_test(questions, out, group, ungrouped, budget, tau)

@@ -1,0 +1,79 @@
+"""The command `scan2qa builds`: what lies in a folder of builds."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.table import Table
+
+from flows.cli.output.console import console
+from flows.cli.output.tables import print_table
+from flows.orchestration.saved_build import SAVED_FILE, SavedBuild, read_saved_build
+from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest_of
+from pipeline.engine.lease import LOCK_FILE
+from pipeline.engine.manifest import Entry, read_configured, read_manifest, read_quarantine
+from pipeline.stages.registry import STAGES
+
+
+def show_builds(folder: Path) -> None:
+    """A row for each build: when it was last started, its scenes, its questions and how it stands."""
+    table = Table("build", "started, UTC", box=None)
+    for name in ("scenes", "questions"):
+        table.add_column(name, justify="right")
+    table.add_column("state")
+    for path in sorted(folder.glob(f"*/{SAVED_FILE}")):
+        table.add_row(*_row(path.parent))
+    if table.row_count:
+        print_table(table)
+    else:
+        console.print(f"No builds in {folder}.")
+
+
+def _row(folder: Path) -> tuple[str, ...]:
+    try:
+        kept = read_saved_build(folder)
+    except ConfigError:
+        kept = SavedBuild(at="?")
+    manifest = read_manifest(folder)
+    scenes = {unit for stage, unit in manifest if STAGES[stage].unit == "scene"}
+    questions = questions_in(folder)
+    left_out = len({row.unit for row in read_quarantine(folder)})
+    counted = "" if questions is None else f"{questions:,}"
+    found = f"{len(scenes):,}" + (f" ({left_out:,} left out)" if left_out else "")
+    return folder.name, kept.at, found, counted, _state(folder, kept, manifest)
+
+
+def questions_in(folder: Path) -> int | None:
+    """Rows of the largest split of a build's release; None where there is none, or a damaged one."""
+    try:
+        return max(pq.read_metadata(path).num_rows for path in (folder / "release" / "data").glob("*.parquet"))
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def _state(folder: Path, kept: SavedBuild, manifest: Mapping[tuple[str, str], Entry]) -> str:
+    try:
+        with (folder / LOCK_FILE).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "running"
+    except OSError:
+        return "not started"
+    if not manifest:
+        return "not finished"
+    if (made := read_configured(folder)) and kept.configured and made != digest_of(kept.configured):
+        return "started with other settings, not finished"
+    ran = {stage for stage, _ in manifest}
+    alone = {stage for (stage, _), entry in manifest.items() if entry.why == "asked"}
+    last = ""
+    for name in (name for name in STAGES if name in ran):
+        if name in alone:
+            last = name
+        elif last:
+            return f"stages behind {last} not run"
+    return "complete"

@@ -1,0 +1,122 @@
+"""The command `scan2qa diff`: what became of the questions of one release in the next, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+
+from flows.cli.output.console import console
+from flows.cli.output.tables import print_table
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.engine.causes import Made, read_made, with_causes
+from pipeline.engine.manifest import MANIFEST_FILE
+from pipeline.release.comparison import Release, compared, read_release, with_reasons
+from pipeline.release.comparison_report import Report, markdown, page, table
+from pipeline.release.history import RELEASES, beside, history
+from pipeline.stages.registry import STAGES
+
+DIFF: Final = "diff"  # folder of a build
+SHOWN: Final = 20
+
+
+def diff(folders: Sequence[Path], since: str | None, out: Path | None) -> None:
+    """Compares the last two releases of a build, or any two, and writes what differs as page, Markdown and table."""
+    if len(folders) == 1:
+        before, after = _last_two(folders[0], since)
+        out = out or folders[0] / DIFF
+    else:
+        before, after = folders
+        out = out or Path(DIFF)
+    report = report_of(before, after, f"What changed in {folders[-1].name if len(folders) == 1 else after.name}")
+    for name, raw in (("diff.html", page(report)), ("diff.md", markdown(report)), ("diff.parquet", table(report))):
+        write_atomically(out / name, raw)
+    _show(report)
+    console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)", soft_wrap=True)
+
+
+def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | None]:
+    """On one line, what a build changed, and the comparison; ``newest_before`` is its newest release before."""
+    kept = history(build)
+    if not kept:
+        return "nothing was released", None
+    newest = kept[-1].name
+    if newest_before == newest:
+        return f"the release is the same as before ({newest})", None
+    if newest_before is None or newest_before not in {one.name for one in kept}:
+        return f"First release in this folder ({newest})", None
+    home = build / RELEASES
+    report = report_of(home / newest_before, home / newest, "", reasons=False)
+    return f"since the last release ({newest_before} -> {newest}): {report.line}", report
+
+
+def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) -> Report:
+    """The comparison of two release folders; without ``reasons`` the rejected candidates are not looked at."""
+    columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
+    one, other = read_release(before, columns), read_release(after, columns)
+    changes = compared(one, other)
+    if reasons:
+        changes = with_reasons(changes, one, other)
+    changes = with_causes(changes, (one, _made(one)), (other, _made(other)), list(STAGES))
+    return Report(title, one, other, changes)
+
+
+def _made(release: Release) -> Made:
+    """How a release was made: by the manifest that its build kept beside it."""
+    return read_made(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
+
+
+def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
+    kept = [one.name for one in history(build)]
+    home = build / RELEASES
+    if not kept:
+        raise ConfigError(f"{build}: no release here; build first, or give two release folders")
+    if since is not None:
+        if since not in kept[:-1]:
+            known = ", ".join(kept[:-1]) or "none"
+            raise ConfigError(f"{build}: no older release {since} is kept; there are {known}")
+        return home / since, home / kept[-1]
+    if len(kept) < 2:
+        raise ConfigError(f"{build}: {kept[0]} is the only release that is kept; there is nothing to compare it with")
+    return home / kept[-2], home / kept[-1]
+
+
+def _show(report: Report) -> None:
+    """What changed by kind and cause, then the first changes."""
+    names = f"{report.before.name} -> {report.after.name}"
+    console.print(f"{names}: {len(report.before.questions)} -> {len(report.after.questions)} questions")
+    if not report.changes:
+        console.print("No question differs.")
+        return
+    causes = Table("cause", title="What changed, and why", title_justify="left")
+    kinds = [kind for kind, n in report.totals.items() if n]
+    for kind in kinds:
+        causes.add_column(kind, justify="right")
+    causes.add_column("what was done", overflow="fold")
+    for cause in report.causes:
+        own: list[str] = [change.kind for change in report.changes if cause.name in change.causes]
+        causes.add_row(cause.name, *(str(own.count(k) or "") for k in kinds), cause.told)
+    causes.add_section()
+    causes.add_row("all", *(str(report.totals[kind]) for kind in kinds), "")
+    print_table(causes)
+    show_changes(report)
+
+
+def show_changes(report: Report) -> None:
+    """The first changes, one a line."""
+    listed = Table(box=None, expand=True)
+    for name in ("change", "scene", "cause"):
+        listed.add_column(name, no_wrap=True, max_width=44)
+    listed.add_column("question", no_wrap=True, overflow="ellipsis", ratio=1)
+    for change in report.changes[:SHOWN]:
+        asked, (one, other) = change.asked, (change.before, change.after)
+        told = f"{one.answer} -> {other.answer}: " if one and other and one.answer != other.answer else ""
+        cells = (change.kind, asked.scene, "; ".join(change.causes), told + " ".join(asked.text.split()))
+        listed.add_row(*cells)
+    console.print(listed)
+    if len(report.changes) > SHOWN:
+        console.print(f"… and {len(report.changes) - SHOWN} more")

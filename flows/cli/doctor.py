@@ -1,0 +1,71 @@
+"""The command `scan2qa doctor`: what lies in data folders, and what builds would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from flows.cli.output import build_tables
+from flows.cli.output.console import start_spinner, stop_spinner
+from flows.cli.output.forecast_tables import show_bounds, show_efforts
+from flows.orchestration.folders import BUILDS, OUTPUTS
+from flows.orchestration.forecast import COUNTED, bounds_of, efforts
+from flows.orchestration.rates import READING, seconds_for
+from flows.orchestration.roots import roots_of
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.extras import need
+from pipeline.core.mirrors import is_here, named
+from pipeline.engine.config import load_config
+from pipeline.engine.inputs import list_inputs
+from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
+from pipeline.reading.reader import Reader
+from pipeline.stages.registry import STAGES
+from pipeline.worlds.registry import configured, examined, world_of
+
+READ_WITHIN_S: Final = 30.0  # by the table's rates
+
+
+def doctor(roots: Sequence[str], workers: int) -> bool:
+    """What lies below roots; where that is quickly told, what is wrong with it and what it will give; is all well?"""
+    sound = True
+    for name, folder in roots_of(roots).items():
+        reader, world = configured(name, {}), world_of(name)
+        need(reader.extra, f"reader {name}")
+        inspection = inspect(reader, folder)
+        stop_spinner()
+        build_tables.show_inspection(name, named(folder), inspection)
+        build_tables.show_elsewhere({name: folder})
+        sound &= not inspection.broken
+        if name in world.quick:
+            read = _read_quickly(reader, folder, inspection)
+            stop_spinner()
+            build_tables.show_read(read, len(inspection.scenes))
+            sound &= not read.broken
+        for benchmark in BENCHMARKS.values():
+            if any(world.name == own.name for own in benchmark.worlds):
+                _show_prospects(benchmark.name, name, folder, workers)
+    return sound
+
+
+def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
+    """Scenes as they are read in half a minute, of those that need not be fetched."""
+    start_spinner("Reading")
+    most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
+    here = [ref for ref in inspection.scenes[:most] if is_here(root / ref.files[0])]
+    return read_scenes(reader, root, here, examined)
+
+
+def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
+    """What a benchmark would make of a root, as its own configuration has it."""
+    start_spinner("Counting questions")
+    config = load_config(BUILDS / f"{name}.yaml", ()).model_copy(update={"roots": {reader: root}})
+    inputs, title = list_inputs(config).inputs, config.of_benchmark().title
+    found = bounds_of(config, inputs)
+    stop_spinner()
+    show_bounds(f"{title}: questions at most", found, config)
+    build_tables.show_costs(found.costs)
+    due = {stage.name: {reader: len(inputs)} for stage in STAGES.values() if stage.is_wanted(config)}
+    datasets = {reader: {raw.ref.dataset for raw in inputs.values()}}
+    took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
+    show_efforts(f"{title}: time and disk", took, workers)

@@ -1,0 +1,317 @@
+"""What the user sees of a build, and of what it left out: tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from flows.cli.output.console import console, output_options
+from flows.cli.output.tables import print_table
+from pipeline.benchmarks.prospects import Cost
+from pipeline.blind.text_only import TextOnly
+from pipeline.core.errors import RawDataError
+from pipeline.core.mirrors import MIRRORS, named
+from pipeline.core.schema import Quarantine
+from pipeline.engine.explain import Explained
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.plan import WHOLE
+from pipeline.reading.doctor import Inspection, Read
+from pipeline.release.writer import Released
+from pipeline.rendering.reason_examples import glossary
+from pipeline.worlds.registry import WORLDS
+
+WHICH = 3  # scenes that are named beside a reason
+SHOWN = 20  # rows of a list on the terminal; the files hold all
+NAMED = 5  # of what would run
+REASONS = 6  # why nothing is asked of a scene
+
+
+def show_outcome(outcome: Outcome, benchmark: str) -> None:
+    """Final tables of a build: units per stage, questions and rejections per task and reason, quarantine."""
+    print_table(_stages(outcome.counts(), "What ran, and why"))
+    if outcome.released:
+        _show_release(outcome.released, glossary(benchmark))
+    show_quarantine(outcome.quarantine)
+
+
+def show_entries(outcome: Outcome) -> None:
+    """Every stage of every scene: why it ran, and how long."""
+    for entry in outcome.manifest:
+        took = "" if entry.why == "reused" else f", {entry.seconds:.2f} s"
+        left_out = "" if entry.output else ", left out"
+        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})", soft_wrap=True)
+
+
+def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
+    table = Table("stage", title=title, title_justify="left")
+    whys = sorted({why for row in counts.values() for why in row}, key=lambda why: (why == "reused", why))
+    for why in whys:
+        table.add_column(why, justify="right")
+    for stage, row in counts.items():
+        table.add_row(stage, *(str(row.get(why, "")) for why in whys))
+    return table
+
+
+def _show_release(released: Released, words: Mapping[str, str]) -> None:
+    tasks = sorted({*released.questions, *released.rejections})
+    table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
+    table.add_column("questions", justify="right")
+    table.add_column("dropped", justify="right")
+    table.add_column("most frequent answer\n(chance)")
+    for number, task in enumerate(tasks, start=1):
+        answers = released.answers.get(task, {})
+        n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
+        top = max(answers, key=lambda a: (answers[a], a)) if answers else None
+        common = f"{top} {answers[top] / n:.0%} ({1 / len(answers):.0%})" if top else ""
+        table.add_row(str(number), task, str(n), str(dropped), common)
+    total = sum(sum(r.values()) for r in released.rejections.values())
+    table.add_section()
+    table.add_row("", "all", str(sum(released.questions.values())), str(total))
+    print_table(table)
+    reasons = sorted({reason for row in released.rejections.values() for reason in row})
+    matrix = Table(title="Dropped, by reason and task", title_justify="left")
+    matrix.add_column("reason", no_wrap=True)
+    for number in range(1, len(tasks) + 1):
+        matrix.add_column(str(number), justify="right")
+    for reason in reasons:
+        matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
+    print_table(matrix)
+    _show_silent(released, words)
+    _show_blind(released.blind)
+    show_findings(released.findings, "Findings in the raw data")
+
+
+def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
+    """What is wrong with raw data and cost no scene, by name, doubts first: where it was found, and what helps.
+
+    Args:
+        rows: scene, name, severity, message and remedy of each finding.
+        title: of the table.
+    """
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for scene, name, severity, message, *helps in rows:
+        found.setdefault((severity, name, "".join(helps)), []).append(f"{scene}: {message}")
+    if not found:
+        return
+    table = Table("finding", title=title, title_justify="left")
+    table.add_column("times", justify="right")
+    for head in ("what was found", "remedy"):
+        table.add_column(head, overflow="fold")
+    for (severity, name, remedy), told in sorted(found.items())[:SHOWN]:
+        shown = told if output_options.verbose else told[:NAMED]
+        more = [f"… and {len(told) - len(shown)} more; --verbose names them"] if len(told) > len(shown) else []
+        table.add_row(f"{name} ({severity})", str(len(told)), "\n".join([*shown, *more]), remedy)
+    print_table(table)
+    if len(found) > SHOWN:
+        console.print(f"… and {len(found) - SHOWN} more findings; scan2qa show SCENE has those of a scene")
+
+
+def _show_silent(released: Released, words: Mapping[str, str]) -> None:
+    """Of the first scenes of which nothing is asked: what most of their candidates were refused for, in words."""
+    for scene, reasons in list(released.silent.items())[:SHOWN]:
+        total = sum(reasons.values())
+        console.print(Text(scene, "yellow"), f": nothing is asked; of {total} candidates were dropped", sep="")
+        for reason, n in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))[:REASONS]:
+            console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}", soft_wrap=True)
+    if len(released.silent) > SHOWN:
+        console.print(f"No question either of {len(released.silent) - SHOWN} more scenes")
+
+
+def _show_blind(rows: Sequence[TextOnly]) -> None:
+    """What answering without the video earns before and after what was removed for it, and who had a vote."""
+    from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, best_guess
+
+    if not rows:
+        return
+    table = Table(title="Blind baselines: accuracy before -> after filtering", title_justify="left")
+    table.add_column("task", no_wrap=True)
+    attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
+    attackers = [name for name in attackers if name not in SHORTCUT_ATTACKERS]
+    for name in ("n", "chance", *attackers, "best of the others", "debiased n", "best there"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        after = row.released
+        cells = [_change(row.asked.n, after.n if after else None, "d")]
+        cells.append(_change(row.asked.chance, after.chance if after else None))
+        cells += [_change(row.asked.earned.get(a), after.earned.get(a) if after else None) for a in attackers]
+        cells.append(best_guess((after or row.asked).earned))
+        left = row.debiased
+        cells += ["", ""] if left is None else [str(left.n), f"{max(left.earned.values()):.2f} ({left.chance:.2f})"]
+        table.add_row(row.task, *cells)
+    print_table(table)
+    _show_panel(rows)
+
+
+def _show_panel(rows: Sequence[TextOnly]) -> None:
+    """The models' right answers, and what they removed; loudly where that is nothing."""
+    models = list(dict.fromkeys(name for row in rows for name in row.voters))
+    if not any(voter.standing == "votes" for row in rows for voter in row.voters.values()):
+        console.print("No model beat chance, so nothing was filtered.", style="yellow")
+    if not models:
+        return
+    table = Table(title="Right without the video (if truths were shuffled); * has a vote", title_justify="left")
+    table.add_column("task", no_wrap=True)
+    for name in (*models, "agreement", "removed", "for balance", "by luck"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        votes = [row.voters.get(name) for name in models]
+        cells = [f"{v.right:.2f} ({v.luck:.2f}){'*' if v.standing == 'votes' else ''}" if v else "" for v in votes]
+        agreement = "" if row.agreement is None else f"{row.agreement:.2f}"
+        removed = [str(row.answered or ""), str(row.balanced or ""), f"{row.by_luck:.1f}"]
+        table.add_row(row.task, *cells, agreement, *removed)
+    print_table(table)
+    for name in models:
+        found = [row.voters[name] for row in rows if name in row.voters]
+        failed, unread = sum(v.unanswered for v in found), sum(v.unread for v in found)
+        if failed or unread:
+            console.print(Text(name, "yellow"), f": {failed} requests failed, {unread} replies hold no answer", sep="")
+        constant = [row.task for row in rows if name in row.voters and row.voters[name].standing == "constant"]
+        if constant:
+            console.print(Text(name, "yellow"), f"answers a constant, and has no vote, in {', '.join(constant)}")
+
+
+def _change(before: float | None, after: float | None, form: str = ".2f") -> str:
+    """A figure, with what became of it where that differs."""
+    if before is None:
+        return ""
+    if after is None:
+        return f"{before:{form}} -> none"
+    one, other = f"{before:{form}}", f"{after:{form}}"
+    return one if one == other else f"{one} -> {other}"
+
+
+def show_quarantine(quarantine: Sequence[Quarantine]) -> None:
+    """Units that were left out, with file, finding and remedy."""
+    _show_left_out([(q.unit, q.finding, f"{q.file}: {q.message}", q.remedy) for q in quarantine])
+    if len(quarantine) > SHOWN:
+        console.print(f"… and {len(quarantine) - SHOWN} more in quarantine.parquet")
+
+
+def show_broken(errors: Sequence[RawDataError]) -> None:
+    """Scenes that cannot be read, with file, finding and remedy."""
+    _show_left_out([(e.scene or e.path.name, e.finding, f"{named(e.path)}: {e.message}", e.remedy) for e in errors])
+    if len(errors) > SHOWN:
+        console.print(f"… and {len(errors) - SHOWN} more")
+
+
+def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
+    if not rows:
+        return
+    table = Table("scene", "finding", title="Left out", title_justify="left", style="red")
+    for name in ("what was found", "remedy"):
+        table.add_column(name, overflow="fold")
+    for row in rows[:SHOWN]:
+        table.add_row(*row)
+    print_table(table)
+
+
+def show_elsewhere(roots: Mapping[str, Path]) -> None:
+    """What is known of roots in an object store; nothing for folders."""
+    if MIRRORS:
+        from flows.orchestration.roots import told
+
+        for line in told(roots):
+            console.print(line, soft_wrap=True)
+
+
+def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
+    """What lies below a root, and what is missing."""
+    console.print(f"{reader} {root}: {len(inspection.scenes)} scenes")
+    if inspection.missing:
+        table = Table("part", "missing in", box=None)
+        for name in ("what that costs", "for example"):
+            table.add_column(name, overflow="fold")
+        for want, scenes in inspection.missing.items():
+            count = f"{len(scenes)} of {len(inspection.scenes)}" if scenes else "none"
+            style = "red" if scenes and want.needed else "yellow" if scenes else "green"
+            table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
+        print_table(table)
+    show_broken(inspection.broken)
+
+
+def show_read(read: Read, listed: int) -> None:
+    """What reading scenes brought to light."""
+    show_broken(read.broken)
+    show_findings(
+        [(scene, f.name, f.severity, f.message, f.remedy) for scene, f in read.findings], "Findings in the raw data"
+    )
+    if read.scenes < listed:
+        console.print(f"{read.scenes:,} of {listed:,} scenes were read; a build reads all of them.")
+    elif not read.broken and not read.findings:
+        console.print("All scenes were read, and nothing was found that is wrong with them.")
+
+
+def show_costs(costs: Sequence[Cost]) -> None:
+    """What each thing that scenes lack costs."""
+    if costs:
+        table = Table("for lack of", title="What that costs", title_justify="left", box=None)
+        for name in ("scenes", "questions lost"):
+            table.add_column(name, justify="right")
+        for cost in costs[:SHOWN]:
+            some = "not known" if cost.questions is None else f"{cost.questions:,}"
+            told = some if cost.questions is None else f"{some}, counted" if cost.measured else f"at most {some}"
+            table.add_row(cost.reason, f"{len(cost.scenes):,}", told if cost.tasks else "all")
+        print_table(table)
+
+
+def show_dry_run(outcome: Outcome) -> None:
+    """What a build would run."""
+    print_table(_stages(outcome.counts(), "What would run, and why (dry run)"))
+    due = [entry for entry in outcome.manifest if entry.why != "reused"]
+    named = len(due) if output_options.verbose else NAMED
+    for entry in due[:named]:
+        console.print(f"would run {entry.stage} {entry.unit} ({entry.why})")
+    if len(due) > named:
+        console.print(f"… and {len(due) - named:,} more; --verbose names them")
+    show_quarantine(outcome.quarantine)
+
+
+def show_asked(units: Sequence[str], stage: str) -> None:
+    """What a stage would be run for."""
+    for unit in units[:SHOWN]:
+        console.print(f"would run {stage} {unit} (asked)")
+    if len(units) > SHOWN:
+        console.print(f"… and {len(units) - SHOWN} more")
+
+
+def show_explanation(explained: Sequence[Explained]) -> None:
+    """Why each stage would run, by name; what would not run is only counted."""
+    table = Table("stage", title="What would run, and why", title_justify="left")
+    table.add_column("scenes", justify="right")
+    table.add_column("why", overflow="fold")
+    table.add_column("which", overflow="fold")
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for entry, reasons in explained:
+        groups.setdefault((entry.stage, entry.why, reasons), []).append(entry.unit)
+    for stage, rows in groupby(groups.items(), key=lambda group: group[0][0]):
+        table.add_section()
+        for (_, why, reasons), units in rows:
+            if why == "reused":
+                told = "does not run: " + ("; ".join(reasons) or "nothing changed")
+            else:
+                told = "\n".join(reasons) or "asked for: nothing that it is made from changed"
+            more = f", … {len(units) - WHICH} more" if len(units) > WHICH else ""
+            which = "" if why == "reused" else ", ".join(units[:WHICH]) + more
+            table.add_row(
+                stage,
+                "" if units == [WHOLE] else str(len(units)),
+                told,
+                "all" if units == [WHOLE] else which,
+                style="dim" if why == "reused" else None,
+            )
+    print_table(table)
+
+
+def show_readers() -> None:
+    """Every reader with its world and the first line of what it says of itself."""
+    table = Table("reader", box=None)
+    table.add_column("reads", overflow="fold")
+    table.add_column("of world")
+    for world in WORLDS.values():
+        for reader in world.readers:
+            table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0], world.name)
+    print_table(table)

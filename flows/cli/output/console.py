@@ -1,0 +1,93 @@
+"""Where the command prints, and the one clear line that it says for an error. Starts in a moment: rich and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from pipeline.core.mirrors import with_urls
+
+PLAIN_WIDTH: Final = 130  # where there is no terminal to ask
+# What a terminal obeys: names and paths come from outside. Tabs and line breaks stay.
+_OBEYED: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
+
+
+def without_controls(text: str) -> str:
+    """A text that moves no cursor and changes no colours where it is printed."""
+    return text.translate(_OBEYED)
+
+
+class PlainConsole(Console):
+    """Prints text as it is: it knows no markup, and nothing in a text moves the cursor or changes colours."""
+
+    def __init__(self, **options: Any) -> None:
+        """With the options of rich's console."""
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text, of a cell or a line, without control characters."""
+        return super().render_str(without_controls(text), **options)
+
+
+console: Console = PlainConsole()
+if not console.is_terminal and "COLUMNS" not in os.environ:
+    console = PlainConsole(width=PLAIN_WIDTH)
+errors: Console = PlainConsole(stderr=True)
+
+
+@dataclass
+class OutputOptions:
+    """How much the command says, and in which form.
+
+    Attributes:
+        quiet: nothing but errors, and what was left out.
+        verbose: every scene and stage by name.
+        as_json: the outcome as one JSON object on stdout; all else goes to stderr.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    as_json: bool = False
+
+
+output_options = OutputOptions()
+_spinners: list[Status] = []
+
+
+def configure_output(*, quiet: bool = False, verbose: bool = False, as_json: bool = False) -> None:
+    """Sets the `output_options`, from here on."""
+    output_options.quiet, output_options.verbose, output_options.as_json = quiet, verbose, as_json
+    console.quiet, console.stderr = quiet, as_json
+
+
+def start_spinner(what: str) -> None:
+    """Says on a terminal what is being done, until `stop_spinner`."""
+    if errors.is_terminal and not output_options.quiet:
+        stop_spinner()
+        _spinners.append(errors.status(Text(without_controls(what))))
+        _spinners[-1].start()
+
+
+def stop_spinner() -> None:
+    """Ends what `start_spinner` began."""
+    while _spinners:
+        _spinners.pop().stop()
+
+
+def print_json(outcome: dict[str, Any]) -> None:
+    """The outcome of the command, where it was asked for as JSON."""
+    if output_options.as_json:
+        sys.stdout.write(json.dumps(outcome, ensure_ascii=False, indent=1) + "\n")
+
+
+def show_error(error: Exception) -> None:
+    """An error made on purpose, on one line."""
+    stop_spinner()
+    errors.print(Text("scan2qa:", "red"), with_urls(" ".join(str(error).split())), soft_wrap=True)

@@ -1,0 +1,161 @@
+"""What is shown before a build: questions at most, what models are asked, time and disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from flows.cli.output.console import console
+from flows.cli.output.tables import print_table
+from flows.orchestration.forecast import Bounds, BuildForecast, Effort
+from flows.orchestration.rates import table_as_of
+from pipeline.blind.forecast import Forecast
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.given import REPLIES_FILE
+from pipeline.llm.base import ModelSpec
+from pipeline.llm.cache import spent_in
+from pipeline.llm.prices import load_prices, price_of
+
+MINUTE_S: Final = 60
+HOUR_S: Final = 3600
+DAY_S: Final = 86_400
+
+
+def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> None:
+    """All of it, for a dry run."""
+    show_bounds("Questions at most (dry run)", found.bounds, config)
+    if found.models is None:
+        console.print("What the author will cost cannot be told before stage generate has run: build once without it.")
+    elif found.models:
+        print_table(forecast_table(found.models, caps_of(config)))
+        _say_limit(config, found.models)
+    show_efforts("Time and disk (dry run)", found.efforts, workers)
+
+
+def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
+    """Questions at most by task, and why of some there are no more."""
+    table = Table("task")
+    table.add_column("at most", justify="right")
+    table.add_column("for lack of (scenes)", overflow="fold")
+    for task in config.generate.tasks:
+        lack = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if task in cost.tasks]
+        table.add_row(task, f"{found.by_task.get(task, 0):,}", ", ".join(lack))
+    table.add_section()
+    whole = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if not cost.tasks]
+    table.add_row("all", f"{found.questions:,}", f"left out: {', '.join(whole)}" if whole else "")
+    print_table(table, title)
+    if found.unread:
+        console.print(
+            f"Scenes counted at the caps, as what is in them is not known before they are read: {found.unread:,}.",
+        )
+
+
+def _words(reason: str) -> str:
+    return reason.replace("_", " ")
+
+
+def _say_limit(config: BuildConfig, rows: Sequence[Forecast]) -> None:
+    costs = [row.likely_usd if row.likely_usd is not None else row.most_usd for row in rows]
+    total = sum(cost for cost in costs if cost is not None)
+    if config.limit_cost is not None and total > config.limit_cost:
+        limit = f"The limit of {config.limit_cost:g} USD may be reached:"
+        console.print(Text(limit, "yellow"), "no request is sent that could pass it.")
+
+
+def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
+    """Time and disk, stage by stage."""
+    if not found:
+        return
+    table = Table("stage")
+    for name in ("scenes", "time", "disk"):
+        table.add_column(name, justify="right")
+    table.add_column("measured by")
+    for one in found:
+        scenes = "" if one.scenes is None else f"{one.scenes:,}"
+        if one.seconds is None or one.bytes is None:
+            table.add_row(one.stage, scenes, "?", "?", "not known")
+        else:
+            source = "this machine" if one.here else f"table of {table_as_of()}"
+            table.add_row(one.stage, scenes, lasting(one.seconds), _size(one.bytes), source)
+    more = " and more" if any(one.seconds is None for one in found) else ""
+    seconds, size = sum(one.seconds or 0 for one in found), sum(one.bytes or 0 for one in found)
+    table.add_section()
+    table.add_row("all", "", lasting(seconds) + more, _size(size), "")
+    print_table(table, title)
+    processes = "one process" if workers == 1 else f"{workers} processes"
+    console.print(f"Estimated for {processes} and the largest possible number of questions.")
+
+
+def lasting(seconds: float) -> str:
+    """A duration in words, to two digits or so."""
+    if seconds < MINUTE_S:
+        return f"{max(1, round(seconds))} s"
+    if seconds < HOUR_S:
+        return f"{seconds / MINUTE_S:.0f} min"
+    return f"{seconds / HOUR_S:.1f} h" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"
+
+
+def _size(size: float) -> str:
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"
+
+
+UNKNOWN = "unknown"
+
+
+def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
+    """What the stages that ask would ask, in their order."""
+    title = f"Models asked (dry run; prices of {load_prices().as_of}; {caps})"
+    table = Table("model", "stage", title=title, title_justify="left")
+    for name in ("requests", "kept", "to ask", "tokens\nread", "tokens\nwritten", "USD", "USD\nat most"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        writes = UNKNOWN if row.output_tokens is None else f"~{row.output_tokens:,}"
+        reads = UNKNOWN if row.input_tokens is None else f"~{row.input_tokens:,}"
+        counts = (f"{row.requests:,}", f"{row.kept:,}", f"{row.asked:,}", reads, writes)
+        table.add_row(row.model, row.stage, *counts, _usd(row.likely_usd), _usd(row.most_usd))
+    return table
+
+
+def spending_table(config: BuildConfig, folder: Path) -> Table | None:
+    """What was paid in all builds of a folder; None where no hosted model was asked."""
+    models = {model.name: model for model in models_of(config) if model.is_hosted}
+    spent = spent_in(folder / REPLIES_FILE)
+    prices = load_prices()
+    title = f"Spent on models in all runs (USD at prices of {prices.as_of}; {caps_of(config)})"
+    table = Table("model", title=title, title_justify="left")
+    for name in ("replies paid", "tokens read", "written", "USD", "of it assumed"):
+        table.add_column(name, justify="right")
+    for name, model in models.items():
+        rows = [row for row in spent if row.name == name]
+        if not rows:
+            continue
+        known = price_of(model, prices) is not None
+        usd, assumed = sum(row.usd for row in rows), sum(row.usd for row in rows if not row.reported)
+        read, written = (sum(getattr(row.usage, f"{kind}_tokens") for row in rows) for kind in ("input", "output"))
+        money = (_usd(usd), _usd(assumed) if assumed else "") if known else (UNKNOWN, "")
+        table.add_row(name, f"{sum(row.requests for row in rows):,}", f"{read:,}", f"{written:,}", *money)
+    return table if table.row_count else None
+
+
+def models_of(config: BuildConfig) -> list[ModelSpec]:
+    """All models that a build asks."""
+    others = (config.look.model, config.author.model, config.author.second)
+    return [*config.blind.models, *(model for model in others if model)]
+
+
+def caps_of(config: BuildConfig) -> str:
+    """The caps of a build, in words."""
+    own = [f"{model.name} {model.limit_cost:g}" for model in models_of(config) if model.limit_cost is not None]
+    whole = [] if config.limit_cost is None else [f"all {config.limit_cost:g}"]
+    return f"limit in USD: {', '.join([*own, *whole])}" if own or whole else "no limit: see --limit-cost"
+
+
+def _usd(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}" if value >= 1 or value == 0 else f"{value:.4f}"

@@ -1,0 +1,95 @@
+"""How far a command is: bars on a terminal; elsewhere a line per stage that ended, and one now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from flows.cli.output.console import console, errors, output_options, stop_spinner
+from pipeline.engine.given import Progress as Report
+from pipeline.engine.given import silent
+
+EVERY_S: Final = 30.0
+
+
+@contextmanager
+def progress_shown(every_s: float = EVERY_S) -> Iterator[Report]:
+    """Gives what is to be called with what is counted, how many are done, and how many there are."""
+    stop_spinner()
+    if output_options.quiet:
+        yield silent
+    elif errors.is_terminal:
+        with _bars() as report:
+            yield report
+    else:
+        with _lines(every_s) as report:
+            yield report
+
+
+@contextmanager
+def _bars() -> Iterator[Report]:
+    columns = (
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description:>9}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=errors) as bars:
+        ids = {}
+        starting = bars.add_task("starting", total=None)
+
+        def hide() -> None:
+            bars.update(starting, visible=False)
+
+        def report(stage: str, done: int, total: int) -> None:
+            if not total:
+                return
+            hide()
+            if stage not in ids:
+                ids[stage] = bars.add_task(stage, total=total)
+            bars.update(ids[stage], completed=done, total=total)
+
+        try:
+            yield report
+        finally:
+            hide()
+
+
+@contextmanager
+def _lines(every_s: float) -> Iterator[Report]:
+    start, ended = time.monotonic(), threading.Event()
+    under_way: dict[str, tuple[int, int]] = {}
+    lock = threading.Lock()
+
+    def say(text: str) -> None:
+        console.print(f"{time.monotonic() - start:6.0f} s  {text}", soft_wrap=True)
+
+    def report(stage: str, done: int, total: int) -> None:
+        if not total:
+            return
+        with lock:
+            if done < total:
+                under_way[stage] = (done, total)
+            elif stage in under_way:
+                del under_way[stage]
+                say(f"{stage}: {total:,} of {total:,}")
+
+    def now_and_then() -> None:
+        while not ended.wait(every_s):
+            with lock:
+                many = {stage: counted for stage, counted in under_way.items() if counted[1] > 1} or under_way
+                say(", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in many.items()) or "starting")
+
+    watch = threading.Thread(target=now_and_then, daemon=True)
+    watch.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        watch.join()

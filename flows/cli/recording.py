@@ -1,0 +1,131 @@
+"""A recording for Rerun: a scene in space with the question, for `scan2qa show --rerun`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from flows.cli.output.console import console
+from flows.cli.release_reader import ReleaseReader, sketch_of
+from flows.orchestration.saved_build import read_saved_build
+from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.extras import need
+from pipeline.core.files import explained, new_temporary
+from pipeline.core.schema import AnyScene
+from pipeline.core.spatial import Boxes, Spatial, flat
+from pipeline.reading.files import SceneFiles
+from pipeline.rendering.details import Detail
+from pipeline.review.maps import spoken_of
+from pipeline.stages.builder import SAMPLES
+from pipeline.worlds.registry import WORLDS, configured
+
+MARKED: Final = (225, 154, 69)
+THING: Final = (150, 150, 145)
+WAY: Final = (63, 143, 151)
+SURFACE: Final = (205, 200, 190)
+TIMELINE: Final = "video"
+
+
+def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[Detail], path: Path) -> None:
+    """Writes what `rerun FILE` opens. Raises ConfigError where the scene is not kept, or Rerun is not installed."""
+    need("rerun", "--rerun")
+    if path.suffix != ".rrd":
+        raise ConfigError(f"{path}: recordings of Rerun end in .rrd; give a name that ends so")
+    if scene is None:
+        raise ConfigError(f"{opened.folder}: its scenes are not here; a recording needs the build, not a release alone")
+    show = WORLDS[scene.facts.world].spatial
+    spatial = show(scene, _geometry(opened, scene)) if show else flat(sketch_of(scene))
+    operands = {name for one in questions for name in one.shown.operands}
+    write(path, scene.id, spatial, spoken_of(sketch_of(scene), operands), [_told(one) for one in questions])
+
+
+def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told: Sequence[str]) -> None:
+    """Writes a recording, whole or not at all.
+
+    Args:
+        path: the file.
+        name: of the recording.
+        spatial: the scene.
+        marked: labels of boxes that the question speaks of.
+        told: texts about it, Markdown.
+    """
+    import rerun as rr
+
+    with explained(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = new_temporary(path.parent)
+        os.close(handle)
+        try:
+            stream = rr.RecordingStream("scan2qa", recording_id=name)
+            stream.save(temporary)
+            stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+            if len(spatial.faces):
+                surface = rr.Mesh3D(
+                    vertex_positions=spatial.vertices, triangle_indices=spatial.faces, albedo_factor=SURFACE
+                )
+                stream.log("world/mesh", surface, static=True)
+            if spatial.lines:
+                stream.log("world/outlines", rr.LineStrips3D(spatial.lines, colors=THING), static=True)
+            for entity, colour, is_marked in (("world/things", THING, False), ("world/operands", MARKED, True)):
+                chosen = [n for n, label in enumerate(spatial.boxes.labels) if (label in marked) == is_marked]
+                if chosen:
+                    stream.log(entity, _boxes(rr, spatial.boxes, chosen, colour, is_marked), static=True)
+            if len(spatial.path):
+                stream.log("world/camera/way", rr.LineStrips3D([spatial.path[:, 1:]], colors=WAY), static=True)
+                times = rr.TimeColumn(TIMELINE, duration=spatial.path[:, 0])
+                places = rr.Points3D.columns(positions=spatial.path[:, 1:], radii=np.full(len(spatial.path), 0.1))
+                stream.send_columns("world/camera/now", indexes=[times], columns=places)
+            for number, text in enumerate(told):
+                stream.log(f"question/{number}", rr.TextDocument(text, media_type="text/markdown"), static=True)
+            stream.flush()
+            stream.disconnect()
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _boxes(rr: Any, boxes: Boxes, chosen: Sequence[int], colour: tuple[int, int, int], named: bool) -> Any:
+    """Boxes as Rerun has them: turned by quaternions, of half their sides."""
+    from scipy.spatial.transform import Rotation
+
+    axes = boxes.axes[chosen].copy()
+    axes[np.linalg.det(axes) < 0, 2] *= -1  # a box is the same with an axis turned round
+    turns = Rotation.from_matrix(axes.transpose(0, 2, 1)).as_quat()
+    return rr.Boxes3D(
+        centers=boxes.centers[chosen],
+        half_sizes=boxes.lengths[chosen] / 2,
+        quaternions=[rr.Quaternion(xyzw=turn) for turn in turns],
+        labels=[boxes.labels[n] for n in chosen],
+        show_labels=named,
+        colors=colour,
+    )
+
+
+def _told(one: Detail) -> str:
+    """A question as Markdown, in which nothing of it is markup."""
+    shown = one.shown
+    lines = [f"{shown.task}, question {shown.id}", "", *shown.text.splitlines(), ""]
+    lines += [f"{o.letter or '-'} {o.text}{' (right)' if o.right else ''}" for o in shown.options]
+    lines += ["", f"Answer: {shown.answer}", ""]
+    lines += [f"{name} {subject}: {value}" for name, subject, value in shown.facts]
+    lines += [f"{name} {subject}: {value}, needed {limit}" for name, subject, value, limit in shown.rules]
+    return "\n".join(f"    {line}" for line in lines)  # as code: word for word
+
+
+def _geometry(opened: ReleaseReader, scene: AnyScene) -> Any:
+    """What the raw data of a scene hold, where they are still there; None, and a word of it, where not."""
+    kept, source = read_saved_build(opened.folder), scene.source
+    root = Path(kept.roots.get(source.reader) or opened.folder / SAMPLES / source.reader)
+    try:
+        reader = configured(source.reader, (kept.configured.get("readers") or {}).get(source.reader, {}))
+        ref = next((ref for ref in reader.scenes(root).scenes if ref.id == scene.id), None) if root.is_dir() else None
+        if ref is not None:
+            return reader.geometry(SceneFiles(root, ref), scene)
+        console.print(f"Without the raw data: {root} has no {scene.id}", soft_wrap=True)
+    except (RawDataError, OSError) as error:
+        console.print(f"Without the raw data: {error}", soft_wrap=True)
+    return None

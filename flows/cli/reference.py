@@ -1,0 +1,32 @@
+"""The command `scan2qa reference`: pages of the documentation, and an example picture of each reason and finding."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from flows.cli.output.console import console
+from flows.orchestration.folders import BUILDS
+from pipeline.core.files import write_atomically
+from pipeline.engine.reference import PICTURES, references
+from pipeline.rendering.reason_examples import EXAMPLES, everything, read_examples
+from pipeline.rendering.reason_pictures import picture
+
+
+def reference(folder: Path) -> None:
+    """Draws the examples anew and writes the pages. Raises ConfigError for a line that is no example."""
+    examples = read_examples(folder / EXAMPLES)
+    place = folder / PICTURES
+    shutil.rmtree(place, ignore_errors=True)
+    drawn = missing = 0
+    for group, words in everything().items():
+        for name, meaning in words.items():
+            example = examples.get(group, {}).get(name)
+            if example is None:
+                missing += 1
+            else:
+                write_atomically(place / group / f"{name}.svg", picture(example, meaning))
+                drawn += 1
+    for file, text in references(BUILDS, folder).items():
+        write_atomically(folder / file, text.encode())
+    console.print(f"{drawn} pictures of examples; {missing} reasons and findings have none")

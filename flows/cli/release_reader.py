@@ -1,0 +1,173 @@
+"""What a build released, opened to be looked at: its newest release, and the scenes behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from flows.cli.review import benchmark_of
+from flows.orchestration.saved_build import read_saved_build
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.schema import AnyScene
+from pipeline.core.sketch import Sketch
+from pipeline.core.tables import CHECKSUMS, PART_SPLITS
+from pipeline.core.whole import check_files, check_version, sums_of
+from pipeline.engine.again import last_outputs
+from pipeline.engine.given import STORE
+from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
+from pipeline.engine.store import Result, Store
+from pipeline.release.comparison import Release, read_release
+from pipeline.release.history import RELEASES, history
+from pipeline.release.writer import Released, changed_file
+from pipeline.review.reviewed import Reviewed
+from pipeline.worlds.registry import WORLDS, read_scene
+
+_OF_QUESTION: Final = re.compile(
+    r"[^/]+/(?:.+/)?(\d+)(?:\D[^/]*)?\.(?:png|svg)"
+)  # a picture that goes with a question, by its id
+
+
+@dataclass(frozen=True)
+class ReleaseReader:
+    """A release that is whole.
+
+    Attributes:
+        folder: of the build; of the release itself where it lies alone.
+        release: its folder.
+        title: what it is called.
+        outputs: the last results of the build: stage -> unit -> result; empty where the release lies alone.
+        released: what it counted; None where the release lies alone.
+    """
+
+    folder: Path
+    release: Path
+    benchmark: Benchmark[Any, Any]
+    title: str
+    outputs: Mapping[str, Mapping[str, Result]]
+    released: Released | None
+
+    @cached_property
+    def store(self) -> Store:
+        """Where the results are."""
+        return Store(self.folder / STORE)
+
+    @cached_property
+    def read(self) -> Release:
+        """The questions as they stand in the release."""
+        return read_release(self.release, [self.benchmark.columns])
+
+    @cached_property
+    def files(self) -> list[str]:
+        """All files of the release, below it."""
+        return sorted(sums_of(self.release))
+
+    def rows(
+        self, table: str, columns: Sequence[str] | None = None, where: pc.Expression | None = None
+    ) -> list[dict[str, Any]]:
+        """Rows of a table of the release, all or some; none where it has no such table."""
+        path = next(iter(sorted((self.release / table).glob("*.parquet"))), None)
+        if path is None:
+            return []
+        found: list[dict[str, Any]] = pq.read_table(path, columns=columns, filters=where).to_pylist()
+        return found
+
+    def of(self, table: str, ids: Collection[int]) -> list[dict[str, Any]]:
+        """Rows of a table of the release that have one of some ids."""
+        return self.rows(table, where=pc.field("id").isin(pa.array(sorted(ids), pa.int64())))
+
+    def scenes(self, units: Iterable[str]) -> Iterator[AnyScene]:
+        """Some scenes as questions were made from them, one at a time in memory; those that are not kept are not."""
+        results = self.outputs.get("look") or self.outputs.get("observe") or {}
+        return (read_scene(self.store.get(results[unit])) for unit in sorted(set(units)) if unit in results)
+
+    def reviewed(self) -> Reviewed:
+        """What people said; nothing where nobody did."""
+        results = self.outputs.get("review", {}).values()
+        return next((Reviewed.model_validate_json(self.store.get(result)) for result in results), Reviewed())
+
+    @cached_property
+    def pictures(self) -> dict[int, list[str]]:
+        """The pictures of the release that go with questions, by question: files below the release."""
+        found: dict[int, list[str]] = {}
+        for name in self.files:
+            told = _OF_QUESTION.fullmatch(name)
+            if told:
+                found.setdefault(int(told[1]), []).append(name)
+        for number, shown in self._listed():
+            found.setdefault(number, []).extend(shown)
+        return found
+
+    def _listed(self) -> Iterator[tuple[int, list[str]]]:
+        """Pictures that the public table itself names, in a column of lists of files."""
+        lists = [f.name for f in self.benchmark.columns.schema if f.type == pa.list_(pa.string())]
+        path = full_split(self.release)
+        known, key = set(self.files), self.benchmark.columns.schema.names[0]
+        for row in pq.read_table(path, columns=[key, *lists]).to_pylist() if lists else ():
+            shown = [file for name in lists for file in row[name] or () if file in known]
+            if shown:
+                yield int(row[key]), shown
+
+
+def sketch_of(scene: AnyScene) -> Sketch:
+    """A scene from above."""
+    return WORLDS[scene.facts.world].sketch(scene)
+
+
+def open_build(folder: Path) -> ReleaseReader:
+    """The newest release of a build, or a release that lies alone (a copy of one).
+
+    Raises ConfigError without one, or for one of another version; StoreError for a changed file.
+    """
+    if not (folder / MANIFEST_FILE).exists() and (folder / CHECKSUMS).exists():
+        return _alone(folder)
+    outputs, kept = last_outputs(read_manifest(folder)), history(folder)
+    if not outputs.get("export") or not kept:
+        raise ConfigError(f"{folder} holds no release yet: build first, then look at it")
+    release = folder / RELEASES / kept[-1].name
+    released = _released(Store(folder / STORE), outputs["export"], release)
+    benchmark = BENCHMARKS[benchmark_of(folder)]
+    title = read_saved_build(folder).configured["export"]["pretty_name"] or benchmark.title
+    return ReleaseReader(folder, release, benchmark, title, outputs, released)
+
+
+def full_split(release: Path) -> Path:
+    """The table of all questions. Raises ConfigError where there is none."""
+    paths = [p for p in sorted((release / "data").glob("*.parquet")) if p.name.partition("-")[0] not in PART_SPLITS]
+    if not paths:
+        raise ConfigError(f"{release}: has no questions (data/); copy the release again")
+    return paths[0]
+
+
+def _alone(folder: Path) -> ReleaseReader:
+    sums = sums_of(folder)
+    check_files(folder, sums, sums)
+    path = full_split(folder)
+    check_version(path)
+    names = pq.read_schema(path).names
+    for benchmark in BENCHMARKS.values():
+        if benchmark.columns.schema.names == names:
+            return ReleaseReader(folder, folder, benchmark, f"{benchmark.title}: {folder.name}", {}, None)
+    raise ConfigError(f"{path}: has the columns of no known benchmark; use the scan2qa that made it")
+
+
+def _released(store: Store, exported: Mapping[str, Result], release: Path) -> Released:
+    """What the release counted, which is what lies there. Raises StoreError where a file is not what was written."""
+    try:
+        released = Released.model_validate_json(store.get(next(iter(exported.values()))))
+    except ValidationError as error:
+        raise ConfigError(f"{release}: made by another version; build again, then look at it") from error
+    changed = changed_file(release, released)
+    if changed is not None:
+        raise StoreError(f"{release / changed}: missing or changed since it was released; build again")
+    return released

@@ -1,0 +1,308 @@
+"""The commands `scan2qa review` and `import-review`: a build's questions to its reviewers, and their verdicts back."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from rich.table import Table
+
+from flows.cli.output.console import console
+from flows.orchestration.folders import OUTPUTS
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.files import write_atomically
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.sketch import Sketch
+from pipeline.core.tables import asked_in, pictures_in
+from pipeline.engine.again import last_outputs
+from pipeline.engine.code import code_digest
+from pipeline.engine.given import STORE
+from pipeline.engine.manifest import read_manifest
+from pipeline.engine.store import Result, Store
+from pipeline.release.media import pictures_of
+from pipeline.release.review_section import figure
+from pipeline.release.tables import removed_blind
+from pipeline.review import sheets
+from pipeline.review.database import AnsweredBeforeError, Database
+from pipeline.review.pack import Pack, make_pack, pack_tables, read_pack
+from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
+from pipeline.review.sheets import LeftOut, read_rows, sheet, taken, verdict_sheet
+from pipeline.review.verdicts import STATES, verdicts_of
+from pipeline.stages.film import VIDEOS
+from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
+from pipeline.worlds.registry import WORLDS, read_scene
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+DATABASE: Final = "review.sqlite"
+BACKUP: Final = "review.backup.sqlite"
+TOKEN: Final = "SCAN2QA_REVIEW_TOKEN"  # noqa: S105 - the name of the environment variable
+LEAST_TOKEN: Final = 16  # characters
+SALT_BYTES: Final = 32
+SHOWN_ROWS: Final = 20
+LOCAL_FILES: Final = "/data/local-files/?d=videos"  # where Label Studio serves a mounted folder
+_MADE_FROM: Final = b"made_from"
+
+
+def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
+    """Writes the review pack of a build, and serves the page until it is stopped."""
+    from flows.review_app.app import LOOPBACK, Pages
+    from flows.review_app.site import Site
+
+    benchmark = benchmark_of(folder)
+    salt = salt_of(folder, make=True)
+    pack = pack_of(folder, benchmark, salt)
+    place = folder / FOLDER
+    if pack_only:
+        console.print(f"{len(pack.items)} questions: {place / 'sheet.csv'}, or label_studio.json and .xml beside it.")
+        return
+    token = token_for(host)
+    with _alone(place):
+        database = Database(place / DATABASE)
+        database.back_up(place / BACKUP)
+        try:
+            console.print(f"{len(pack.items)} questions. http://{_shown(host)}:{port} (Ctrl-C ends it)")
+            console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
+            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, _pictures(folder), _drawings(folder))
+            _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
+        finally:
+            database.close()
+
+
+def import_review(folder: Path, file: Path | None) -> bool:
+    """Verdicts of the page, and of a file if one is given, into the build; whether all rows were taken."""
+    if not (folder / FOLDER).is_dir():
+        raise ConfigError(f"{folder} holds no review: begin one with scan2qa review")
+    salt = salt_of(folder)
+    place = folder / FOLDER
+    rows = read_rows(file) if file else []
+    pack = pack_of(folder, benchmark_of(folder), salt)
+    database = Database(place / DATABASE)
+    try:
+        left_out: list[LeftOut] = []
+        if file is not None:
+            items = {item.id: item for item in pack.items}
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            found = taken(rows, items, pack.truths, verdicts_of(database.events()), now)
+            try:
+                database.append(found.events)
+            except AnsweredBeforeError as error:
+                raise StoreError(f"{file}: the page stored one of these answers just now; import it again") from error
+            left_out = found.left_out
+            console.print(f"{file}: {len(rows) - len(left_out) - found.known} rows taken, {found.known} known already.")
+        verdicts = verdicts_of(database.events())
+    finally:
+        database.close()
+    _show_left_out(file, left_out)
+    write_atomically(place / VERDICTS_FILE, table_bytes(verdicts_table(verdicts)))
+    write_atomically(place / "verdicts.csv", verdict_sheet(verdicts))
+    _show(review(_questions(folder), verdicts, salt), len(verdicts), len(pack.items))
+    console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.", soft_wrap=True)
+    return not left_out
+
+
+def folder_of(build: str | None, out: Path | None) -> Path:
+    """The folder of a build; of the only one with a review where none is named. Raises ConfigError."""
+    if out is not None or build is not None:
+        return out or OUTPUTS / str(build)
+    found = sorted(path.parent for path in OUTPUTS.glob(f"*/{FOLDER}"))
+    if len(found) != 1:
+        names = ", ".join(path.name for path in found) or "none"
+        raise ConfigError(f"which build is meant? Name it with --build; of those in {OUTPUTS}, with a review: {names}")
+    return found[0]
+
+
+def benchmark_of(folder: Path) -> str:
+    """The benchmark of the build in a folder. Raises ConfigError where there is none."""
+    from flows.orchestration.saved_build import read_saved_build
+
+    kept = read_saved_build(folder).configured
+    if kept.get("benchmark") not in BENCHMARKS:
+        raise ConfigError(f"{folder} holds no build: build first")
+    return str(kept["benchmark"])
+
+
+def salt_of(folder: Path, make: bool = False) -> bytes:
+    """The secret with which contents are keyed; made once, and kept with the review."""
+    path = folder / FOLDER / SALT_FILE
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        if make and (folder / FOLDER / DATABASE).exists():
+            make = False
+        if not make:
+            raise ConfigError(
+                f"{path} is missing, and verdicts are bound to it: put it back, "
+                f"or move {path.parent} away and begin a new review"
+            ) from None
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror}); give it read permission") from error
+    write_atomically(path, secrets.token_bytes(SALT_BYTES), mode=0o600)
+    return path.read_bytes()
+
+
+def token_for(host: str) -> str | None:
+    """The token that reviewers must know; none is needed on the own machine. Raises ConfigError."""
+    from flows.review_app.app import LOOPBACK
+
+    token = os.environ.get(TOKEN)
+    if host in LOOPBACK:
+        return token or None
+    if not token or len(token) < LEAST_TOKEN:
+        raise ConfigError(
+            f"--host {host} lets others in: export {TOKEN}=… first, {LEAST_TOKEN} characters or more "
+            "(openssl rand -hex 16 makes one), and give it to the reviewers"
+        )
+    return token
+
+
+def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
+    """The review pack of the last build, made again only where the build has changed."""
+    place = folder / FOLDER
+    outputs = last_outputs(read_manifest(folder))
+    observed = outputs.get("look") or outputs.get("observe")
+    if not outputs.get("select") or not observed:
+        raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
+    videos = _videos(folder)
+    parts = [
+        [u, r.digest]
+        for stage in ("select", "observe", "look", "filter")
+        for u, r in sorted(outputs.get(stage, {}).items())
+    ]
+    code = code_digest(("pipeline.review.pack", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))
+    map_before = {task: sorted(layers) for task, layers in sorted(BENCHMARKS[benchmark].map_before.items())}
+    made_from = digest_of([parts, sorted(videos), code, map_before, digest_of(salt)]).encode()
+    known = _read_pack(place, made_from)
+    if known is not None:
+        return known
+    maps = _maps(Store(folder / STORE), observed)
+    pack = make_pack(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
+    for name, table in pack_tables(pack).items():
+        write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
+    write_atomically(place / "sheet.csv", sheet(pack.items))
+    write_atomically(place / "label_studio.json", sheets.tasks(pack.items, LOCAL_FILES))
+    write_atomically(place / "label_studio.xml", sheets.interface())
+    return pack
+
+
+def _read_pack(place: Path, made_from: bytes) -> Pack | None:
+    """The pack that was made from the same; None where there is none, or a damaged one."""
+    tables = {}
+    for name in ("items", "truths", "maps"):
+        try:
+            tables[name] = read_table((place / f"{name}.parquet").read_bytes())
+        except (OSError, ValueError, pa.ArrowException):
+            return None
+        if (tables[name].schema.metadata or {}).get(_MADE_FROM) != made_from:
+            return None
+    return read_pack(tables)
+
+
+def _questions(folder: Path) -> list[dict[str, Any]]:
+    """The questions of the last build that stand in its release."""
+    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    removed: set[int] = set()
+    for result in outputs.get("filter", {}).values():
+        found = removed_blind(read_table(store.get(result)))
+        removed |= set(found["id"].to_pylist()) if found is not None else set()
+    rows = []
+    for _, result in sorted(outputs.get("select", {}).items()):
+        rows += [row for row in asked_in(read_table(store.get(result))).to_pylist() if row["id"] not in removed]
+    return rows
+
+
+def _pictures(folder: Path) -> dict[int, bytes]:
+    """PNG of what questions of the last build name, by their ids."""
+    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    return pictures_in(read_table(store.get(result)) for _, result in sorted(outputs.get("legend", {}).items()))
+
+
+def _drawings(folder: Path) -> dict[int, Path]:
+    """What proves the answers of the last build, by the questions' ids; reviewers see the videos in any case."""
+    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    drawn = pictures_of((store.get(result) for result in outputs.get("picture", {}).values()), folder)
+    return {number: picture.svg for number, picture in drawn.items()}
+
+
+def _maps(store: Store, observed: Mapping[str, Result]) -> dict[str, Sketch]:
+    scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
+    return {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
+
+
+def _videos(folder: Path) -> frozenset[str]:
+    root = folder / VIDEOS
+    return frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Two servers of one review would each keep their own list of who looks at what."""
+    with (place / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError(f"{place}: its page is being served already; stop that server first") from error
+        yield
+
+
+def _run(app: Starlette, host: str, port: int) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        raise ConfigError(f"port {port} of {host} cannot be used; give another with --port")
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _show_left_out(file: Path | None, left_out: Sequence[LeftOut]) -> None:
+    if not left_out:
+        return
+    table = Table(title=f"Left out of {file}: {len(left_out)} rows")
+    for name in ("line", "finding", "remedy"):
+        table.add_column(name, justify="right" if name == "line" else "left", overflow="fold")
+    for row in left_out[:SHOWN_ROWS]:
+        table.add_row(str(row.line), row.finding, row.remedy)
+    console.print(table)
+    if len(left_out) > SHOWN_ROWS:
+        console.print(f"… and {len(left_out) - SHOWN_ROWS} more.")
+
+
+def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
+    """Where the questions stand, and how far reviewers agree."""
+    states = states_of(reviewed)
+    states["waiting"] += items - len(reviewed.stands)
+    table = Table(title=f"{verdicts} verdicts on {len(reviewed.stands)} of {items} questions")
+    table.add_column("state")
+    table.add_column("questions", justify="right")
+    table.add_column("")
+    for state, words in STATES.items():
+        table.add_row(state, str(states[state]), words)
+    console.print(table)
+    if reviewed.gone:
+        console.print(f"{reviewed.gone} verdicts are on questions that this build no longer asks; they are kept.")
+    shared = [row for row in reviewed.agreements if row.items]
+    if not shared:
+        return
+    table = Table(title="Agreement between reviewers (n/a: not defined)")
+    for name in ("task", "of"):
+        table.add_column(name)
+    for name in ("questions", "raw", "Cohen's kappa", "Krippendorff's alpha"):
+        table.add_column(name, justify="right")
+    for row in shared:
+        table.add_row(row.task, f"{row.about}s", str(row.items), *map(figure, (row.raw, row.kappa, row.alpha)))
+    console.print(table)

@@ -1,0 +1,236 @@
+"""The command `scan2qa score`: what the replies of a model earn on a benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from flows.cli.output.build_tables import NAMED
+from flows.cli.output.console import console, print_json
+from flows.cli.output.progress import progress_shown
+from flows.cli.output.tables import FORMS, print_listing, table_writer
+from pipeline.benchmarks.registry import SCORES
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.listing import Listing
+from pipeline.engine.config import settings_of
+from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.budget import Money
+from pipeline.llm.cache import ReplyCache
+from pipeline.llm.failures import ModelError
+from pipeline.llm.replay import record
+from pipeline.llm.session import Session
+from pipeline.questions.scoring_protocol import Ask, Metric, Score
+from pipeline.scoring.answered import COUNTED, LEFT_OUT
+from pipeline.scoring.figures import Row
+from pipeline.scoring.score import Scored, scored, split_of
+
+# Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
+CACHE: Final = ".judge.sqlite"
+RECORDING: Final = ".judge.jsonl"
+
+
+def score(
+    name: str,
+    predictions: Sequence[Path],
+    release: Path | None,
+    split: str | None,
+    questions: Path | None,
+    out: Path | None,
+    rows: Path | None,
+    settings: Sequence[str],
+    limit_cost: float | None,
+) -> bool:
+    """Scores result files; False where something in them could not be used."""
+    if name not in SCORES:
+        raise ConfigError(f"unknown benchmark {name!r}; replies to {', '.join(SCORES)} can be scored")
+    if out is not None and out.suffix not in {".json", ".csv"}:
+        raise ConfigError(f"{out}: scores are written as .json or .csv; give a name that ends so")
+    write_rows = table_writer(rows) if rows else None
+    how = SCORES[name]
+    chosen = settings_of(how.settings, settings)
+    if split is not None and release is None:
+        raise ConfigError("--split names a split of --release")
+    if release is not None and questions is None:
+        source = split_of(release, split)
+        file, blind, debiased = source.questions, source.blind, source.is_debiased
+    elif questions is not None and release is None:
+        file, blind, debiased = questions, None, False
+    else:
+        raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
+    with _judge(how.judge(chosen), out, limit_cost) as ask:
+        found = scored(how, file, predictions, chosen, ask, blind, debiased)
+    show_score(found, how, blind is not None)
+    told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
+    if out:
+        write_atomically(out, _json(told) if out.suffix == ".json" else _csv(found))
+        console.print(f"Score: {out}", soft_wrap=True)
+    if write_rows:
+        write_rows(found.table())
+        console.print(f"Every question: {rows}", soft_wrap=True)
+    print_json(told)
+    return not found.left_out
+
+
+@contextmanager
+def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) -> Iterator[Ask | None]:
+    """What asks the judge; its replies are kept and released beside the score. None where there is none."""
+    if model is None:
+        yield None
+        return
+    if out is None:
+        raise ConfigError("a judge's replies are kept beside the score: name it with --out")
+    key = model.key_name
+    keys = {key: os.environ[key]} if key and os.environ.get(key) else {}
+    kept = out.with_suffix(CACHE)
+    with Session([model], kept, keys, money=Money(limit_cost=limit_cost)) as session, progress_shown() as progress:
+
+        def ask(requests: Sequence[Request]) -> list[Reply | ModelError]:
+            done = 0
+
+            def one(request: Request) -> Reply | ModelError:
+                nonlocal done
+                try:
+                    return session.ask(model.name, request)
+                except ModelError as failure:
+                    return failure
+                finally:
+                    done += 1
+                    progress("judge", done, len(requests))
+
+            with ThreadPoolExecutor(model.concurrency) as threads:
+                return list(threads.map(one, requests))
+
+        yield ask
+    if model.provider != "replay":  # which is a recording
+        with ReplyCache(kept) as cache:
+            n = record(cache, model.provider, model.model, out.with_suffix(RECORDING))
+        console.print(f"{n} replies of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True)
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings without the paths of this machine."""
+    judge = settings.get("judge")
+    return settings | (
+        {"judge": {k: v for k, v in judge.items() if k not in {"recording", "weights"}}} if judge else {}
+    )
+
+
+def _json(told: dict[str, Any]) -> bytes:
+    return (json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _csv(found: Scored) -> bytes:
+    return FORMS[".csv"](pa.Table.from_pylist(found.figures()))
+
+
+COLUMNS_MAX: Final = 6  # metrics side by side; with more each has a line of its own
+
+
+def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
+    """One metric: a table of its figures. Several: all questions in each, then every section in all."""
+    metrics = score.metrics
+    measured = {name: metric for name, metric in metrics.items() if any(row.metric == name for row in found.rows)}
+    n, told = len(found.answers), sum(a.reply is not None for a in found.answers)
+    about = f"{n} questions, {told} answered, read as {found.form}"
+    if len(measured) == 1:
+        metric = next(iter(measured.values()))
+        print_listing(_figures(found.rows, metric, f"Score ({metric.title}): {about}"))
+    else:
+        whole = [row for row in found.rows if not row.figure.section]
+        print_listing(_metrics(whole, metrics, f"Score: {about}"))
+        shown = {name: metric for name, metric in measured.items() if not metric.is_minor}
+        sections = dict.fromkeys(row.figure.section for row in found.rows if row.figure.section)
+        for section in sections:
+            own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}
+            of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
+            print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
+    _show_unusual(found, {**COUNTED, **LEFT_OUT, **score.unusual})
+    for note in found.marks.notes:
+        console.print(note)
+    if not has_blind and any(metric.is_guessed for metric in measured.values()):
+        console.print("No blind table (without_video.json of a release), so no figure above guessing.")
+
+
+def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:
+    """The figures of one metric, each with its interval and what guessing earns."""
+    heads = ["", "n", "mean", "95% interval", *(["prior", "above"] if _has_prior(rows) else [])]
+    cells = [
+        [f"{'  ' if row.figure.inset else ''}{row.figure.name}", *_cells(row, metric, _has_prior(rows))] for row in rows
+    ]
+    whole = [cell for row, cell in zip(rows, cells, strict=True) if not row.figure.section]
+    parts = [cell for row, cell in zip(rows, cells, strict=True) if row.figure.section]
+    return Listing(title, heads, parts + whole[:-1], whole[-1] if whole else ())
+
+
+def _metrics(rows: Sequence[Row], metrics: Mapping[str, Metric], title: str) -> Listing:
+    """All questions in each metric."""
+    prior = _has_prior(rows)
+    heads = ["all questions", "n", "mean", "95% interval", *(["prior", "above"] if prior else []), "deviation"]
+    cells = []
+    for row in rows:
+        metric = metrics[row.metric]
+        cells.append([metric.title, *_cells(row, metric, prior), _number(row.deviation, metric)])
+    return Listing(title, heads, cells)
+
+
+def _table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> Listing:
+    """One section in all metrics, mean and standard deviation as in table 2 of CityEQA's paper."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        metric = metrics[row.metric]
+        spread = f" ± {_number(row.deviation, metric)}" if row.deviation is not None else ""
+        cells.setdefault(row.figure.name, {})[row.metric] = f"{_number(row.value, metric)}{spread}"
+        cells[row.figure.name].setdefault("n", str(row.n))
+    heads = (section, "n", *(metric.title for metric in metrics.values()))
+    return Listing(
+        f"By {section}: mean ± standard deviation",
+        heads,
+        [(name, own["n"], *(own.get(metric, "") for metric in metrics)) for name, own in cells.items()],
+    )
+
+
+def _long_table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> Listing:
+    """One section in many metrics, a line each, as in table 2 of ERGeoBench's paper."""
+    names = list(dict.fromkeys(row.figure.name for row in rows))
+    cells = {(row.metric, row.figure.name): _number(row.value, metrics[row.metric]) for row in rows}
+    lines = [(m.title, *(cells.get((key, name), "") for name in names)) for key, m in metrics.items()]
+    return Listing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
+
+
+def _cells(row: Row, metric: Metric, prior: bool) -> list[str]:
+    low, high = _number(row.low, metric), _number(row.high, metric)
+    guessed = [_number(row.prior, metric), "" if row.above is None else f"{row.above:+.{metric.digits}f}"]
+    return [str(row.n), _number(row.value, metric), f"{low} - {high}" if low else "", *(guessed if prior else [])]
+
+
+def _has_prior(rows: Sequence[Row]) -> bool:
+    return any(row.prior is not None for row in rows)
+
+
+def _number(value: float | None, metric: Metric) -> str:
+    return "" if value is None else f"{value:.{metric.digits}f}"
+
+
+def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
+    """What could not be used, and replies in which nothing was found."""
+    rows = [(name, str(len(ids)), _named(ids), meaning[name]) for name, ids in found.found.items()]
+    unread = Counter(why for why in found.unread() if why)
+    for why, n in sorted(unread.items()):
+        ids = [str(a.question.id) for a, own in zip(found.answers, found.unread(), strict=True) if own == why]
+        rows.append((why, str(n), _named(ids), "no answer is found in the reply"))
+    if rows:
+        heads = ("unusual", "n", "questions", "which means")
+        print_listing(Listing("What is unusual", heads, rows, sentences=("questions", "which means")))
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:NAMED]) + (f", … {len(ids) - NAMED} more" if len(ids) > NAMED else "")

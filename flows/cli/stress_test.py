@@ -1,0 +1,169 @@
+"""The command `scan2qa stress-test`: what a released benchmark gives away without its videos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+from rich.table import Table
+
+from flows.cli.output.console import console, errors
+from flows.cli.output.progress import progress_shown
+from flows.cli.output.tables import print_table, table_writer
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.questions.published import Published, read_published
+
+if TYPE_CHECKING:
+    from pipeline.blind.items import Item
+    from pipeline.blind.text_only import Guessed
+
+GROUP: Final = "scene_name"
+
+
+def stress_test(
+    questions: Path, out: Path, group: str | None, ungrouped: bool, budget: int | None, tau: float | None
+) -> None:
+    """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
+    from pipeline.blind.attack import attack, attack_in  # scikit-learn takes a second to start
+    from pipeline.blind.config import PruneConfig
+    from pipeline.blind.folds import folds_of
+    from pipeline.blind.prune import prune
+    from pipeline.blind.stress_test import stress_test as run_stress_test
+    from pipeline.blind.summary import stress_table, summarise
+    from pipeline.blind.workers import on_all_cores
+
+    write = table_writer(out)
+    if group and ungrouped:
+        raise ConfigError(f"--group {group} and --ungrouped exclude each other; leave one out")
+    column = "id" if ungrouped else group or GROUP
+    items = _read_items(questions, column)
+    fold = folds_of([item.group for item in items])
+    removed_in = np.zeros(len(items), dtype=np.intp)
+    pruned: dict[str, Guessed] = {}
+    with on_all_cores(len(items)) as run:
+        with errors.status("Stress test"):
+            scores = run_stress_test(items, fold, run)
+            before = summarise(items, attack_in(items, fold, scores))
+        if budget is not None or tau is not None:
+            config = PruneConfig(budget=budget, tau=tau or 0.0)
+            with progress_shown() as progress:
+                removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
+            left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
+            pruned = summarise(left, attack(left, run))
+    write(stress_table(items, fold, scores, removed_in))
+    mixed = {} if ungrouped else _mixed(items)
+    _show(before, mixed, column)
+    if pruned:
+        _show_pruned(before, pruned, rounds=int(removed_in.max()))
+    console.print(f"All rows: {out}")
+
+
+def _mixed(items: Sequence[Item]) -> dict[str, float]:
+    """Task -> what the guess by name earns where folds part the questions of a group."""
+    from pipeline.blind.folds import folds_of
+    from pipeline.blind.priors import by_name
+    from pipeline.blind.stress_test import tasks_of
+
+    fold = folds_of([str(item.id) for item in items])
+    return {
+        task: float(by_name([items[i] for i in index], fold[index]).mean()) for task, index in tasks_of(items).items()
+    }
+
+
+def _read_items(path: Path, column: str) -> list[Item]:
+    """The questions of a file, grouped by a column. Ids are all whole numbers or all texts."""
+    from pipeline.blind.items import make_item
+
+    published = read_published(path, [benchmark.columns for benchmark in BENCHMARKS.values()])
+    groups = _read_column(path, published, column)
+    if len(set(groups)) < 2:
+        remedy = "name another with --group, or give --ungrouped"
+        raise ConfigError(
+            f"{path}: folds need two values of {column}, and there is {len(set(groups)) or 'none'}; {remedy}"
+        )
+    whole = all(isinstance(q.id, int) for q in published)
+    try:
+        return [
+            make_item(q.id if whole else str(q.id), q.question_type, group, q.question, q.options, q.ground_truth)
+            for q, group in zip(published, groups, strict=True)
+        ]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _read_column(path: Path, published: Sequence[Published], name: str) -> list[str]:
+    values: list[Any]
+    if name in {field.name for field in fields(Published)}:
+        values = [getattr(question, name) for question in published]
+    elif path.suffix == ".parquet":
+        found = pq.read_table(path).to_pydict()
+        values = found.get(name, [None] * len(published))
+    else:
+        text = path.read_text(encoding="utf-8")
+        rows = json.loads(text) if path.suffix == ".json" else [json.loads(r) for r in text.splitlines() if r.strip()]
+        values = [row.get(name) for row in rows]
+    for question, value in zip(published, values, strict=True):
+        if value is None:
+            raise ConfigError(f"{path}: question {question.id} has no {name}; name another column with --group")
+    return [str(value) for value in values]
+
+
+def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
+    """Per task what each way of guessing earns."""
+    from pipeline.blind.shortcut_attackers import best_guess
+    from pipeline.blind.summary import SHOWN
+
+    folds = "folds mix scenes" if column == "id" else f"folds by {column}"
+    table = _table(f"What guessing without the video earns, {folds}")
+    for name in ("n", "chance", *SHOWN, "best of the others", *(["by name, mixed"] if mixed else [])):
+        table.add_column(name, justify="right")
+    for task, found in before.items():
+        cells = [_score(found.earned.get(name)) for name in SHOWN]
+        cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
+        cells.append(best_guess(found.earned))
+        table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
+    table.add_section()
+    table.add_row("all", str(sum(found.n for found in before.values())))
+    print_table(table)
+    console.print(
+        "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
+        "By name: the median for the same names in other folds; of options the one most often right beside them.",
+    )
+
+
+def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
+    """Per task what pruning left, on folds that it never saw."""
+    from pipeline.blind.shortcut_attackers import best_guess
+    from pipeline.blind.summary import SHOWN
+
+    table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")
+    for name in ("n", "removed", "left", "chance", *SHOWN, "best of the others"):
+        table.add_column(name, justify="right")
+    for task, was in before.items():
+        now = after[task]
+        cells = [_score(now.earned.get(name)) for name in SHOWN]
+        cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
+        cells.append(best_guess(now.earned))
+        gone = was.n - now.n
+        share = f"{gone} ({gone / was.n:.0%})" if gone else ""
+        table.add_row(task, str(was.n), share, str(now.n), _score(now.chance), *cells)
+    n, left = (sum(found.n for found in split.values()) for split in (before, after))
+    table.add_section()
+    table.add_row("all", str(n), f"{n - left} ({(n - left) / n:.0%})", str(left))
+    print_table(table)
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("question type", no_wrap=True)
+    return table
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,81 @@
+"""The command `scan2qa trial`: questions of a build for people to answer from the videos."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+
+from flows.cli.output.console import console
+from flows.cli.output.tables import print_table
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.questions.published import Published, read_published
+from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
+from pipeline.stages.film import VIDEOS
+
+TRIAL: Final = "trial"
+
+
+def trial(folder: Path, questions: int, answers: Path | None) -> None:
+    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
+    released, place = _released(folder), folder / TRIAL
+    if answers is not None:
+        _show(answers, place / "key.csv", released)
+        return
+    chosen = choose(released, questions)
+    write_atomically(place / "sheet.html", page(chosen, [_shown(folder, question) for question in chosen]))
+    write_atomically(place / "answers.csv", answer_sheet(chosen))
+    write_atomically(place / "key.csv", key_sheet(chosen))
+    console.print(f"{len(chosen)} questions: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand.")
+    console.print(
+        f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.", soft_wrap=True
+    )
+
+
+def _shown(folder: Path, question: Published) -> Shown:
+    """The video of a question, if it has one, and its pictures. Raises ConfigError where there is nothing to see."""
+    drawn = [b.scene_pictures.folder for b in BENCHMARKS.values() if b.scene_pictures is not None]
+    files = [*question.rest.get("images", ()), *(f"{name}/{question.id}.png" for name in drawn)]
+    pictures = tuple(f"../release/{file}" for file in files if (folder / "release" / file).is_file())
+    video = folder / VIDEOS / video_of(question)
+    if not video.exists() and not pictures:
+        raise ConfigError(f"{video} is missing: a trial needs the videos; build without --no-video")
+    return Shown(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
+
+
+def _released(folder: Path) -> list[Published]:
+    columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
+    paths = sorted((folder / "release" / "data").glob("test-*.parquet"))
+    if not paths:
+        raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")
+    return [question for path in paths for question in read_published(path, columns)]
+
+
+def _show(answers: Path, key: Path, released: list[Published]) -> None:
+    try:
+        raw = answers.read_bytes(), key.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error}") from error
+    scores: dict[str, list[float | None]] = defaultdict(list)
+    wrong = Table(title="Not right")
+    for name in ("number", "task", "answered", "truth"):
+        wrong.add_column(name, overflow="fold")
+    for one in marked(*raw, released):
+        if one.score is not None and one.score < 1:
+            wrong.add_row(str(one.number), one.task, one.reply, one.truth)
+        scores[one.task].append(one.score)
+        scores["all"].append(one.score)
+    table = Table(title="Trial: choices right or wrong, numbers by mean relative accuracy")
+    for name in ("task", "answered", "left out", "score"):
+        table.add_column(name, justify="left" if name == "task" else "right")
+    for task in (*sorted(scores.keys() - {"all"}), "all"):
+        given = [score for score in scores[task] if score is not None]
+        mean = f"{sum(given) / len(given):.3f}" if given else ""
+        table.add_row(task, str(len(given)), str(len(scores[task]) - len(given)), mean)
+    print_table(table)
+    if wrong.row_count:
+        print_table(wrong)

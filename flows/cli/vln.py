@@ -1,0 +1,126 @@
+"""The command `scan2qa vln check`: which VLN tasks of Embodied4C a log can be scored for, and what it earns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flows.cli.output.console import console, print_json
+from flows.cli.output.tables import print_listing
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.listing import Listing
+
+if TYPE_CHECKING:
+    from pipeline.benchmarks.embodied4c.vln.check import Outcome
+    from pipeline.core.arrays import FloatArray
+
+
+class Declared(NamedTuple):
+    """What people say of a drive, as it stands on the command line."""
+
+    leader: str | None = None
+    lanes: Sequence[str] = ()
+    map_file: Path | None = None
+    stop_lines: Sequence[str] = ()
+
+
+def check(
+    log: Path,
+    domain: str,
+    tasks: Sequence[str],
+    targets: Sequence[str],
+    seed: int,
+    from_s: float | None,
+    until_s: float | None,
+    name: str | None,
+    out: Path | None,
+    declared: Declared,
+) -> bool:
+    """Scores a log; False where it can be scored for none of the tasks."""
+    from pipeline.benchmarks.embodied4c.kinds import DOMAINS
+    from pipeline.benchmarks.embodied4c.vln.check import checked
+    from pipeline.benchmarks.embodied4c.vln.logs import trials_of  # the formats' libraries take a second to start
+    from pipeline.benchmarks.embodied4c.vln.roads import Told
+    from pipeline.benchmarks.embodied4c.vln.specification import specifications
+
+    if domain not in DOMAINS:
+        raise ConfigError(f"there is no embodiment {domain!r}; choose one of {', '.join(DOMAINS)}")
+    told = specifications(seed)
+    unknown = [task for task in tasks if task not in told]
+    if unknown:
+        raise ConfigError(f"there is no task {', '.join(unknown)}; there are {', '.join(told)}")
+    lanes = _named("--lane", declared.lanes, told)
+    lines = {name: _line(name, numbers) for name, numbers in _named("--stop-line", declared.stop_lines, None).items()}
+    trials = trials_of(log, domain, Told(declared.leader, lanes, declared.map_file, lines), from_s or 0.0)
+    chosen = name or next(iter(trials))
+    if chosen not in trials or (name is None and len(trials) > 1):
+        raise ConfigError(f"{log} holds {', '.join(trials)}; name one with --name")
+    trial = trials[chosen]()
+    start = trial.t_s[0] if from_s is None else from_s
+    cut = trial.between(start, trial.t_s[-1] if until_s is None else until_s)
+    wanted = [task for i, task in told.items() if task.domain == domain and (not tasks or i in tasks)]
+    outcomes = checked(wanted, cut, _places(targets, told), lanes)
+    _show(outcomes, f"{log.name}: {chosen}" if len(trials) > 1 else log.name)
+    scored = [outcome for outcome in outcomes if outcome.points is not None]
+    if out:
+        rows = (outcome.row() for outcome in scored)
+        text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+        write_atomically(out, text.encode())
+        console.print(f"For scan2qa score embodied4c: {out}", soft_wrap=True)
+    print_json({"log": log.name, "seed": seed, "tasks": [outcome.row() for outcome in outcomes]})
+    return bool(scored)
+
+
+def _named(option: str, texts: Sequence[str], known: Collection[str] | None) -> dict[str, str]:
+    """``[NAME=]VALUE`` by name, "" for all; each name must be known where it is said what is."""
+    found = {}
+    for text in texts:
+        name, separator, value = text.rpartition("=")
+        if not value or (known is None and not name) or (separator and known is not None and name not in known):
+            raise ConfigError(f"{option} {text!r}: say {'NAME=VALUE' if known is None else 'ID, or TASK=ID'}")
+        found[name] = value
+    return found
+
+
+def _line(light: str, numbers: str) -> FloatArray:
+    """``x1,y1,x2,y2`` as (2, 2)."""
+    try:
+        line = np.array([float(v) for v in numbers.split(",")])
+    except ValueError:
+        line = np.empty(0)
+    if len(line) != 4 or not np.isfinite(line).all():
+        raise ConfigError(f"--stop-line {light}={numbers}: say LIGHT=x1,y1,x2,y2 in metres")
+    return np.asarray(line.reshape(2, 2))
+
+
+def _places(targets: Sequence[str], known: Collection[str]) -> dict[str, FloatArray]:
+    """``[TASK=]x,y,z`` as places by task, "" for all."""
+    places = {}
+    for text in targets:
+        task, separator, numbers = text.rpartition("=")
+        try:
+            place = np.array([float(v) for v in numbers.split(",")])
+        except ValueError:
+            place = np.empty(0)
+        if len(place) != 3 or not np.isfinite(place).all() or (separator and task not in known):
+            raise ConfigError(f"--target {text!r}: say x,y,z in metres, or TASK=x,y,z")
+        places[task] = place
+    return places
+
+
+def _show(outcomes: Sequence[Outcome], log: str) -> None:
+    rows = []
+    for outcome in outcomes:
+        measured = ", ".join(f"{k} {v:.2f}" for k, v in (outcome.measured or {}).items())
+        told = outcome.why_not or "; ".join(filter(None, (measured, outcome.ended_by, *outcome.notes)))
+        points = "" if outcome.points is None else f"{outcome.points:.1f}"
+        rows.append((outcome.task.id, outcome.task.instruction, points, told))
+    scored = [outcome.points for outcome in outcomes if outcome.points is not None]
+    foot = ("", f"{len(scored)} of {len(outcomes)} can be scored", f"{np.mean(scored):.1f}" if scored else "", "")
+    heads = ("task", "instruction", "points", "measured, or why not")
+    print_listing(Listing(f"VLN tasks: {log}", heads, rows, foot, sentences=("instruction", "measured, or why not")))

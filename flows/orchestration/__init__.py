@@ -1,0 +1,1 @@
+"""Running builds: what a command asks for, worker processes, Prefect, schedules."""

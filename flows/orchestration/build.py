@@ -1,0 +1,176 @@
+"""From a request on the command line to a build that can be run: its configuration, folder, roots and workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.cli.output.console import console, start_spinner, stop_spinner
+from flows.orchestration.folders import BUILDS, OUTPUTS
+from flows.orchestration.processes import Pool
+from flows.orchestration.roots import root_at, roots_of, sample_roots, written
+from flows.orchestration.saved_build import SavedBuild, read_saved_build, save_build
+from flows.remote.cluster import CLUSTERS, Cluster, check_runner
+from pipeline.core.errors import ConfigError
+from pipeline.core.extras import need
+from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.explain import changes
+from pipeline.engine.manifest import read_manifest
+from pipeline.engine.run import Execute
+from pipeline.stages.builder import SAMPLES, Builder
+from pipeline.stages.registry import STAGES
+
+if TYPE_CHECKING:
+    from flows.remote.remote_store import RemoteBuildStore
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """A build as a command asks for it.
+
+    Attributes:
+        path: its configuration.
+        roots: ``reader=folder`` each.
+        settings: ``key=value`` each.
+        out: its folder, if it was given.
+        forget: leave out what the build was started with before.
+        workers: processes.
+        prefect: as a Prefect flow or not; None: where that is worth it.
+        runner: the kind of cluster that scenes go to; None: processes of this machine.
+        address: of the cluster; None: one of this machine.
+    """
+
+    path: Path
+    roots: Sequence[str]
+    settings: Sequence[str]
+    out: Path | None
+    forget: bool
+    workers: int
+    prefect: bool | None
+    runner: str | None = None
+    address: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As the configuration is called on the command line."""
+        return self.path.stem if self.path.parent == BUILDS else str(self.path)
+
+
+@dataclass(frozen=True)
+class ResolvedBuild:
+    """A build that can be run: all of its settings, and the roots that were given, now or before."""
+
+    config: BuildConfig
+    folder: Path
+    settings: Sequence[str]
+    roots: Mapping[str, Path]
+
+
+def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True) -> ResolvedBuild:
+    """The build that a command asks for, with what it was started with before.
+
+    Args:
+        request: what was said now.
+        write: sample scenes may be written where there are no roots.
+        needs_root: whether it is of no use without raw data.
+
+    Raises ConfigError where it cannot be run so.
+    """
+    check_runner(request.runner, request.address)
+    config, folder, saved, settings = _resolve_settings(request)
+    given = roots_of(request.roots) or {name: root_at(root) for name, root in saved.roots.items()}
+    need("s3" if config.store else None, "--store")
+    stop_spinner()
+    _print_saved(request, saved, config, given)
+    start_spinner("Looking for what has changed")
+    roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
+    if not roots and needs_root:
+        _refuse_samples(folder)
+        roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
+    home = (folder / SAMPLES).resolve()
+    are_samples = bool(roots) and all(root.resolve().is_relative_to(home) for root in roots.values())
+    if request.runner is not None:  # whose workers start elsewhere
+        folder, roots = folder.absolute(), {name: root.absolute() for name, root in roots.items()}
+    config = config.model_copy(update={"roots": roots, "samples": config.samples or are_samples})
+    return ResolvedBuild(config, folder, settings, given)
+
+
+def resolve_stage(request: BuildRequest, stage: str) -> ResolvedBuild:
+    """A build of which one stage is to be run; needs raw data only where that stage does."""
+    needs_root = stage in STAGES and (STAGES[stage].needs_roots or STAGES[stage].unit == "build")
+    return resolve_build(request, write=False, needs_root=needs_root)
+
+
+def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBuild, list[str]]:
+    """Configuration and folder, what the folder was built with before, and the settings of then and now.
+
+    Raises ConfigError where the folder holds a build of another name, or of another benchmark.
+    """
+    config = load_config(request.path, request.settings)
+    folder = request.out or OUTPUTS / config.build
+    saved = SavedBuild() if request.forget else read_saved_build(folder)
+    settings = saved.with_settings(request.settings)
+    _refuse_another(folder, saved, config, "benchmark")  # whose settings would not fit
+    config = load_config(request.path, settings)
+    _refuse_another(folder, saved, config, "build")
+    return config, folder, saved, settings
+
+
+def _refuse_another(folder: Path, saved: SavedBuild, config: BuildConfig, key: str) -> None:
+    before, now = saved.configured.get(key), getattr(config, key)
+    if saved.configured and before != now:
+        raise ConfigError(f"{folder} holds the {key} {before}; give {now} another --out")
+
+
+def _print_saved(request: BuildRequest, saved: SavedBuild, config: BuildConfig, roots: Mapping[str, Path]) -> None:
+    if unsaid := saved.unsaid(request.roots, request.settings):
+        console.print(f"As last time: {unsaid}", soft_wrap=True)
+    if saved.configured:
+        now = {"roots": written(roots), **config.resolved()}
+        for change in changes({"roots": saved.roots, **saved.configured}, now):
+            console.print(f"Changed since last time: {change}", soft_wrap=True)
+
+
+def _refuse_samples(folder: Path) -> None:
+    """Raises ConfigError where sample scenes would replace a build of other data."""
+    saved = read_saved_build(folder)
+    is_real = bool(saved.roots) if saved.configured else not (folder / SAMPLES).is_dir()
+    if read_manifest(folder) and is_real:
+        message = f"{folder} holds a build of real data, and sample scenes would replace it"
+        raise ConfigError(f"{message}: give its --root again, or another folder with --out")
+
+
+def start(resolved: ResolvedBuild, stage: str | None = None) -> dict[str, str]:
+    """Says what is wrong at once, saves what the build is started with, and gives the API keys of its models."""
+    names = {model.key_name for each in STAGES.values() for model in each.asks(resolved.config) if model.key_name}
+    keys = {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
+    Builder(resolved.config, resolved.folder, keys=keys).check(stage)
+    save_build(resolved.folder, resolved.config, resolved.settings, resolved.roots)
+    return keys
+
+
+def make_executor(request: BuildRequest, store: str | None) -> Pool | Cluster:
+    """What does the scenes of a build: processes of this machine, or a cluster."""
+    if request.runner is None:
+        return Pool(request.workers)
+    return CLUSTERS[request.runner](request.address, request.workers, store)
+
+
+def remote_build(config: BuildConfig, folder: Path) -> AbstractContextManager[RemoteBuildStore | None]:
+    """Within the block the folder is what the build's object store holds, and nobody else builds there."""
+    if config.store is None:
+        return nullcontext()
+    from flows.remote.remote_store import remote_build_store
+
+    return remote_build_store(config.store, folder)
+
+
+def synchronised(remote: RemoteBuildStore | None, request: BuildRequest, execute: Execute) -> Execute:
+    """Runs batches so that what they make is on both sides."""
+    if remote is None:
+        return execute
+    return remote.sending(execute) if request.runner is None else remote.fetching(execute)

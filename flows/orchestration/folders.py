@@ -1,0 +1,37 @@
+"""Where configurations and builds lie, and how they are named on the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from pipeline.core.errors import ConfigError
+
+BUILDS: Final = Path(__file__).resolve().parents[1] / "builds"
+OUTPUTS: Final = Path("outputs")
+CORES: Final = os.cpu_count() or 1
+
+
+def configurations() -> list[str]:
+    """The names of the configurations that come with the command."""
+    return sorted(path.stem for path in BUILDS.glob("*.yaml"))
+
+
+def configuration(name: str) -> Path:
+    """The file of a build's configuration. Raises ConfigError where there is none."""
+    path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
+    if not path.exists():
+        known = ", ".join(configurations())
+        raise ConfigError(f"unknown build {name!r}; there are {known}, or give the path of a YAML file")
+    return path
+
+
+def folder_of(build: str) -> Path:
+    """The folder of a build that is named, or is given by its folder."""
+    return Path(build) if Path(build).is_dir() else OUTPUTS / build
+
+
+def all_builds() -> list[Path]:
+    """The folders of all builds in outputs."""
+    return sorted(path.parent for path in OUTPUTS.glob("*/manifest.parquet"))

@@ -1,0 +1,204 @@
+"""What stands around a flow run: Prefect's temporary server, the run's artifacts, and how it is cancelled.
+
+The temporary server is started so that it is known soon where it does not start: Prefect itself waits two minutes for
+one that has ended, and starts one that cannot use its database again and again, for ever.
+
+Runs of a deployment are cancelled by the worker or the server process that started them, with a signal; those that the
+command line started have nobody else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import signal
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+from typing import IO, Any, Final
+from uuid import UUID
+
+import httpx
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.events.worker import EventsWorker
+from prefect.exceptions import PrefectException
+from prefect.runtime import deployment, flow_run
+from prefect.server.api.server import SubprocessASGIServer
+from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS
+
+from flows.cli.diff import report_of
+from flows.orchestration.prefect_server import LostPrefectError, is_kept
+from flows.orchestration.processes import Watchdog, children_end_with_us, stop, stoppable
+from pipeline.core.errors import ConfigError
+from pipeline.engine.config import BuildConfig
+from pipeline.engine.manifest import Outcome
+from pipeline.release.comparison_report import markdown
+from pipeline.release.history import RELEASE, RELEASES
+from pipeline.release.writer import Released
+
+PORTS: Final = 3  # that are tried: another program may take one just before
+HEALTH_EVERY_S: Final = 0.1
+_TAKEN: Final = re.compile(r"address already in use|only one usage of each socket address", re.IGNORECASE)
+_FAULT: Final = re.compile(r"^[\w.]*?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+
+
+def start_server() -> None:
+    """Has Prefect's temporary server run until this process ends. Raises LostPrefectError."""
+    server = SubprocessASGIServer()  # the one that Prefect asks for
+    if server.running:
+        return
+    with tempfile.TemporaryFile() as said:
+        for _ in range(PORTS):
+            try:
+                server.port = server.find_available_port()
+            except RuntimeError as error:
+                raise LostPrefectError(str(error)) from error
+            server.server_process = _quietly(server, said)
+            if _answers(server.server_process, server.api_url):
+                server.running = True
+                atexit.register(server.stop)
+                return
+            said.seek(0)
+            words = said.read().decode(errors="replace")
+            if not _TAKEN.search(words):
+                break  # with another port it would end the same way
+    server.stop()
+    faults = _FAULT.findall(words)
+    told = ": ".join(faults[-1]) if faults else "it ends without a word"
+    raise LostPrefectError(f"its temporary server does not start ({told})")
+
+
+def drop_unsent_states() -> None:
+    """Drops what is still to be told to a server that is gone: each try takes seconds, and the process's end waits."""
+    for worker in EventsWorker._instances.values():  # type: ignore[misc] # generic: of which type does not matter
+        with worker._queue.mutex:
+            worker._queue.queue.clear()
+
+
+def _quietly(server: SubprocessASGIServer, said: IO[bytes]) -> Popen[Any]:
+    """Starts a process of the server, which inherits where errors go: here to a file."""
+    before = os.dup(2)
+    try:
+        os.dup2(said.fileno(), 2)
+        return server._run_uvicorn_command()
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
+def _answers(process: Popen[Any], url: str) -> bool:
+    """Whether the server answers before it ends. Raises LostPrefectError where it does neither."""
+    within_s = PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS.value()
+    until = time.monotonic() + within_s
+    with httpx.Client(trust_env=False) as client:  # no proxy
+        while process.poll() is None:
+            try:
+                if client.get(f"{url}/health", timeout=HEALTH_EVERY_S * 20).is_success:
+                    return True
+            except httpx.TransportError:
+                time.sleep(HEALTH_EVERY_S)
+            if time.monotonic() > until:
+                process.kill()
+                raise LostPrefectError(f"its temporary server does not answer within {within_s} s")
+    return False
+
+
+def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_before: str | None) -> None:
+    """Makes the artifacts of the flow run that is under way; ``newest_before``: the newest release before it."""
+    name = config.build.replace("_", "-")  # keys have no other sign
+    whys = sorted({why for row in outcome.counts().values() for why in row}, key=lambda why: (why == "reused", why))
+    rows: list[dict[str, Any]] = [
+        {"stage": stage, **{why: row.get(why, "") for why in whys}} for stage, row in outcome.counts().items()
+    ]
+    create_table_artifact(rows, key=f"{name}-stages", description="What ran, and why")
+    if outcome.released:
+        create_table_artifact(_questions(outcome.released), key=f"{name}-questions", description="Questions")
+        create_markdown_artifact(_funnel(outcome.released), key=f"{name}-funnel", description="From candidates on")
+    if outcome.quarantine:
+        left_out = [fault.model_dump() for fault in outcome.quarantine]
+        create_table_artifact(left_out, key=f"{name}-quarantine", description="Left out")
+    release = folder / RELEASE
+    if release.is_dir():
+        link = release.resolve()
+        create_link_artifact(
+            link.as_uri(), link_text=str(link), key=f"{name}-release", description="The newest release"
+        )
+    older = folder / RELEASES / newest_before if newest_before else None
+    if older and older.is_dir() and release.is_dir() and older.resolve() != release.resolve():
+        try:
+            text = markdown(report_of(older, release.resolve(), f"What changed in {config.build}")).decode()
+        except ConfigError as error:  # a release that cannot be compared costs no build
+            text = f"What changed cannot be told: {error}"
+        create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the last release")
+
+
+def _questions(released: Released) -> list[dict[str, Any]]:
+    """A row for each task: what is asked, what was dropped, and the most frequent answer."""
+    rows = []
+    for task in sorted({*released.questions, *released.rejections}):
+        answers, n = released.answers.get(task, {}), released.questions.get(task, 0)
+        top = max(answers, key=lambda a: (answers[a], a)) if answers else ""
+        dropped = sum(released.rejections.get(task, {}).values())
+        rows.append({"task": task, "questions": n, "dropped": dropped, "most frequent answer": top})
+    return rows
+
+
+def _funnel(released: Released) -> str:
+    """All candidates, what each reason cost, and what is left, as a table in Markdown."""
+    reasons: Counter[str] = Counter()
+    for row in released.rejections.values():
+        reasons.update(row)
+    asked = sum(released.questions.values())
+    lines = ["| | candidates |", "|---|---:|", f"| **all** | {asked + reasons.total():,} |"]
+    lines += [f"| {reason.replace('_', ' ')} | −{n:,} |" for reason, n in reasons.most_common()]
+    return "\n".join([*lines, f"| **questions** | {asked:,} |", ""])
+
+
+ASK_EVERY_S: Final = 2.0
+
+
+@contextmanager
+def cancellable() -> Iterator[None]:
+    """Within the block the flow run can be stopped: by signals, and in Prefect's UI. To be entered within a flow."""
+    with children_end_with_us() as watch:
+        watch.name_children()  # Prefect's temporary server runs by now
+        if not is_kept() or deployment.id is not None:
+            with stoppable(watch):
+                yield
+            return
+        ended = threading.Event()
+        with get_client(sync_client=True) as client:
+            url = str(client.api_url).rstrip("/")
+            watch.tell(f"{url}/flow_runs/{flow_run.id}/set_state", _headers(client))
+            asking = threading.Thread(target=_ask, args=(client, UUID(flow_run.id), watch, ended), daemon=True)
+            asking.start()
+            try:
+                with stoppable(watch):  # Prefect has a way of its own, which takes minutes
+                    yield
+            finally:
+                ended.set()
+                asking.join(ASK_EVERY_S)
+
+
+def _ask(client: SyncPrefectClient, run: UUID, watch: Watchdog, ended: threading.Event) -> None:
+    """Asks again and again whether the run is being cancelled."""
+    while not ended.wait(ASK_EVERY_S):
+        try:
+            state = client.read_flow_run(run).state
+        except (httpx.HTTPError, PrefectException, RuntimeError):  # a server that is away comes back, or does not
+            continue
+        if state is not None and (state.is_cancelling() or state.is_cancelled()):
+            stop(signal.SIGTERM, "Cancel in Prefect", watch)
+
+
+def _headers(client: SyncPrefectClient) -> dict[str, str]:
+    """What the server wants to be told of whoever asks."""
+    known = client._client.headers  # there is no public way
+    return {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}

@@ -1,0 +1,90 @@
+"""Data roots as they are said on the command line: `reader=folder`, or `reader=s3://bucket/prefix`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from flows.cli.output.console import console, errors, stop_spinner
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.core.extras import need
+from pipeline.core.files import write_atomically
+from pipeline.core.mirrors import MIRRORS
+from pipeline.engine.code import code_digest
+from pipeline.worlds.registry import READERS, WORLDS
+from pipeline.worlds.world import World
+
+SCHEMES: Final = ("s3", "gs", "az")
+_URL: Final = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}(.+)")  # a path of a configuration has lost one slash
+
+
+def roots_of(roots: Sequence[str]) -> dict[str, Path]:
+    """Folders by reader, from ``reader=folder`` each. Raises ConfigError."""
+    given = {}
+    for root in roots:
+        reader, equals, where = root.partition("=")
+        if not equals or not where:
+            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
+        given[reader] = root_at(where)
+    return given
+
+
+def root_at(where: str) -> Path:
+    """A folder, or the one that shows what lies at a URL now (`flows.remote.mirror`). Raises ConfigError."""
+    if re.match(r"[a-z][a-z0-9+.-]*://", where) and not _URL.fullmatch(where):
+        known = ", ".join(f"{scheme}://bucket/prefix" for scheme in SCHEMES)
+        raise ConfigError(f"--root {where}: roots are folders, or {known}")
+    url = _URL.fullmatch(where)
+    if url is None:
+        return Path(where)
+    need("s3", f"--root {where}")
+    from flows.remote.mirror import ObjectMirror
+
+    return ObjectMirror(f"{url[1]}://{url[2].strip('/')}").shown().root
+
+
+def written(roots: Mapping[str, Path]) -> dict[str, str]:
+    """Roots by reader as they are kept: whole paths and URLs."""
+    return {name: MIRRORS[root].url if root in MIRRORS else str(root.resolve()) for name, root in roots.items()}
+
+
+def told(roots: Mapping[str, Path]) -> list[str]:
+    """What is known of roots that lie elsewhere, and what is not, a line each."""
+    from flows.remote.mirror import ObjectMirror  # only where there are some
+
+    found = [mirror for root in roots.values() if isinstance(mirror := MIRRORS.get(root), ObjectMirror)]
+    return [mirror.told() for mirror in found]
+
+
+VERSION_FILE: Final = ".version"
+
+
+def samples(folder: Path) -> None:
+    """Writes small procedural raw data of every world, and the truth that was planted in them."""
+    for world in WORLDS.values():
+        world.samples.write(folder)
+        roots = " ".join(f"--root {name}={folder / name}" for name in world.samples.readers)
+        for benchmark in BENCHMARKS.values():
+            if world.name in {own.name for own in benchmark.worlds}:
+                console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True)
+
+
+def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:
+    """Roots of sample data of some worlds, which are written where this version of them is not there yet."""
+    names = " and ".join(world.units for world in worlds)
+    version = code_digest(tuple(world.samples.write.__module__ for world in worlds))
+    mark = folder / VERSION_FILE
+    if not mark.exists() or mark.read_text(encoding="utf-8") != version:
+        if not write:
+            raise ConfigError(
+                f"no --root was given and the sample {names} are not written yet: build once, or give a root"
+            )
+        stop_spinner()
+        with errors.status(f"writing sample {names} (no --root given)"):
+            for world in worlds:
+                world.samples.write(folder)
+        write_atomically(mark, version.encode())
+    return {name: folder / name for world in worlds for name in world.samples.readers}

@@ -1,0 +1,1 @@
+"""Builds and raw data beyond this machine: clusters and object stores."""

@@ -1,0 +1,138 @@
+"""Jobs of a build on a worker of a cluster. Workers import this module, and so it imports neither Prefect nor Dask."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from pipeline.core.errors import StoreError
+from pipeline.core.files import write_atomically
+from pipeline.engine.code import code_digest
+from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.lease import LEASE_FILE
+from pipeline.engine.store import Result
+from pipeline.stages.registry import STAGES
+
+if TYPE_CHECKING:
+    from flows.remote.object_store import Bucket
+
+AT_ONCE: Final = 16  # requests
+SEEN_WITHIN_S: Final = 30.0  # a folder of the network may show a new file late
+
+
+def work(jobs: list[Job], mark: str) -> list[Done]:
+    """What became of some jobs, in their order. Raises StoreError where this worker is not fit for them.
+
+    Args:
+        jobs: as for this process; all that they need lies in their folder and roots.
+        mark: what the lease of their folder says, so that a folder of the same name is not taken for it.
+    """
+    for job in jobs:
+        _check_folder(job, mark)
+        _check(job)
+    return [run_job(job) for job in jobs]
+
+
+def work_from(jobs: list[Job], url: str) -> list[Done]:
+    """The same for a worker that does not share the build's folder: what jobs need is fetched from an object store.
+
+    They work in a folder of this machine; what they made is there in the store, under its names, when this returns.
+    """
+    from flows.remote.object_store import Bucket
+
+    for job in jobs:
+        _check(job)
+    bucket = Bucket(url)
+    with TemporaryDirectory(prefix="scan2qa-") as name, ThreadPoolExecutor(AT_ONCE) as threads:
+        folder = Path(name)
+
+        def fetch(path: str) -> None:
+            got = bucket.get(path)
+            if got is not None:  # else the stage says what it misses
+                write_atomically(folder / path, got[0])
+
+        list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket)})))
+        before = _files(folder)
+        dones = [_moved_back(run_job(_moved(job, folder)), folder, job.folder) for job in jobs]
+        after = _files(folder)
+        made = [path for path, stat in after.items() if before.get(path) != stat]
+        list(threads.map(lambda path: bucket.put(path, (folder / path).read_bytes()), made))
+        bucket.remove(sorted(before.keys() - after.keys()))
+    return dones
+
+
+def _needed(job: Job, bucket: Bucket) -> Iterator[str]:
+    """Paths, below the build's folder, of what a job may read there."""
+    found = [result for results in job.outputs.values() for result in results.values()]
+    found += [result for step in job.steps for result in step.found.values()]
+    yield from (result.path.relative_to(job.folder).as_posix() for result in found)
+    for folder in sorted({folder for step in job.steps for folder in STAGES[step.recipe.stage].folders}):
+        beside = f"{folder}/{job.unit}"
+        for path in bucket.objects(f"{folder}/{job.unit.partition('/')[0]}"):
+            if path.startswith((f"{beside}.", f"{beside}/")):
+                yield path
+
+
+def _moved(job: Job, folder: Path) -> Job:
+    """A job with the paths of its results below another folder."""
+
+    def moved(result: Result) -> Result:
+        return Result(result.digest, folder / result.path.relative_to(job.folder))
+
+    outputs = {stage: {unit: moved(r) for unit, r in found.items()} for stage, found in job.outputs.items()}
+    steps = tuple(
+        replace(
+            step,
+            found={key: moved(result) for key, result in step.found.items()},
+            entry=replace(step.entry, output=moved(step.entry.output))
+            if step.entry and step.entry.output
+            else step.entry,
+        )
+        for step in job.steps
+    )
+    return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)  # nobody else works in that folder
+
+
+def _moved_back(done: Done, folder: Path, home: Path) -> Done:
+    """What became of a job, with the paths of its results below the build's folder."""
+    entries = tuple(
+        replace(entry, output=Result(entry.output.digest, home / entry.output.path.relative_to(folder)))
+        if entry.output
+        else entry
+        for entry in done.entries
+    )
+    return replace(done, entries=entries)
+
+
+def _files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Path -> inode and time of change of every file."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {p.relative_to(folder).as_posix(): ((stat := p.stat()).st_ino, stat.st_mtime_ns) for p in paths}
+
+
+def _check_folder(job: Job, mark: str) -> None:
+    lease, until = job.folder / LEASE_FILE, time.monotonic() + SEEN_WITHIN_S
+    while not (lease.exists() and lease.read_text(encoding="utf-8") == mark):
+        if time.monotonic() > until:
+            raise StoreError(
+                f"worker {socket.gethostname()} does not see {job.folder}: give a folder all machines share"
+            )
+        time.sleep(0.1)
+
+
+def _check(job: Job) -> None:
+    """Other code or libraries would put other bytes under the names that the build looks for."""
+    if job.raw is not None and job.raw.mirror is None and not job.raw.root.is_dir():
+        raise StoreError(f"worker {socket.gethostname()} does not see {job.raw.root}: mount it there at the same path")
+    for step in job.steps:
+        if code_digest(step.recipe.modules) != step.recipe.code:
+            raise StoreError(
+                f"worker {socket.gethostname()} has other code or libraries than this machine for stage "
+                f"{step.recipe.stage}: install the same scan2qa, with the same lock file and Python, and restart it"
+            )

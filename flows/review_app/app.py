@@ -1,0 +1,334 @@
+"""The routes of the review page. Every form works without scripts too; with them, the video plays on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import parse_qs, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from flows.review_app.site import RefusedError, Site
+from pipeline.core.errors import StoreError
+from pipeline.release.review_section import figure
+from pipeline.review.sheets import name_problem
+from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
+
+HERE: Final = Path(__file__).resolve().parent
+MAX_BODY: Final = 64 * 1024
+WRONG_TOKEN_S: Final = 1.0  # how long a wrong token waits for its answer
+A_YEAR_S: Final = 365 * 24 * 3600
+ACTIONS: Final = ("answer", "accept", "flag")
+_SEE_OTHER: Final = 303
+
+
+class Pages:
+    """The pages about one build.
+
+    Args:
+        site: what they show and store.
+        salt: the build's secret.
+        token: what reviewers must know to sign in; None on the own machine.
+    """
+
+    def __init__(self, site: Site, salt: bytes, token: str | None) -> None:
+        self._site, self._token = site, token
+        self._key = hashlib.sha256(b"cookie" + salt + (token or "").encode()).digest()
+        self._templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
+        self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
+
+    def app(self, only_loopback: bool) -> Starlette:
+        """The application; ``only_loopback``: as in `AuthMiddleware`."""
+        return Starlette(
+            routes=[
+                Route("/", self.overview),
+                Route("/sign-in", self.sign_in, methods=["POST"]),
+                Route("/sign-out", self.sign_out, methods=["POST"]),
+                Route("/next", self.next_item),
+                Route("/items/{item:int}", self.item),
+                Route("/items/{item:int}/video", self.video),
+                Route("/items/{item:int}/picture", self.picture),
+                Route("/items/{item:int}/drawing", self.drawing),
+                *(Route(f"/items/{{item:int}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
+                Mount("/static", StaticFiles(directory=HERE / "static")),
+            ],
+            middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
+            exception_handlers={HTTPException: self._http_error, RefusedError: _refused, StoreError: _not_stored},
+        )
+
+    def overview(self, request: Request) -> Response:
+        """How far the review is; or the form to sign in."""
+        reviewer = self._reviewer(request)
+        if reviewer is None:
+            return self._page("sign_in.html", reviewer=None, needs_token=self._token is not None, problem=None)
+        overview = self._site.overview(reviewer)
+        return self._page("overview.html", reviewer=reviewer, overview=overview, items=len(self._site))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Takes a name, and the token where one is demanded."""
+        form = await _form(request)
+        name = " ".join(form.get("reviewer", "").split())
+        problem = name_problem(name)
+        if self._token is not None and not hmac.compare_digest(form.get("token", "").encode(), self._token.encode()):
+            await asyncio.sleep(WRONG_TOKEN_S)
+            problem = "that is not the token of this review"
+        if problem:
+            page = self._page("sign_in.html", reviewer=None, needs_token=self._token is not None, problem=problem)
+            page.status_code = 403
+            return page
+        response = RedirectResponse("/", _SEE_OTHER)
+        response.set_cookie(COOKIE, signed(name, self._key), max_age=A_YEAR_S, httponly=True, samesite="strict")
+        return response
+
+    def sign_out(self, request: Request) -> Response:
+        """Forgets the name."""
+        response = RedirectResponse("/", _SEE_OTHER)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    def next_item(self, request: Request) -> Response:
+        """Goes on to the next item, or back to the overview when nothing is left."""
+        reviewer, role = self._signed_in(request), _role(request.query_params.get("role"))
+        given = request.query_params.get("after", "")
+        after = int(given) if given.isdecimal() else None
+        if role == "adjudicate":
+            chosen = self._site.next_dispute(reviewer, after)
+            return RedirectResponse("/" if chosen is None else f"/items/{chosen}?role=adjudicate", _SEE_OTHER)
+        chosen = self._site.next_item(reviewer, after)
+        return RedirectResponse("/" if chosen is None else f"/items/{chosen}", _SEE_OTHER)
+
+    def item(self, request: Request) -> Response:
+        """One item: with the truth for who has answered it, without for everybody else."""
+        reviewer, role = self._signed_in(request), _role(request.query_params.get("role"))
+        return self._item_page("item.html", self._known(request), reviewer, role)
+
+    async def act(self, request: Request) -> Response:
+        """Stores an answer, that the truth holds, or a flag."""
+        reviewer, form = self._signed_in(request), await _form(request)
+        item, role = self._known(request), _role(form.get("role"))
+        action = request.url.path.rpartition("/")[2]
+        return await run_in_threadpool(self._act, request, item, reviewer, role, action, form)
+
+    def _act(
+        self, request: Request, item: int, reviewer: str, role: Role, action: str, form: dict[str, str]
+    ) -> Response:
+        content, site = form.get("content", ""), self._site
+        if action == "answer":
+            site.answer(item, reviewer, role, content, form.get("answer", ""))
+        elif action == "accept":
+            site.accept(item, reviewer, role, content)
+        else:
+            told = (form.get(name, "") for name in ("reason", "note", "correction"))
+            site.flag(item, reviewer, role, content, *told)
+        if "hx-request" in request.headers:
+            return self._item_page("work.html", item, reviewer, role)
+        query = "?role=adjudicate" if role == "adjudicate" else ""
+        return RedirectResponse(f"/items/{item}{query}", _SEE_OTHER)
+
+    def video(self, request: Request) -> Response:
+        """The video of an item; parts of it where the browser asks for parts."""
+        self._signed_in(request)
+        path = self._site.video(self._known(request))
+        if path is None:
+            raise HTTPException(404)
+        return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
+
+    def picture(self, request: Request) -> Response:
+        """The picture that goes with the question of an item."""
+        self._signed_in(request)
+        raw = self._site.picture(self._known(request))
+        if raw is None:
+            raise HTTPException(404)
+        return Response(raw, media_type="image/png", headers={"cache-control": "private, no-cache"})
+
+    def drawing(self, request: Request) -> Response:
+        """The drawing of what proves the answer to an item, once this reviewer has answered."""
+        reviewer = self._signed_in(request)
+        raw = self._site.drawing(self._known(request), reviewer)
+        if raw is None:
+            raise HTTPException(404)
+        return Response(raw, media_type="image/svg+xml", headers={"cache-control": "private, no-cache"})
+
+    def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
+        view = self._site.view(item, reviewer, role)
+        return self._page(template, reviewer=reviewer, view=view, items=len(self._site))
+
+    def _page(self, template: str, **told: Any) -> HTMLResponse:
+        return HTMLResponse(self._templates.get_template(template).render(told))
+
+    def _reviewer(self, request: Request) -> str | None:
+        return reviewer_of(request.cookies.get(COOKIE), self._key)
+
+    def _signed_in(self, request: Request) -> str:
+        reviewer = self._reviewer(request)
+        if reviewer is None:
+            raise HTTPException(401)
+        return reviewer
+
+    def _known(self, request: Request) -> int:
+        item: int = request.path_params["item"]
+        if item not in self._site:
+            raise HTTPException(404)
+        return item
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        status = cast(HTTPException, error).status_code
+        if status == 401 and request.method == "GET" and not request.url.path.endswith(_MEDIA):
+            return RedirectResponse("/", _SEE_OTHER)
+        return PlainTextResponse(_ERRORS.get(status, f"The page cannot do that ({status})."), status)
+
+
+_MEDIA: Final = ("/video", "/picture", "/drawing")
+_ERRORS: Final = {
+    401: "Sign in first: open the first page.",
+    404: "There is nothing here. The question may be gone since the build was made again.",
+    405: "The page cannot do that.",
+    413: "That is too long.",
+}
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; of one that is named twice the last."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise HTTPException(413)
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _role(given: str | None) -> Role:
+    return next((role for role in ROLES if role == given), "review")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 409)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"Not stored, try again: {error}", 503)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as minutes and seconds: 1:02.5."""
+    return f"{int(seconds // 60)}:{seconds % 60:04.1f}"
+
+
+def drawn(option: str) -> str | None:
+    """An option that is a small map, its rows one below the other; None for any other option."""
+    rows = option.split(" / ")
+    return "\n".join(rows) if len(rows) > 1 and len({len(row) for row in rows}) == 1 else None
+
+
+def short(value: float) -> str:
+    """A number of the evidence with at most four digits behind the point."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+COOKIE: Final = "reviewer"
+# Everything comes from this server; no script, style or frame of anybody else, none written into a page.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class AuthMiddleware:
+    """Refuses requests that another site's page sends, and adds the headers that keep pages apart.
+
+    Args:
+        app: what is guarded.
+        only_loopback: whether requests must name this machine; a foreign name that leads here (DNS rebinding) is
+            refused.
+    """
+
+    def __init__(self, app: ASGIApp, only_loopback: bool) -> None:
+        self._app = app
+        self._only_loopback = only_loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if self._only_loopback and _host_name(headers.get("host", "")) not in LOOPBACK:
+            await PlainTextResponse("Open the page as http://127.0.0.1 or localhost.", 400)(scope, receive, send)
+        elif scope["method"] not in {"GET", "HEAD"} and not _from_here(headers):
+            refused = "Refused: this was not sent from the review page itself. Reload the page and try again."
+            await PlainTextResponse(refused, 403)(scope, receive, _with_headers(send))
+        else:
+            await self._app(scope, receive, _with_headers(send))
+
+
+def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(_HEADERS)
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending
+
+
+def _from_here(headers: Headers) -> bool:
+    """Whether a browser says that this site's own page sends it; where it says nothing it is refused."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc == headers.get("host")
+    return headers.get("sec-fetch-site") == "same-origin"
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    return urlsplit(f"//{host}").hostname or ""
+
+
+def signed(name: str, key: bytes) -> str:
+    """A reviewer's name as a cookie that nobody else can make."""
+    raw = base64.urlsafe_b64encode(name.encode()).decode()
+    return f"{raw}.{_mac(raw, key)}"
+
+
+def reviewer_of(cookie: str | None, key: bytes) -> str | None:
+    """The name in a cookie; None where it was not made with this key."""
+    raw, _, mac = (cookie or "").partition(".")
+    if not raw or not hmac.compare_digest(mac.encode(), _mac(raw, key).encode()):
+        return None
+    return base64.urlsafe_b64decode(raw).decode()
+
+
+def _mac(text: str, key: bytes) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
