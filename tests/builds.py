@@ -22,9 +22,8 @@ from flows.cli import app as cli
 from flows.orchestration.processes import Pool
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import STORE, Stage
 from pipeline.engine.store import Store
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES

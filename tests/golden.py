@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in, rejected_in
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from tests.builds import UNASKED_SETTINGS
 from tests.conftest import REAL_DATA

@@ -366,7 +366,7 @@ def check(
 def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
     from pipeline.core.files import write_atomically
-    from pipeline.engine.json_schemas import json_schemas
+    from pipeline.engine.reference import json_schemas
 
     for file, text in json_schemas().items():
         write_atomically(folder / file, text.encode())

@@ -13,7 +13,7 @@ from flows.cli.output.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.engine.causes import Made, read_made, with_causes
+from pipeline.engine.change_causes import ReleaseLineage, read_release_lineage, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.release.comparison import Release, compared, read_release, with_reasons
 from pipeline.release.comparison_report import Report, markdown, page, table
@@ -65,9 +65,9 @@ def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) ->
     return Report(title, one, other, changes)
 
 
-def _made(release: Release) -> Made:
+def _made(release: Release) -> ReleaseLineage:
     """How a release was made: by the manifest that its build kept beside it."""
-    return read_made(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
+    return read_release_lineage(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
 
 
 def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:

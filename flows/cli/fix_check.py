@@ -14,7 +14,7 @@ from flows.cli.output.tables import print_table
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.fixes import DROPPED, Entry
 from pipeline.core.schema import AnyScene
-from pipeline.engine.raw import Said
+from pipeline.engine.inputs import HumanInput
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.stages.fix import said_of
@@ -83,7 +83,7 @@ def _verdict(
     for reader, scene in held:
         others = tuple(e for e in entries if e.scene == entry.scene and e.fix.reader in (None, reader))
         try:  # a doubt may be one of what another fix leaves
-            said_of(scene, Said(fixes=others if entry.fix.target == "doubt" else (entry,)))
+            said_of(scene, HumanInput(fixes=others if entry.fix.target == "doubt" else (entry,)))
         except RawDataError as error:
             if error.finding != DROPPED:
                 return error.message.removeprefix(f"{entry.place}: ")

@@ -21,8 +21,8 @@ from pipeline.benchmarks.cityeqa.released import Task, read_released
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
 from pipeline.core.files import write_atomically
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.fix import FIX

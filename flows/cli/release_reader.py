@@ -23,9 +23,9 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.sketch import Sketch
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS
 from pipeline.core.whole import check_files, check_version, sums_of
-from pipeline.engine.again import last_outputs
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
+from pipeline.engine.rerun import last_outputs
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.comparison import Release, read_release
 from pipeline.release.history import RELEASES, history

@@ -23,10 +23,10 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.sketch import Sketch
 from pipeline.core.tables import asked_in, pictures_in
-from pipeline.engine.again import last_outputs
 from pipeline.engine.code import code_digest
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.rerun import last_outputs
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.media import pictures_of
 from pipeline.release.review_section import figure

@@ -17,8 +17,8 @@ from flows.orchestration.saved_build import SavedBuild, read_saved_build, save_b
 from flows.remote.cluster import CLUSTERS, Cluster, check_runner
 from pipeline.core.errors import ConfigError
 from pipeline.core.extras import need
+from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
-from pipeline.engine.explain import changes
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.run import Execute
 from pipeline.stages.builder import SAMPLES, Builder

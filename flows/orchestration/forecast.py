@@ -15,9 +15,9 @@ from pipeline.core.mirrors import is_here
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import STORE
+from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import Entry, Outcome
-from pipeline.engine.raw import RawInput
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.llm.budget import Money
 from pipeline.questions.task import Number
@@ -137,7 +137,7 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
             raws[0].root,
             refs,
             terms,
-            lambda unit, scene: said_of(scene, inputs[unit].said, known_to),
+            lambda unit, scene: said_of(scene, inputs[unit].human_input, known_to),
         )
         by_task.update(found.by_task)
         by_task.update(bounds(benchmark, len(raws) - len(read), terms))

@@ -60,11 +60,11 @@ from flows.orchestration.roots import written as written_roots
 from flows.remote.cluster import Cluster
 from pipeline.core.errors import NoSpaceError, Scan2qaError
 from pipeline.core.fixes import DROPPED
-from pipeline.engine.explain import written
-from pipeline.engine.given import Progress, silent
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.change_causes import written
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.run import Execute, Here
+from pipeline.engine.run import Execute, LocalExecutor
+from pipeline.engine.stage import Progress, no_progress
 from pipeline.release.history import history
 from pipeline.stages.builder import Builder
 
@@ -82,7 +82,7 @@ RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
 CALLERS: Final = frozenset(Path(__file__).resolve().with_name(f"prefect_{name}.py") for name in ("flows", "run"))
 HEALING: Final = frozenset({"models_missing"})  # findings that may be gone when it is tried again
 
-Dones = SimpleQueue[Done | None]  # None: there are no more
+Dones = SimpleQueue[JobResult | None]  # None: there are no more
 
 
 @dataclass
@@ -242,7 +242,7 @@ def _request(
 def _run_alone(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> State[Any]:
     """Runs a flow that nobody sits before: of a deployment, or of a schedule."""
     with remote_build(resolved.config, resolved.folder) as remote:
-        context = FlowContext(resolved, start(resolved, options.get("name")), silent, remote)
+        context = FlowContext(resolved, start(resolved, options.get("name")), no_progress, remote)
         return _run(request, context, RETRIES, action, options)
 
 
@@ -263,7 +263,7 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
 
 
 def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
-    def execute(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def execute(stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         run_jobs = workers.job_runner(sum(map(len, batches)))
         labels = [f"{stages} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
         run = run_batch.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
@@ -283,8 +283,8 @@ def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
     return execute
 
 
-def _as_task(retries: int) -> Here:
-    def here(label: str, work: Callable[[], Iterable[Done]]) -> Iterator[Done]:
+def _as_task(retries: int) -> LocalExecutor:
+    def here(label: str, work: Callable[[], Iterable[JobResult]]) -> Iterator[JobResult]:
         dones: Dones = SimpleQueue()
         run = run_here.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
         future = run.submit(label, work, dones, retries)
@@ -311,7 +311,7 @@ class _MayHealError(Exception):
     persist_result=False,
     retry_condition_fn=_may_heal,
 )
-def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> list[Done]:
+def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> list[JobResult]:
     """All jobs of one batch, by this process or by others; `label` names stages, dataset and number of scenes."""
     begun = time.monotonic()
     dones = list(map(run_job, batch) if run_jobs is None else run_jobs(batch))
@@ -326,7 +326,7 @@ def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> 
     persist_result=False,
     retry_condition_fn=_may_heal,
 )
-def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retries: int) -> None:
+def run_here(label: str, work: Callable[[], Iterable[JobResult]], dones: Dones, retries: int) -> None:
     """A stage that stays in the build's process; hands on what is done as soon as it will not be tried again."""
     begun, seen = time.monotonic(), []
     for done in work():
@@ -342,12 +342,12 @@ def run_here(label: str, work: Callable[[], Iterable[Done]], dones: Dones, retri
     _log(label, seen, time.monotonic() - begun)
 
 
-def _try_again(label: str, dones: Sequence[Done]) -> None:
+def _try_again(label: str, dones: Sequence[JobResult]) -> None:
     if any(fault.finding in HEALING for done in dones for fault in done.quarantine):
         raise _MayHealError(label)
 
 
-def _log(label: str, dones: Sequence[Done], seconds: float) -> None:
+def _log(label: str, dones: Sequence[JobResult], seconds: float) -> None:
     """One line for a batch, and a warning for each scene that was left out."""
     logger = get_run_logger()
     faults = [fault for done in dones for fault in done.quarantine]

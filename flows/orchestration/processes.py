@@ -31,7 +31,7 @@ import psutil
 
 from flows.orchestration import watchdog
 from pipeline.core.errors import StoreError
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 EXIT_BASE: Final = 128  # and the number of the signal, as a shell says it
@@ -126,7 +126,7 @@ POOL_FROM_JOBS: Final = 16  # below it, starting processes may take longer than 
 ALONE_S: Final = 3.0  # in which this process does a few jobs itself, before others help it with the rest
 CHUNKS: Final = 16  # of a batch, so that no process waits long for another
 
-RunJobs = Callable[[list[Job]], Iterable[Done]]  # does jobs, and gives what became of each in their order
+RunJobs = Callable[[list[Job]], Iterable[JobResult]]  # does jobs, and gives what became of each in their order
 
 
 class Pool:
@@ -144,7 +144,7 @@ class Pool:
             return None
         return partial(run_all, self._started())
 
-    def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         """Runs all jobs (`engine.run.Execute`)."""
         jobs = list(chain.from_iterable(batches))
         run_jobs = self.job_runner(len(jobs))
@@ -155,13 +155,13 @@ class Pool:
         else:
             yield from self._helped(jobs)
 
-    def _helped(self, jobs: list[Job]) -> Iterator[Done]:
+    def _helped(self, jobs: list[Job]) -> Iterator[JobResult]:
         """What became of a few jobs, in their order: this process begins, and if they take long, others end with it.
 
         A few scenes may take a second or an hour, which nobody knows before.
         """
         left = deque(enumerate(jobs))
-        theirs: list[Future[Done]] = [Future() for _ in jobs]
+        theirs: list[Future[JobResult]] = [Future() for _ in jobs]
         over = threading.Event()
 
         def help_out() -> None:
@@ -212,7 +212,7 @@ class Pool:
             raise StoreError(message) from error
 
 
-def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[Done]:
+def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[JobResult]:
     """What became of each job, in their order."""
     with ignore_signals():  # the pool starts a worker with a job for which none is free
         return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))

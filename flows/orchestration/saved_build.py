@@ -15,8 +15,8 @@ import yaml
 from flows.orchestration.roots import written
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.engine.change_causes import written as as_setting
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.explain import written as as_setting
 
 SAVED_FILE: Final = "build.yaml"
 _HEAD: Final = (

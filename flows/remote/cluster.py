@@ -18,7 +18,7 @@ from flows.orchestration.processes import RunJobs, ignore_signals
 from flows.remote.cluster_worker import work, work_from
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.extras import need
-from pipeline.engine.job import Done, Job
+from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import LEASE_FILE
 
 # Scenes of one task: a scan takes minutes, and no worker should wait long for another; a task takes some milliseconds.
@@ -59,7 +59,7 @@ class Cluster(ABC):
             self._is_started = True
         return self._run
 
-    def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         """Runs all jobs (`engine.run.Execute`)."""
         jobs = list(chain.from_iterable(batches))
         yield from self.job_runner(len(jobs))(jobs)
@@ -72,7 +72,7 @@ class Cluster(ABC):
         if self._is_started:
             self._close()
 
-    def _run(self, jobs: list[Job]) -> Iterator[Done]:
+    def _run(self, jobs: list[Job]) -> Iterator[JobResult]:
         where = self.store or (jobs[0].folder / LEASE_FILE).read_text(encoding="utf-8")
         size = max(PIECE, min(LARGEST_PIECE, len(jobs) // PIECES))
         pieces = [jobs[first : first + size] for first in range(0, len(jobs), size)]
@@ -89,7 +89,7 @@ class Cluster(ABC):
     def _submit(self, jobs: list[Job], where: str) -> Any: ...
 
     @abstractmethod
-    def _result(self, task: Any) -> list[Done]: ...
+    def _result(self, task: Any) -> list[JobResult]: ...
 
 
 class Dask(Cluster):
@@ -127,7 +127,7 @@ class Dask(Cluster):
     def _submit(self, jobs: list[Job], where: str) -> Any:
         return self._client.submit(work_from if self.store else work, jobs, where, pure=False)
 
-    def _result(self, task: Any) -> list[Done]:
+    def _result(self, task: Any) -> list[JobResult]:
         from distributed import KilledWorker
 
         try:
@@ -164,7 +164,7 @@ class Ray(Cluster):
     def _submit(self, jobs: list[Job], where: str) -> Any:
         return self._work.remote(jobs, where)
 
-    def _result(self, task: Any) -> list[Done]:
+    def _result(self, task: Any) -> list[JobResult]:
         from ray import exceptions
 
         try:

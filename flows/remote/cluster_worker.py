@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.engine.code import code_digest
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.lease import LEASE_FILE
 from pipeline.engine.store import Result
 from pipeline.stages.registry import STAGES
@@ -26,7 +26,7 @@ AT_ONCE: Final = 16  # requests
 SEEN_WITHIN_S: Final = 30.0  # a folder of the network may show a new file late
 
 
-def work(jobs: list[Job], mark: str) -> list[Done]:
+def work(jobs: list[Job], mark: str) -> list[JobResult]:
     """What became of some jobs, in their order. Raises StoreError where this worker is not fit for them.
 
     Args:
@@ -39,7 +39,7 @@ def work(jobs: list[Job], mark: str) -> list[Done]:
     return [run_job(job) for job in jobs]
 
 
-def work_from(jobs: list[Job], url: str) -> list[Done]:
+def work_from(jobs: list[Job], url: str) -> list[JobResult]:
     """The same for a worker that does not share the build's folder: what jobs need is fetched from an object store.
 
     They work in a folder of this machine; what they made is there in the store, under its names, when this returns.
@@ -72,7 +72,7 @@ def _needed(job: Job, bucket: Bucket) -> Iterator[str]:
     found = [result for results in job.outputs.values() for result in results.values()]
     found += [result for step in job.steps for result in step.found.values()]
     yield from (result.path.relative_to(job.folder).as_posix() for result in found)
-    for folder in sorted({folder for step in job.steps for folder in STAGES[step.recipe.stage].folders}):
+    for folder in sorted({folder for step in job.steps for folder in STAGES[step.spec.stage].folders}):
         beside = f"{folder}/{job.unit}"
         for path in bucket.objects(f"{folder}/{job.unit.partition('/')[0]}"):
             if path.startswith((f"{beside}.", f"{beside}/")):
@@ -99,7 +99,7 @@ def _moved(job: Job, folder: Path) -> Job:
     return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)  # nobody else works in that folder
 
 
-def _moved_back(done: Done, folder: Path, home: Path) -> Done:
+def _moved_back(done: JobResult, folder: Path, home: Path) -> JobResult:
     """What became of a job, with the paths of its results below the build's folder."""
     entries = tuple(
         replace(entry, output=Result(entry.output.digest, home / entry.output.path.relative_to(folder)))
@@ -131,8 +131,8 @@ def _check(job: Job) -> None:
     if job.raw is not None and job.raw.mirror is None and not job.raw.root.is_dir():
         raise StoreError(f"worker {socket.gethostname()} does not see {job.raw.root}: mount it there at the same path")
     for step in job.steps:
-        if code_digest(step.recipe.modules) != step.recipe.code:
+        if code_digest(step.spec.modules) != step.spec.code:
             raise StoreError(
                 f"worker {socket.gethostname()} has other code or libraries than this machine for stage "
-                f"{step.recipe.stage}: install the same scan2qa, with the same lock file and Python, and restart it"
+                f"{step.spec.stage}: install the same scan2qa, with the same lock file and Python, and restart it"
             )

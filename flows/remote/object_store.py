@@ -14,7 +14,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from pipeline.core.errors import StoreError
-from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, beating, holder_told, is_dead, new_mark
+from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, heartbeat, holder_told, is_dead, new_mark
 
 CLOCK: Final = ".clock"  # written to learn what time it is there
 FREE: Final = "free"
@@ -95,7 +95,7 @@ class Bucket:
         lease = BucketLease(self)
         lease.take()
         try:
-            with beating(lease.beat):
+            with heartbeat(lease.beat):
                 yield lease
         finally:
             lease.give_back()

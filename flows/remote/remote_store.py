@@ -19,10 +19,10 @@ from flows.orchestration.saved_build import SAVED_FILE
 from flows.remote.object_store import Bucket, BucketLease
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
-from pipeline.engine.given import REPLIES_FILE, STORE
-from pipeline.engine.job import Done, Job
+from pipeline.engine.job import Job, JobResult
 from pipeline.engine.manifest import MANIFEST_FILE, QUARANTINE_FILE
-from pipeline.engine.run import Execute, Here
+from pipeline.engine.run import Execute, LocalExecutor
+from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.release.history import RELEASE, RELEASES
 from pipeline.stages.registry import STAGES
 from pipeline.stages.review import FOLDER as REVIEW
@@ -80,17 +80,17 @@ class RemoteBuildStore:
     def fetching(self, execute: Execute) -> Execute:
         """Runs batches on workers that send what they make, and fetches it in the end."""
 
-        def run(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+        def run(stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
             yield from execute(stages, batches)
             self.fetch()
 
         return run
 
-    def sending_here(self, here: Here) -> Here:
+    def sending_here(self, here: LocalExecutor) -> LocalExecutor:
         """The same as `sending`, of what is done in the build's own process."""
         return lambda label, work: self._sent(here(label, work))
 
-    def _sent(self, dones: Iterable[Done]) -> Iterator[Done]:
+    def _sent(self, dones: Iterable[JobResult]) -> Iterator[JobResult]:
         under_way: list[Future[None]] = []
         for done in dones:
             for entry in done.entries:

@@ -14,11 +14,11 @@ from pipeline.core.identity import digest
 from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import STORE, Ask, Given, Progress, Results, silent, unfenced
+from pipeline.engine.inputs import RawInput, RawScene
 from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry
 from pipeline.engine.plan import Step
-from pipeline.engine.raw import RawInput, RawScene
+from pipeline.engine.stage import STORE, Ask, Progress, Results, StageContext, no_fence, no_progress
 from pipeline.engine.store import Result, Store
 
 BATCH_UNITS: Final = 64
@@ -45,12 +45,12 @@ class Job:
     asks: tuple[Ask, ...] = ()
     config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
-    progress: Progress = silent
+    progress: Progress = no_progress
     lease: Lease | None = None
 
 
 @dataclass(frozen=True)
-class Done:
+class JobResult:
     """What became of a job: an entry per stage that had its input, and why results are missing."""
 
     unit: str
@@ -58,26 +58,26 @@ class Done:
     quarantine: tuple[Quarantine, ...]
 
 
-def run_job(job: Job) -> Done:
+def run_job(job: Job) -> JobResult:
     """Runs one job and stores its results. Of a scene's stages only StoreError and ConfigError get out."""
-    if job.raw is None or not any(step.recipe.reads_raw and not step.reused for step in job.steps):
+    if job.raw is None or not any(step.spec.reads_raw and not step.reused for step in job.steps):
         return _run_steps(job)
     try:
         with job.raw.in_use():
             return _run_steps(job)
     except RawDataError as error:
-        return Done(job.unit, (), (quarantine_of(error, job.unit, job.steps[0].recipe.stage),))
+        return JobResult(job.unit, (), (quarantine_of(error, job.unit, job.steps[0].spec.stage),))
 
 
-def _run_steps(job: Job) -> Done:
+def _run_steps(job: Job) -> JobResult:
     outputs: dict[str, dict[str, Result]] = {stage: dict(found) for stage, found in job.outputs.items()}
     entries: list[Entry] = []
     left_out: list[Quarantine] = []
     raw = job.raw.open() if job.raw else None
     for number, step in enumerate(job.steps):
-        if not any(later.recipe.reads_raw for later in job.steps[number:]):
+        if not any(later.spec.reads_raw for later in job.steps[number:]):
             raw = None  # a mesh takes much memory
-        taken = step.recipe.taken(job.unit, outputs)
+        taken = step.spec.taken(job.unit, outputs)
         if taken is None:
             continue
         entry = step.entry
@@ -90,39 +90,39 @@ def _run_steps(job: Job) -> Done:
         entries.append(entry)
         if entry.output is not None:
             outputs.setdefault(entry.stage, {})[job.unit] = entry.output
-    return Done(job.unit, tuple(entries), tuple(left_out))
+    return JobResult(job.unit, tuple(entries), tuple(left_out))
 
 
 def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | None) -> tuple[Entry, Quarantine | None]:
     """The entry with its output, or without one and why."""
-    start, recipe, fault = time.perf_counter(), step.recipe, None
-    given = Given(
+    start, spec, fault = time.perf_counter(), step.spec, None
+    context = StageContext(
         unit=job.unit,
-        settings=recipe.settings,
+        settings=spec.settings,
         folder=job.folder,
         results=results,
-        raw=raw if recipe.reads_raw else None,
-        heard=job.raw.said if job.raw and recipe.hears else None,
+        raw=raw if spec.reads_raw else None,
+        human_input=job.raw.human_input if job.raw and spec.hears else None,
         asks=job.asks,
         whole_config=job.config,
         keys=job.keys,
         progress=job.progress,
-        fence=job.lease.check if job.lease else unfenced,
+        fence=job.lease.check if job.lease else no_fence,
     )
     try:
-        given.fence()  # before what the stage writes beside the store, too
-        raw_result = recipe.run(given)
-        given.fence()
-        output = Store(job.folder / STORE).put(recipe.stage, job.unit, entry.key, raw_result, recipe.suffix)
+        context.fence()  # before what the stage writes beside the store, too
+        raw_result = spec.run(context)
+        context.fence()
+        output = Store(job.folder / STORE).put(spec.stage, job.unit, entry.key, raw_result, spec.suffix)
         entry = replace(entry, output=output)
     except (StoreError, ConfigError):
         raise  # of the build, not of the unit
     except RawDataError as error:
-        fault = quarantine_of(error, job.unit, recipe.stage)
+        fault = quarantine_of(error, job.unit, spec.stage)
     except Exception as error:  # a fault of the program costs one scene, and is told as one
-        if recipe.of_build:
+        if spec.of_build:
             raise
-        fault = _unexpected(error, given, recipe.stage)
+        fault = _unexpected(error, context, spec.stage)
     return replace(entry, seconds=time.perf_counter() - start), fault
 
 
@@ -138,13 +138,13 @@ def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
     )
 
 
-def _unexpected(error: Exception, given: Given, stage: str) -> Quarantine:
+def _unexpected(error: Exception, context: StageContext, stage: str) -> Quarantine:
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    path = next((str(result.path) for found in given.results.values() for _, result in found), "")
+    path = next((str(result.path) for found in context.results.values() for _, result in found), "")
     return Quarantine(
-        unit=given.unit,
+        unit=context.unit,
         stage=stage,
-        file=named(given.raw.files.folder) if given.raw else path,
+        file=named(context.raw.files.folder) if context.raw else path,
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

@@ -69,7 +69,7 @@ def leased(folder: Path) -> Iterator[Lease]:
         _take(path, mark, locks)
         lease = Lease(path, mark)
         try:
-            with beating(lease.beat):
+            with heartbeat(lease.beat):
                 yield lease
         finally:
             if lease.is_ours():
@@ -147,7 +147,7 @@ def _is_gone(path: Path, mark: str, locks: bool) -> bool:
 
 
 @contextmanager
-def beating(beat: Callable[[], None]) -> Iterator[None]:
+def heartbeat(beat: Callable[[], None]) -> Iterator[None]:
     """Calls ``beat`` every `BEAT_S` seconds from a thread of its own within the block."""
 
     def run() -> None:

@@ -67,7 +67,7 @@ class Entry:
 
 
 @dataclass
-class MadeOf:
+class Lineage:
     """What is behind the digests of a manifest, so that a change of them can be told by name.
 
     Attributes:
@@ -79,16 +79,16 @@ class MadeOf:
     code: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def note(self, config: str, settings: Any, code: str, roots: tuple[str, ...]) -> None:
-        """Keeps what is behind the two digests of a recipe."""
+        """Keeps what is behind the two digests of a stage."""
         self.config[config] = settings
         if code not in self.code:
             self.code[code] = {name: value[:SHORT] for name, value in code_parts(roots).items()}
 
-    def of(self, entries: Iterable[Entry], before: MadeOf) -> MadeOf:
+    def of(self, entries: Iterable[Entry], before: Lineage) -> Lineage:
         """What of this, and else of an older one, stands behind some entries."""
         entries = list(entries)
         config, code = before.config | self.config, before.code | self.code
-        return MadeOf(
+        return Lineage(
             {d: config[d] for d in sorted({e.config for e in entries}) if d in config},
             {d: code[d] for d in sorted({e.code for e in entries}) if d in code},
         )
@@ -112,13 +112,13 @@ class Outcome:
 
 
 def write_outcome(
-    folder: Path, outcome: Outcome, order: Sequence[str], configured: str, made_of: MadeOf | None = None
+    folder: Path, outcome: Outcome, order: Sequence[str], configured: str, made_of: Lineage | None = None
 ) -> None:
     """Writes both files of a build; rows in the order of the stages, then of the units.
 
     ``configured`` is the digest of the configuration that it was made under, ``made_of`` what is behind its digests.
     """
-    behind = (made_of or MadeOf()).of(outcome.manifest, read_made_of(folder))
+    behind = (made_of or Lineage()).of(outcome.manifest, read_lineage(folder))
     about = {CONFIGURED: configured, MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
     rows = [
         {
@@ -145,13 +145,15 @@ def write_outcome(
     write_atomically(folder / QUARANTINE_FILE, _sealed(quarantine, {}))
 
 
-def read_made_of(folder: Path, file: str = MANIFEST_FILE) -> MadeOf:
+def read_lineage(folder: Path, file: str = MANIFEST_FILE) -> Lineage:
     """What is behind the digests of the last manifest; nothing where that is not known."""
     table = _read_if_there(folder / file)
     try:
-        return MadeOf(**json.loads((table.schema.metadata or {})[MADE_OF.encode()])) if table is not None else MadeOf()
+        return (
+            Lineage(**json.loads((table.schema.metadata or {})[MADE_OF.encode()])) if table is not None else Lineage()
+        )
     except (KeyError, ValueError, TypeError):
-        return MadeOf()
+        return Lineage()
 
 
 def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, str], Entry]:

@@ -11,20 +11,19 @@ from pipeline.core.errors import StoreError
 from pipeline.core.identity import digest_of
 from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import STORE, Given
-from pipeline.engine.manifest import RESULTS, SHORT, Entry, MadeOf, Why
-from pipeline.engine.raw import RawInput
-from pipeline.engine.stage import Stage
+from pipeline.engine.inputs import RawInput
+from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Why
+from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Result, Store
 
 WHOLE: Final = "build/all"  # the unit of the stages of the whole build
 
 Outputs = Mapping[str, Mapping[str, Result | None]]  # stage -> unit -> result; None: not known before it is made
-Taken = dict[str, tuple[tuple[str, Result | None], ...]]  # `given.Results`, of which some may not be known yet
+StageInputs = dict[str, tuple[tuple[str, Result | None], ...]]  # `given.Results`, of which some may not be known yet
 
 
 @dataclass(frozen=True)
-class Recipe:
+class StageSpec:
     """A stage in one configuration, for the scenes of one reader. It can be sent to another process.
 
     Attributes:
@@ -38,7 +37,7 @@ class Recipe:
 
     stage: str
     suffix: str
-    run: Callable[[Given], bytes]
+    run: Callable[[StageContext], bytes]
     beside: Callable[[Path], dict[str, str]]
     is_whole: Callable[[bytes, Path], bool]
     of_build: bool
@@ -51,7 +50,7 @@ class Recipe:
     code: str
     modules: tuple[str, ...]
 
-    def taken(self, unit: str, outputs: Outputs) -> Taken | None:
+    def taken(self, unit: str, outputs: Outputs) -> StageInputs | None:
         """What it is given of the results for a unit; None where one that it needs is missing."""
         units = {unit} if not self.of_build else self._scenes(outputs)
         found = {}
@@ -79,34 +78,34 @@ class Step:
             from is not known yet; None where none was expected.
     """
 
-    recipe: Recipe
+    spec: StageSpec
     unit: str
     before: Entry | None
     found: Mapping[str, Result]
     asked: bool = False
     entry: Entry | None = None
 
-    def decide(self, taken: Taken, raw: RawInput | None, folder: Path) -> Entry:
+    def decide(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Entry:
         """What is to be done with these inputs: the entry has an output where there is a whole result for them."""
-        recipe = self.recipe
+        spec = self.spec
         if any(result is None for results in taken.values() for _, result in results):
             why: Why = "asked" if self.asked else "new" if self.before is None else "input"
-            return Entry(recipe.stage, self.unit, "", "", recipe.config, recipe.code, why)
+            return Entry(spec.stage, self.unit, "", "", spec.config, spec.code, why)
         parts = {
             f"{RESULTS}{name}": digest_of([[u, result and result.digest] for u, result in results])
             for name, results in taken.items()
         }
-        parts |= raw.parts if raw and recipe.reads_raw else {}
-        parts |= raw.said.parts if raw and recipe.hears else {}
-        parts |= recipe.beside(folder)
+        parts |= raw.parts if raw and spec.reads_raw else {}
+        parts |= raw.human_input.parts if raw and spec.hears else {}
+        parts |= spec.beside(folder)
         inputs = digest_of(parts)
-        key = digest_of([recipe.stage, self.unit, inputs, recipe.config, recipe.code])
+        key = digest_of([spec.stage, self.unit, inputs, spec.config, spec.code])
         short = {name: digest[:SHORT] for name, digest in parts.items()}
-        entry = Entry(recipe.stage, self.unit, key, inputs, recipe.config, recipe.code, "asked", parts=short)
+        entry = Entry(spec.stage, self.unit, key, inputs, spec.config, spec.code, "asked", parts=short)
         if self.asked:
             return entry
         found = self.found.get(key)
-        if found is not None and _is_whole(recipe, found, folder):
+        if found is not None and _is_whole(spec, found, folder):
             took = self.before.seconds if self.before and self.before.key == key else 0.0
             return replace(entry, why="reused", output=found, seconds=took)
         return replace(entry, why=self._why(entry))
@@ -133,12 +132,12 @@ class Step:
         return "config" if before.config != entry.config else "code"
 
 
-def _is_whole(recipe: Recipe, found: Result, folder: Path) -> bool:
+def _is_whole(spec: StageSpec, found: Result, folder: Path) -> bool:
     try:
         raw = Store(folder / STORE).get(found)
     except StoreError:  # damaged: it is made again
         return False
-    return recipe.is_whole(raw, folder)
+    return spec.is_whole(raw, folder)
 
 
 class Planner:
@@ -167,8 +166,8 @@ class Planner:
     ) -> None:
         self._stages, self._config, self._folder = stages, config, folder
         self.inputs, self._previous, self._asked = inputs, previous, asked
-        self.made_of = MadeOf()
-        self._recipes: dict[tuple[str, str | None], Recipe] = {}
+        self.made_of = Lineage()
+        self._specs: dict[tuple[str, str | None], StageSpec] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
 
     def plan(self, stage: Stage, outputs: Outputs) -> dict[str, Step]:
@@ -176,7 +175,7 @@ class Planner:
         steps = {}
         for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs):
             step = self.step(stage, unit)
-            taken = step.recipe.taken(unit, outputs)
+            taken = step.spec.taken(unit, outputs)
             if taken is not None:
                 entry = step.decide(taken, self.inputs.get(unit), self._folder)
                 steps[unit] = replace(step, entry=entry)
@@ -187,8 +186,8 @@ class Planner:
         if stage.name not in self._found:
             self._found[stage.name] = self._index(stage.name)
         found = self._found[stage.name].get(unit, {})
-        recipe = self._recipe(stage, self.inputs.get(unit) if stage.needs_roots else None)
-        return Step(recipe, unit, self._previous.get((stage.name, unit)), found, self._asked)
+        spec = self._spec(stage, self.inputs.get(unit) if stage.needs_roots else None)
+        return Step(spec, unit, self._previous.get((stage.name, unit)), found, self._asked)
 
     def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
         if not stage.takes or stage.reads_raw:
@@ -204,14 +203,14 @@ class Planner:
             found.setdefault(unit, {})[key] = result
         return found
 
-    def _recipe(self, stage: Stage, raw: RawInput | None) -> Recipe:
+    def _spec(self, stage: Stage, raw: RawInput | None) -> StageSpec:
         at = (stage.name, raw.reader.name if raw else None)
-        if at not in self._recipes:
+        if at not in self._specs:
             settings = stage.settings(self._config)
             reader = raw.reader if raw else None
             own = (stage.module, *([type(reader).__module__] if reader and stage.reads_raw else []))
             roots = (*own, *stage.uses(self._config, reader))
-            self._recipes[at] = Recipe(
+            self._specs[at] = StageSpec(
                 stage=stage.name,
                 suffix=stage.suffix,
                 run=stage.run,
@@ -227,8 +226,8 @@ class Planner:
                 code=code_digest(roots),
                 modules=roots,
             )
-            self.made_of.note(self._recipes[at].config, settings, self._recipes[at].code, roots)
-        return self._recipes[at]
+            self.made_of.note(self._specs[at].config, settings, self._specs[at].code, roots)
+        return self._specs[at]
 
 
 def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> str | None:

@@ -9,29 +9,28 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import REPLIES_FILE, STORE, Progress
-from pipeline.engine.job import Done, Job, batches_of, run_job
+from pipeline.engine.inputs import RawInput
+from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry, Outcome
 from pipeline.engine.plan import Planner, Step, known
-from pipeline.engine.raw import RawInput
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import REPLIES_FILE, STORE, Progress, Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import Money
 from pipeline.llm.session import Session
 
-Execute = Callable[[str, list[list[Job]]], Iterable[Done]]  # runs batches of jobs, in any order and process
+Execute = Callable[[str, list[list[Job]]], Iterable[JobResult]]  # runs batches of jobs, in any order and process
 # Has work done that must be done in the build's own process: what it is called, and the work.
-Here = Callable[[str, Callable[[], Iterable[Done]]], Iterable[Done]]
+LocalExecutor = Callable[[str, Callable[[], Iterable[JobResult]]], Iterable[JobResult]]
 
 
-def at_once(label: str, work: Callable[[], Iterable[Done]]) -> Iterable[Done]:
-    """Does the work (`Here`)."""
+def at_once(label: str, work: Callable[[], Iterable[JobResult]]) -> Iterable[JobResult]:
+    """Does the work (`LocalExecutor`)."""
     return work()
 
 
-def run_here(label: str, batches: list[list[Job]]) -> Iterator[Done]:
+def run_here(label: str, batches: list[list[Job]]) -> Iterator[JobResult]:
     """Runs all jobs one after the other in this process."""
     for batch in batches:
         yield from map(run_job, batch)
@@ -65,7 +64,7 @@ class Runner:
     inputs: Mapping[str, RawInput]
     planner: Planner
     execute: Execute
-    here: Here
+    here: LocalExecutor
     progress: Progress
     keys: Mapping[str, str]
     outcome: Outcome
@@ -94,7 +93,7 @@ class Runner:
             self._note(stage, sorted((e for e in entries if e.stage == stage.name), key=lambda e: e.unit))
 
     def _job(self, unit: str, steps: Sequence[Step]) -> Job:
-        of_build = steps[0].recipe.of_build
+        of_build = steps[0].spec.of_build
         outputs = {
             stage: found if of_build else {unit: found[unit]}
             for stage, found in self.outputs.items()
@@ -102,7 +101,7 @@ class Runner:
         }
         return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, lease=self.lease)
 
-    def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[Done]:
+    def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[JobResult]:
         first, last = group[0], group[-1]
         if not jobs:
             return ()
@@ -116,7 +115,7 @@ class Runner:
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
-    def _watched(self, results: Iterable[Done], todo: Mapping[str, set[str]]) -> Iterator[Done]:
+    def _watched(self, results: Iterable[JobResult], todo: Mapping[str, set[str]]) -> Iterator[JobResult]:
         """Tells how many units of each stage are done."""
         ended = dict.fromkeys(todo, 0)
         for name, units in todo.items():
@@ -138,7 +137,7 @@ class Runner:
 
 def _run_asking(
     models: Sequence[ModelSpec], jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
-) -> Iterator[Done]:
+) -> Iterator[JobResult]:
     """Runs jobs that ask models in threads of this process: its limits hold for the build, not for a process."""
     with (
         Session(models, folder / REPLIES_FILE, keys, money=money) as session,

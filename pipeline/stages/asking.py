@@ -9,10 +9,10 @@ from typing import Final
 from pipeline.blind.forecast import Forecast, forecasts, mean_forecast
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import all_asked, pictures_in
-from pipeline.engine.again import last_outputs
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import REPLIES_FILE, STORE
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.rerun import last_outputs
+from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.engine.store import Store
 from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals

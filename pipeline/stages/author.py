@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.llm.visual_inputs import picture_inputs, takes_visuals, visual_inputs
 from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
@@ -22,24 +21,23 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """The candidates from facts, and what a model wrote where the facts gave no question."""
-    benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
-    if not given.asks or benchmark.author is None:
+    given = context.settings
+    benchmark, names = BENCHMARKS[given["benchmark"]], given["tasks"]
+    if not context.asks or benchmark.author is None:
         raise ValueError("this stage asks a model")
-    view = benchmark.view(read_scene(given.needed("look")), benchmark.rules.model_validate(given.settings["rules"]))
-    film = given.bytes_of("film")
+    view = benchmark.view(read_scene(context.needed("look")), benchmark.rules.model_validate(given["rules"]))
+    film = context.bytes_of("film")
     filmed = json.loads(film)["video"] if film else None
-    shows = [
-        visual_inputs(given.folder / filmed, *terms) if filmed and terms else None for terms in given.settings["shows"]
-    ]
-    declared = given.bytes_of("declare")
+    shows = [visual_inputs(context.folder / filmed, *terms) if filmed and terms else None for terms in given["shows"]]
+    declared = context.bytes_of("declare")
     if declared:
-        paths = [given.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
-        shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given.settings["shows"]]
-    facts = read_table(given.needed("generate"))
-    count = given.settings["author"]["questions_per_task"]
-    written = benchmark.author.write(view, facts, given.asks, names, shows, count)
+        paths = [context.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
+        shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given["shows"]]
+    facts = read_table(context.needed("generate"))
+    count = given["author"]["questions_per_task"]
+    written = benchmark.author.write(view, facts, context.asks, names, shows, count)
     return table_bytes(pa.concat_tables([facts, written]))
 
 

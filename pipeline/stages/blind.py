@@ -9,8 +9,7 @@ from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import all_asked, pictures_in
-from pipeline.engine.given import REPLIES_FILE, Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _REMEDY: Final = "run again: only what failed is asked; or raise limit_cost or blind.max_failed, or leave the model out"
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Every reply of every model (`blind.ask.REPLIES`).
 
     Raises RawDataError where a model failed for too many questions: the replies that came are kept, but there is no
@@ -29,20 +28,20 @@ def run(given: Given) -> bytes:
     from pipeline.blind.totals import no_verdict
     from pipeline.llm.budget import Money
 
-    config = given.config.blind
+    config = context.config.blind
     asked = ask(
-        all_asked(given.tables("select")),
+        all_asked(context.tables("select")),
         config.models,
-        given.folder / REPLIES_FILE,
-        given.keys,
+        context.folder / REPLIES_FILE,
+        context.keys,
         config,
-        lambda model, done, total: given.progress(f"blind {model}", done, total),
-        money=Money(limit_cost=given.config.limit_cost),
-        pictures=pictures_in(given.tables("legend")),
+        lambda model, done, total: context.progress(f"blind {model}", done, total),
+        money=Money(limit_cost=context.config.limit_cost),
+        pictures=pictures_in(context.tables("legend")),
     )
     why = no_verdict(asked.totals, config.max_failed)
     if why is not None:
-        raise RawDataError(given.folder / REPLIES_FILE, "models_missing", why, _REMEDY)
+        raise RawDataError(context.folder / REPLIES_FILE, "models_missing", why, _REMEDY)
     return table_bytes(asked.replies)
 
 

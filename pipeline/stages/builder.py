@@ -9,19 +9,16 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
-from pipeline.engine.again import last_outputs, matching, units_again, with_the_rest
+from pipeline.engine.change_causes import Explained, explained
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.explain import Explained, explained
-from pipeline.engine.fit import check_fit
-from pipeline.engine.given import STORE, Progress, silent
-from pipeline.engine.inputs import Listed, check_roots, list_inputs
+from pipeline.engine.inputs import InputListing, RawInput, check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
 from pipeline.engine.lease import Lease, leased
-from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_made_of, read_manifest, write_outcome
+from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_lineage, read_manifest, write_outcome
 from pipeline.engine.plan import Planner, known
-from pipeline.engine.raw import RawInput
-from pipeline.engine.run import Execute, Here, Runner, at_once, groups_of, run_here
-from pipeline.engine.stage import Stage
+from pipeline.engine.rerun import check_fit, last_outputs, matching, units_again, with_the_rest
+from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, run_here
+from pipeline.engine.stage import STORE, Progress, Stage, no_progress
 from pipeline.engine.store import Result, Store
 from pipeline.llm.providers import check_installed
 from pipeline.release.history import keep_beside
@@ -48,10 +45,10 @@ class Builder:
         config: BuildConfig,
         out: Path,
         execute: Execute = run_here,
-        progress: Progress = silent,
+        progress: Progress = no_progress,
         keys: Mapping[str, str] | None = None,
         stages: Mapping[str, Stage] = STAGES,
-        here: Here = at_once,
+        here: LocalExecutor = at_once,
     ) -> None:
         self.config = config
         self.out = out
@@ -61,7 +58,7 @@ class Builder:
         self._keys = keys or {}
         self._stages = stages
         self._previous = read_manifest(out)
-        self._listed: Listed | None = None
+        self._listed: InputListing | None = None
 
     def check(self, name: str | None = None) -> None:
         """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write.
@@ -112,7 +109,7 @@ class Builder:
         """What `build` would run, or `stage` for one stage, and by name why; nothing is run or written."""
         stage = None if name is None else self._stage(name, scenes)
         inputs = self._inputs(Outcome()) if stage is None or stage.needs_roots else {}
-        planner, then = self._planner(inputs), read_made_of(self.out)
+        planner, then = self._planner(inputs), read_lineage(self.out)
         if stage is None:
             entries = self._dry_run(planner)
         else:

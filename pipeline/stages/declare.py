@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
 
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
 FOLDER: Final = "declared"  # of a build
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes the pictures; the result names them in order, as JSON."""
-    benchmark = BENCHMARKS[given.settings["benchmark"]]
-    scene = read_scene(given.needed("look"))
+    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    scene = read_scene(context.needed("look"))
     views, draw = benchmark.views, WORLDS[scene.facts.world].pictures
     made: list[dict[str, Any]] = []
     if views and views.declared and draw:
-        rules = benchmark.rules.model_validate(given.settings["rules"])
+        rules = benchmark.rules.model_validate(context.settings["rules"])
         wanted = views.declared(benchmark.view(scene, rules))
-        for number, raw in enumerate(draw(given.source.files, scene, wanted), start=1):
-            name = f"{FOLDER}/{given.unit}/{number}.jpg"
-            made.append({"picture": name} | write_media(given.folder, name, raw))
+        for number, raw in enumerate(draw(context.source.files, scene, wanted), start=1):
+            name = f"{FOLDER}/{context.unit}/{number}.jpg"
+            made.append({"picture": name} | write_media(context.folder, name, raw))
     return json.dumps({"pictures": made}).encode()
 
 

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.core.video_form import VideoForm, video_file
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.video import encode, write_video
 from pipeline.stages.film import VIDEOS, is_whole
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes the film; the result says, as JSON, what was written: {"video": null} where there is no need or no way."""
-    scene = read_scene(given.needed("observe"))
+    scene = read_scene(context.needed("observe"))
     draw = WORLDS[scene.facts.world].drawn
     film = draw(scene) if draw is not None and scene.video is None else None
     if film is None:
         return json.dumps({"video": None}).encode()
     fps = round(film.fps)
-    encoded = encode(film.frames(), fps, 0, VideoForm(**given.settings["form"]))
+    encoded = encode(film.frames(), fps, 0, VideoForm(**context.settings["form"]))
     name = f"{VIDEOS}/{video_file(scene.id)}"
-    return json.dumps({"video": name, "fps": fps} | write_video(given.folder, name, encoded)).encode()
+    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

@@ -13,8 +13,7 @@ import pyarrow as pa
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.core.sketch import Sketch
-from pipeline.engine.given import STORE, Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.history import RELEASE, RELEASES, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of
@@ -32,33 +31,33 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes a release and makes it the newest; the result is its summary (`Released` as JSON)."""
     from pipeline.blind.report import text_only  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
     from pipeline.llm.budget import NO_CAP
 
-    replies, filtered, pruned = (given.table(stage) for stage in ("blind", "filter", "prune"))
+    replies, filtered, pruned = (context.table(stage) for stage in ("blind", "filter", "prune"))
 
     def summary(asked: pa.Table) -> list[TextOnly]:
         if filtered is None:
             return []
-        verdicts = [] if replies is None else rule(asked, replies, given.config.blind)
+        verdicts = [] if replies is None else rule(asked, replies, context.config.blind)
         return text_only(asked, filtered, pruned, verdicts)
 
-    models = () if replies is None else totals_of(given.config.blind.models, replies, NO_CAP)
+    models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)
-    scenes = [_without_bulk(raw) for raw in given.all_bytes("look")]
-    benchmark = BENCHMARKS[given.settings["benchmark"]]
-    said = given.bytes_of("review")
+    scenes = [_without_bulk(raw) for raw in context.all_bytes("look")]
+    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
     def whole() -> Iterator[AnyScene]:
-        return map(read_scene, given.all_bytes("look"))
+        return map(read_scene, context.all_bytes("look"))
 
-    kept = dict(given.results.get("look", ()))
-    store = Store(given.folder / STORE)
+    kept = dict(context.results.get("look", ()))
+    store = Store(context.folder / STORE)
 
     def sketch(unit: str) -> Sketch:
         scene = read_scene(store.get(kept[unit]))
@@ -68,23 +67,23 @@ def run(given: Given) -> bytes:
         return overview(title, told, asked, sketch, captioned)
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        selected, own = given.tables("select"), dict(given.settings)
-        pictures = given.tables("legend")
-        shown = given.all_bytes("views") if "views" in given.settings else ()  # else other results stand for them
-        media = chain(media_of(shown, given.folder), _drawings(given))
+        selected, own = context.tables("select"), dict(context.settings)
+        pictures = context.tables("legend")
+        shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
+        media = chain(media_of(shown, context.folder), _drawings(context))
         return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, draw)
 
-    return publish(given.folder, write, given.config.keep, given.fence)
+    return publish(context.folder, write, context.config.keep, context.fence)
 
 
-def _drawings(given: Given) -> Iterator[Media]:
+def _drawings(context: StageContext) -> Iterator[Media]:
     """The drawings of questions; with pictures of the video where its terms allow that these are passed on."""
-    if "pictures" not in given.settings:
+    if "pictures" not in context.settings:
         return iter(())
-    allowed = given.settings["export"]["frames"]
-    units, results = given.units("picture"), given.all_bytes("picture")
+    allowed = context.settings["export"]["frames"]
+    units, results = context.units("picture"), context.all_bytes("picture")
     return chain.from_iterable(
-        drawings_of(raw, unit, given.folder, are_samples(given.settings) or dataset_of(unit) in allowed)
+        drawings_of(raw, unit, context.folder, are_samples(context.settings) or dataset_of(unit) in allowed)
         for unit, raw in zip(units, results, strict=True)
     )
 

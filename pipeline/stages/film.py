@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.core.video_form import VideoForm, video_file
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.video import at_pace, encode, write_video
 from pipeline.worlds.registry import read_scene
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
 VIDEOS: Final = "videos"  # folder of a build
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes the video; the result says, as JSON, what was written: {"video": null} where the scene has none."""
-    raw = given.source
-    scene = read_scene(given.needed("fix"))
+    raw = context.source
+    scene = read_scene(context.needed("fix"))
     footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
-    fps, form = raw.reader.video_fps, VideoForm(**given.settings["form"])
+    fps, form = raw.reader.video_fps, VideoForm(**context.settings["form"])
     turn = scene.video.turn_deg if scene.video else 0
     encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
     name = f"{VIDEOS}/{video_file(scene.id)}"
-    return json.dumps({"video": name, "fps": fps} | write_video(given.folder, name, encoded)).encode()
+    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
 
 
 def is_whole(result: bytes, folder: Path) -> bool:

@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import all_asked
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Why each question is removed or not, and what attackers earn on it (`blind.filtering.FILTERED`)."""
     from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
 
-    questions = all_asked(given.tables("select"))
-    replies = given.table("blind")
-    verdicts = [] if replies is None else rule(questions, replies, given.config.blind)
+    questions = all_asked(context.tables("select"))
+    replies = context.table("blind")
+    verdicts = [] if replies is None else rule(questions, replies, context.config.blind)
     return table_bytes(filtered(questions, verdicts))
 
 

@@ -10,29 +10,28 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import DROPPED, DropScene, Entry, SettleDoubt, UnexpectedError, target_of, with_applied
 from pipeline.core.schema import AnyScene
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import WORLDS, examined, read_scene, world_of
 
 if TYPE_CHECKING:
     from pipeline.benchmarks.benchmark import Benchmark, FromMetadata
     from pipeline.engine.config import BuildConfig
-    from pipeline.engine.raw import Said
+    from pipeline.engine.inputs import HumanInput
     from pipeline.reading.reader import Reader
 
 LOOK_AGAIN: Final = "the source changed under the fix: look at the scene again, then correct expect, or delete the fix"
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """The `Scene` as JSON, corrected, with what people wrote of it and with the findings of its world.
 
     Raises RawDataError for a scene that is to be left out, or that is not as a fix expects it.
     """
-    scene = said_of(read_scene(given.needed("unify")), given.said, given.settings.get("known_to"))
+    scene = said_of(read_scene(context.needed("unify")), context.required_human_input, context.settings.get("known_to"))
     return scene.model_dump_json(indent=1).encode()
 
 
-def said_of(scene: AnyScene, said: Said, known_to: str | None = None) -> AnyScene:
+def said_of(scene: AnyScene, said: HumanInput, known_to: str | None = None) -> AnyScene:
     """A scene with what people said of it; ``known_to`` is the benchmark whose published questions are given."""
     values = [e for e in said.fixes if not isinstance(e.fix, SettleDoubt)]
     _drop(scene, said.fixes)

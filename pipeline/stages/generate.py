@@ -9,8 +9,7 @@ import pyarrow as pa
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.cases import CaseTask
 from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """All candidates of all tasks (`core.tables.CANDIDATES`)."""
-    benchmark, names = BENCHMARKS[given.settings["benchmark"]], given.settings["tasks"]
-    rules = benchmark.rules.model_validate(given.settings["rules"])
-    view = benchmark.view(read_scene(given.needed("look")), rules)
+    benchmark, names = BENCHMARKS[context.settings["benchmark"]], context.settings["tasks"]
+    rules = benchmark.rules.model_validate(context.settings["rules"])
+    view = benchmark.view(read_scene(context.needed("look")), rules)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
     return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
 

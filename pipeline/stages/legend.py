@@ -11,8 +11,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import PICTURES, asked_in
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -23,26 +22,26 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """The pictures of a scene's questions (`core.tables.PICTURES`). Raises RawDataError where the video is damaged."""
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
-    benchmark = BENCHMARKS[given.settings["benchmark"]]
-    film, pictures = json.loads(given.needed("film")), benchmark.scene_pictures
+    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    film, pictures = json.loads(context.needed("film")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
         return table_bytes(PICTURES.empty_table())
-    view = benchmark.view(read_scene(given.needed("look")), benchmark.rules.model_validate(given.settings["rules"]))
-    path = given.folder / film["video"]
+    view = benchmark.view(read_scene(context.needed("look")), benchmark.rules.model_validate(context.settings["rules"]))
+    path = context.folder / film["video"]
     video = VideoPictures(path)
 
     def frame_at(second: float) -> npt.NDArray[np.uint8]:
         picture = video(min(int(second * film["fps"]), film["frames"] - 1))
         if picture is None:
             message = f"the picture at {second:.1f} s cannot be read"
-            raise RawDataError(path, "video_unreadable", message, "make the video again", given.unit)
+            raise RawDataError(path, "video_unreadable", message, "make the video again", context.unit)
         return picture
 
-    asked = asked_in(read_table(given.needed("select"))).to_pylist()
+    asked = asked_in(read_table(context.needed("select"))).to_pylist()
     drawn = pictures.draw(view, asked, frame_at)
     video.close()
     rows = [{"id": i, "file": f"{pictures.folder}/{i}.png", "picture": raw} for i, raw in sorted(drawn.items())]

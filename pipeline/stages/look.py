@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.core.errors import RawDataError
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
 if TYPE_CHECKING:
@@ -21,32 +20,32 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """The scene as stage `observe` gives it, with the looks that pictures tell.
 
     As it was where its world asks nobody, or there is no video. Raises RawDataError where the video is damaged.
     """
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
-    raw, before, observed = given.source, read_scene(given.needed("fix")), given.needed("observe")
-    world, film = WORLDS[before.facts.world], json.loads(given.needed("film"))
+    raw, before, observed = context.source, read_scene(context.needed("fix")), context.needed("observe")
+    world, film = WORLDS[before.facts.world], json.loads(context.needed("film"))
     geometry = raw.reader.geometry(raw.files, before)
     if world.looker is None or film["video"] is None or geometry is None:
         return observed
-    path = given.folder / film["video"]
+    path = context.folder / film["video"]
     video = VideoPictures(path)
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
         picture = video(min(int(second * film["fps"]), film["frames"] - 1))
         if picture is None:
             message = f"the picture at {second:.1f} s cannot be read"
-            raise RawDataError(path, "video_unreadable", message, "make the video again", given.unit)
+            raise RawDataError(path, "video_unreadable", message, "make the video again", context.unit)
         return picture
 
-    (ask,) = given.asks
-    config = world.config.model_validate(given.settings[world.name])
+    (ask,) = context.asks
+    config = world.config.model_validate(context.settings[world.name])
     scene = world.looker.look(
-        before, read_scene(observed), geometry, config, picture_at, ask, given.settings["look"]["things"]
+        before, read_scene(observed), geometry, config, picture_at, ask, context.settings["look"]["things"]
     )
     video.close()
     return scene.model_dump_json(indent=1).encode()

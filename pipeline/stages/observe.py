@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 from pipeline.worlds.world import refuse_faults
 
@@ -14,18 +13,18 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """The `Scene` with what was observed, as JSON; the scene as it was where the format has nothing to observe it by.
 
     Raises RawDataError for a mesh that lacks too much of what the video shows.
     """
-    raw, before = given.source, given.needed("fix")
+    raw, before = context.source, context.needed("fix")
     scene = read_scene(before)
     geometry = raw.reader.geometry(raw.files, scene)
     if geometry is None:
         return before
     world = WORLDS[scene.facts.world]
-    config = world.config.model_validate(given.settings[world.name])
+    config = world.config.model_validate(context.settings[world.name])
     observed = refuse_faults(world.observe(scene, geometry, config), raw.files.folder)
     return observed.model_dump_json(indent=1).encode()
 

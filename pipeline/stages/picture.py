@@ -13,8 +13,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.drawing.sheet import png_of
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.release.media import FOLDER
 from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import read_scene
@@ -49,48 +48,48 @@ class _Video:
         return self._kept[number]
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes a drawing of each selected question; the result says, as JSON, what was written.
 
     Drawings of questions that are no longer asked go. Raises RawDataError where the video is damaged.
     """
-    benchmark = BENCHMARKS[given.settings["benchmark"]]
-    scene = read_scene(given.needed("look"))
-    asked = asked_in(read_table(given.needed("select"))).to_pylist()
+    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    scene = read_scene(context.needed("look"))
+    asked = asked_in(read_table(context.needed("select"))).to_pylist()
     made: list[dict[str, Any]] = []
     if benchmark.drawings is not None and asked:
-        view = benchmark.view(scene, benchmark.rules.model_validate(given.settings["rules"]))
-        with _video_of(given, benchmark.video) as footage:
+        view = benchmark.view(scene, benchmark.rules.model_validate(context.settings["rules"]))
+        with _video_of(context, benchmark.video) as footage:
             for number, sheet in benchmark.drawings.draw(view, asked, footage):
-                name = f"{FOLDER}/{given.unit}/{number}"
-                files = {"svg": _write(given.folder, f"{name}.svg", sheet.svg().encode())}
+                name = f"{FOLDER}/{context.unit}/{number}"
+                files = {"svg": _write(context.folder, f"{name}.svg", sheet.svg().encode())}
                 files["drawing"] = files["svg"]
                 if sheet.stills:
                     alone = sheet.without_stills().svg().encode()
-                    files["drawing"] = _write(given.folder, f"{name}.drawing.svg", alone)
-                if sheet.stills or given.settings["png"] == "all":  # takes ten times as long as the drawing
-                    files["png"] = _write(given.folder, f"{name}.png", png_of(sheet))
+                    files["drawing"] = _write(context.folder, f"{name}.drawing.svg", alone)
+                if sheet.stills or context.settings["png"] == "all":  # takes ten times as long as the drawing
+                    files["png"] = _write(context.folder, f"{name}.png", png_of(sheet))
                 made.append({"id": number, **files})
-    kept = {given.folder / file["file"] for one in made for file in _files(one)}
-    for path in (given.folder / FOLDER / given.unit).glob("*.*"):
+    kept = {context.folder / file["file"] for one in made for file in _files(one)}
+    for path in (context.folder / FOLDER / context.unit).glob("*.*"):
         if path not in kept:
             path.unlink()
     return json.dumps({"pictures": made}).encode()
 
 
 @contextmanager
-def _video_of(given: Given, form: VideoForm) -> Iterator[_Video | None]:
-    raw = given.bytes_of("film")
+def _video_of(context: StageContext, form: VideoForm) -> Iterator[_Video | None]:
+    raw = context.bytes_of("film")
     film = json.loads(raw) if raw else {"video": None}
     if film["video"] is None:
         yield None
         return
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
-    path = given.folder / film["video"]
+    path = context.folder / film["video"]
     video = VideoPictures(path)
     try:
-        yield _Video(video, path, film, form, given.unit)
+        yield _Video(video, path, film, form, context.unit)
     finally:
         video.close()
 

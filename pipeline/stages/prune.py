@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import all_asked
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Per question its bias, and the round in which it leaves `debiased`."""
     from pipeline.blind.debiased import debiased  # scikit-learn takes a second to start
     from pipeline.blind.rounds import ROUNDS_FILE, Rounds
     from pipeline.engine.code import code_digest
 
-    config, filtered = given.config.prune, given.table("filter")
+    config, filtered = context.config.prune, context.table("filter")
     if config is None or filtered is None:
         raise ValueError("no pruning is configured")
-    questions = all_asked(given.tables("select"))
+    questions = all_asked(context.tables("select"))
     key = digest_of([digest_of(table_bytes(table)) for table in (questions, filtered)])
-    rounds = Rounds(given.folder / ROUNDS_FILE, digest_of([key, dict(given.settings), code_digest((__name__,))]))
-    pruned = debiased(questions, filtered, config, lambda done, of: given.progress("prune", done, of), rounds)
+    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([key, dict(context.settings), code_digest((__name__,))]))
+    pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
     rounds.end()
     return table_bytes(pruned)
 

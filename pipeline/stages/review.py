@@ -9,8 +9,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.review.reviewed import Reviewed, read_verdicts, review
 
 FOLDER: Final = "review"  # of a build
@@ -18,9 +17,9 @@ VERDICTS_FILE: Final = "verdicts.parquet"
 SALT_FILE: Final = "salt"
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Where each question with a verdict stands, and how far reviewers agree (`Reviewed` as JSON)."""
-    folder = given.folder / FOLDER
+    folder = context.folder / FOLDER
     raw = _verdicts(folder)
     if raw is None:
         return Reviewed().model_dump_json().encode()
@@ -32,7 +31,7 @@ def run(given: Given) -> bytes:
         ) from error
     # Table by table: the rejections of a thousand scenes would fill the memory.
     named = {verdict.item for verdict in verdicts}
-    questions = (row for table in given.tables("select") for row in asked_in(table).to_pylist() if row["id"] in named)
+    questions = (row for table in context.tables("select") for row in asked_in(table).to_pylist() if row["id"] in named)
     return review(questions, verdicts, salt).model_dump_json().encode()
 
 

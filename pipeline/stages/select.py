@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.selection import select
 from pipeline.stages.wordings import wordings
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
-    tasks = BENCHMARKS[given.settings["benchmark"]].by_name()
-    own = {name: given.settings[name] for name in ("shares", "as_released")}
-    return table_bytes(select(read_table(given.needed("author")), tasks, given.settings["per_scene_and_task"], **own))
+    candidates, given = read_table(context.needed("author")), context.settings
+    tasks, cap = BENCHMARKS[given["benchmark"]].by_name(), given["per_scene_and_task"]
+    return table_bytes(select(candidates, tasks, cap, shares=given["shares"], as_released=given["as_released"]))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

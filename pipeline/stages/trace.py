@@ -16,9 +16,9 @@ from pipeline.core.fixes import SCENE
 from pipeline.core.parquet import read_table
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import Entry, read_manifest
 from pipeline.engine.plan import WHOLE
+from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from pipeline.release.comparison import reason_of
 from pipeline.stages.fix import FIX

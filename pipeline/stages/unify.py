@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """A `Scene` as JSON."""
-    raw = given.source
+    raw = context.source
     return raw.reader.read(raw.files).model_dump_json(indent=1).encode()
 
 

@@ -10,8 +10,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
 
@@ -24,27 +23,27 @@ FOLDER: Final = "views"  # of a build
 _NAME_CHARS: Final = 32  # hex; 128 bits
 
 
-def run(given: Given) -> bytes:
+def run(context: StageContext) -> bytes:
     """Writes the pictures; the result says, as JSON, what was written, and for which questions.
 
     Questions that show the same share a picture. Pictures of questions that are no longer asked go.
     """
-    views = BENCHMARKS[given.settings["benchmark"]].views
-    scene = read_scene(given.needed("observe"))
+    views = BENCHMARKS[context.settings["benchmark"]].views
+    scene = read_scene(context.needed("observe"))
     draw = WORLDS[scene.facts.world].pictures
     wanted: dict[str, View | Whole] = {}
     shown: dict[str, list[int]] = {}
-    for row in asked_in(read_table(given.needed("select"))).to_pylist():
+    for row in asked_in(read_table(context.needed("select"))).to_pylist():
         for file, picture in views.of(row) if views and views.of and draw else ():
             wanted[file] = picture
             shown.setdefault(file, []).append(row["id"])
     made: list[dict[str, Any]] = []
-    drawn = draw(given.source.files, scene, list(wanted.values())) if draw and wanted else ()
+    drawn = draw(context.source.files, scene, list(wanted.values())) if draw and wanted else ()
     for file, raw in zip(wanted, drawn, strict=True):
-        name = f"{FOLDER}/{given.unit}/{digest(file).hex()[:_NAME_CHARS]}{Path(file).suffix}"
-        made.append({"file": file, "picture": name, "of": shown[file]} | write_media(given.folder, name, raw))
-    kept = {given.folder / one["picture"] for one in made}
-    for path in (given.folder / FOLDER / given.unit).glob("*.*"):
+        name = f"{FOLDER}/{context.unit}/{digest(file).hex()[:_NAME_CHARS]}{Path(file).suffix}"
+        made.append({"file": file, "picture": name, "of": shown[file]} | write_media(context.folder, name, raw))
+    kept = {context.folder / one["picture"] for one in made}
+    for path in (context.folder / FOLDER / context.unit).glob("*.*"):
         if path not in kept:
             path.unlink()
     return json.dumps({"pictures": made}).encode()

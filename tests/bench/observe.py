@@ -15,7 +15,7 @@ import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
@@ -116,7 +116,7 @@ def worker_rows() -> list[Row]:
     ]
 
 
-def _spread(pool: ProcessPoolExecutor, batches: list[list[Job]]) -> Iterator[Done]:
+def _spread(pool: ProcessPoolExecutor, batches: list[list[Job]]) -> Iterator[JobResult]:
     return pool.map(run_job, [job for batch in batches for job in batch])
 
 

@@ -18,9 +18,9 @@ from flows.cli.review import benchmark_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.engine.again import last_outputs
-from pipeline.engine.given import STORE, Given
 from pipeline.engine.manifest import read_manifest
+from pipeline.engine.rerun import last_outputs
+from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
 from pipeline.stages.picture import run
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
@@ -46,7 +46,7 @@ def drawn(name: str, folder: Path, benchmark: str, png: str) -> None:
         results = {stage: ((unit, outputs[stage][unit]),) for stage in ("look", "film") if stage in outputs}
         results.setdefault("look", ((unit, outputs["observe"][unit]),))
         results["select"] = ((unit, selected),)
-        run(Given(unit, {"benchmark": benchmark, "rules": rules, "png": png}, folder, results))
+        run(StageContext(unit, {"benchmark": benchmark, "rules": rules, "png": png}, folder, results))
         count += asked_in(read_table(store.get(selected))).num_rows
     spent = (time.perf_counter() - clock, time.process_time() - processor)
     seconds = [1000 / count * part for part in spent]

@@ -24,8 +24,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.engine.given import STORE
 from pipeline.engine.manifest import MANIFEST_FILE
+from pipeline.engine.stage import STORE
 from pipeline.release.history import HISTORY_FILE
 from tests.bench.builds import raw_scenes
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, perturbed, prefect_environment

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.engine.config import build_config
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.samples.write import write_flights
 from tests.builds import UNASKED
@@ -45,7 +45,7 @@ def _measure(root: Path, out: Path, size: int) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         list(pool.map(abs, range(64)))  # started before the clock is
 
-        def execute(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
+        def execute(stage: str, batches: list[list[Job]]) -> Iterator[JobResult]:
             start = time.perf_counter()
             yield from pool.map(run_job, [job for batch in batches for job in batch], chunksize=8)
             wall[stage] += time.perf_counter() - start

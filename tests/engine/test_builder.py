@@ -20,10 +20,10 @@ import pipeline.engine.plan
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
-from pipeline.engine.given import Given
-from pipeline.engine.job import Done, Job, batches_of, run_job
+from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_configured
 from pipeline.engine.plan import WHOLE
+from pipeline.engine.stage import StageContext
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
@@ -374,10 +374,10 @@ def test_a_fault_of_the_program_costs_one_scene(
 ) -> None:
     real = RUN_STAGES[stage]
 
-    def run(given: Given) -> bytes:
-        if given.unit == "samples/office":
+    def run(context: StageContext) -> bytes:
+        if context.unit == "samples/office":
             raise ZeroDivisionError("nothing to\ndivide by")
-        return real.run(given)
+        return real.run(context)
 
     monkeypatch.setitem(STAGES, stage, replace(real, run=run))
     (left_out,) = build(meta, out).quarantine
@@ -597,7 +597,7 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
 
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
 
-        def in_pool(stage: str, batches: list[list[Job]]) -> Iterator[Done]:
+        def in_pool(stage: str, batches: list[list[Job]]) -> Iterator[JobResult]:
             for batch in batches:
                 yield from pool.map(run_job, batch)
 
@@ -608,7 +608,7 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
-    def shuffled(stage: str, batches: list[list[Job]]) -> Iterable[Done]:
+    def shuffled(stage: str, batches: list[list[Job]]) -> Iterable[JobResult]:
         jobs = [job for batch in batches for job in batch]
         random.Random(seed).shuffle(jobs)  # noqa: S311
         return map(run_job, jobs)

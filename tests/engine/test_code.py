@@ -27,8 +27,7 @@ from pipeline.engine.code import (
     sources_of,
 )
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
@@ -169,10 +168,10 @@ def test_all_code_that_runs_in_a_stage_is_in_its_closure(tmp_path: Path, config:
         def note(frame: FrameType, event: str, argument: object) -> None:
             ran.setdefault(stage.name, set()).add(frame.f_code.co_filename)
 
-        def run(given: Given) -> bytes:
+        def run(context: StageContext) -> bytes:
             sys.setprofile(note)
             try:
-                return stage.run(given)
+                return stage.run(context)
             finally:
                 sys.setprofile(None)
 

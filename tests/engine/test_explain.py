@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.explain import UNKNOWN, changes, explained
-from pipeline.engine.manifest import Entry, MadeOf
+from pipeline.engine.change_causes import UNKNOWN_INPUTS, changes, explained
+from pipeline.engine.manifest import Entry, Lineage
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, config_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 BEFORE = Entry("generate", "a/b", "k1", "i1", "c1", "d1", "new", parts={"results of observe": "1", "fix x-1": "1"})
-THEN = MadeOf({"c1": {"rules": {"margin": 10}, "tasks": ["a"]}}, {"d1": {"pipeline/a.py": "1", "numpy": "2.1"}})
-NOW = MadeOf({"c2": {"rules": {"margin": 15}, "tasks": ["a"]}}, {"d2": {"pipeline/a.py": "2", "numpy": "2.2"}})
+THEN = Lineage({"c1": {"rules": {"margin": 10}, "tasks": ["a"]}}, {"d1": {"pipeline/a.py": "1", "numpy": "2.1"}})
+NOW = Lineage({"c2": {"rules": {"margin": 15}, "tasks": ["a"]}}, {"d2": {"pipeline/a.py": "2", "numpy": "2.2"}})
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ NOW = MadeOf({"c2": {"rules": {"margin": 15}, "tasks": ["a"]}}, {"d2": {"pipelin
         ({"parts": {"results of observe": "2", "fix x-1": "1"}}, ("input: results of observe changed",)),
         ({"parts": {"results of observe": "1"}}, ("input: fix x-1 is gone",)),
         ({"parts": BEFORE.parts | {"fix x-2": "1"}}, ("input: fix x-2 is new",)),
-        ({"key": ""}, (UNKNOWN,)),
+        ({"key": ""}, (UNKNOWN_INPUTS,)),
         ({"config": "c2", "inputs": "i1"}, ("config: generate.rules.margin 10 -> 15",)),
         ({"code": "d2", "inputs": "i1"}, ("code: numpy 2.1 -> 2.2", "code: pipeline/a.py changed")),
         ({"code": "d3", "inputs": "i1"}, ("code: changed, which modules is not known",)),
@@ -60,7 +60,7 @@ def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) 
     write_scenes(meta / "rooms.json", scenes)
     told = {(e.stage, e.unit): reasons for e, reasons in Builder(config_of(meta), out).explain() if reasons}
     assert told["unify", "samples/kitchen"] == ("input: raw data changed",)
-    assert told["fix", "samples/kitchen"] == (UNKNOWN,)
+    assert told["fix", "samples/kitchen"] == (UNKNOWN_INPUTS,)
     assert not [unit for _, unit in told if unit == "samples/bedroom"]
     config = config_of(meta, select={"per_scene_and_task": 10})
     (one,) = Builder(config, out).explain("select", ["kitchen"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.engine.manifest import Outcome, read_made_of, read_manifest
+from pipeline.engine.manifest import Outcome, read_lineage, read_manifest
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, config_of, release_of, rows_of
@@ -162,11 +162,11 @@ def test_a_doubt_that_somebody_looked_at_is_none(tmp_path: Path) -> None:
 def test_the_manifest_knows_what_is_behind_its_digests(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     built(meta, out)
-    entries, made_of = read_manifest(out), read_made_of(out)
+    entries, made_of = read_manifest(out), read_lineage(out)
     assert {e.config for e in entries.values()} == set(made_of.config)
     assert {e.code for e in entries.values()} == set(made_of.code)
     select = entries["select", "samples/kitchen"]
     assert made_of.config[select.config]["per_scene_and_task"] == 6
     assert "pipeline/questions/selection.py" in made_of.code[select.code]
     Builder(config_of(meta, fixes={"folder": str(meta.parent / "fixes")}), out).stage("generate", ["kitchen"])
-    assert read_made_of(out) == made_of, "what was not run again is kept"
+    assert read_lineage(out) == made_of, "what was not run again is kept"

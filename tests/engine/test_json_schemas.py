@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import MODELS, Scene
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.json_schemas import json_schemas
+from pipeline.engine.reference import json_schemas
 
 FOLDER = Path(__file__).resolve().parents[2] / "meta_schemas"
 

@@ -19,7 +19,7 @@ import pytest
 
 import pipeline.core.files
 from flows.orchestration.saved_build import SAVED_FILE
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.run import run_here
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
@@ -63,7 +63,7 @@ def _build_with(meta: Path, out: Path, workers: int) -> None:
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
 
-        def in_pool(stage: str, batches: list[list[Job]]) -> Iterable[Done]:
+        def in_pool(stage: str, batches: list[list[Job]]) -> Iterable[JobResult]:
             return pool.map(run_job, [job for batch in batches for job in batch])
 
         Builder(config_of(meta), out, in_pool).build()

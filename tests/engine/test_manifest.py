@@ -11,10 +11,10 @@ from pipeline.engine.manifest import (
     MANIFEST_FILE,
     QUARANTINE_FILE,
     Entry,
-    MadeOf,
+    Lineage,
     Outcome,
     read_configured,
-    read_made_of,
+    read_lineage,
     read_manifest,
     read_quarantine,
     write_outcome,
@@ -31,12 +31,12 @@ def _write(folder: Path) -> Outcome:
     ]
     left_out = Quarantine(unit="rooms/x", stage="unify", file="x.ply", finding="cut", message="short", remedy="again")
     outcome = Outcome(entries, [left_out])
-    write_outcome(folder, outcome, ["unify"], "settings", MadeOf({ROW[2]: {"cap": 6}}, {ROW[3]: {"numpy": "2"}}))
+    write_outcome(folder, outcome, ["unify"], "settings", Lineage({ROW[2]: {"cap": 6}}, {ROW[3]: {"numpy": "2"}}))
     return outcome
 
 
 def _read(folder: Path) -> tuple[object, ...]:
-    return read_manifest(folder), read_quarantine(folder), read_configured(folder), read_made_of(folder)
+    return read_manifest(folder), read_quarantine(folder), read_configured(folder), read_lineage(folder)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -44,13 +44,13 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert list(read_manifest(tmp_path).values()) == sorted(outcome.manifest, key=lambda entry: entry.unit)
     assert read_quarantine(tmp_path) == outcome.quarantine
     assert read_configured(tmp_path) == "settings"
-    assert read_made_of(tmp_path).config == {ROW[2]: {"cap": 6}}
+    assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
 
 
 def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
     _write(tmp_path)
     whole = _read(tmp_path)
-    nothing = ({}, [], "", MadeOf())
+    nothing = ({}, [], "", Lineage())
     rng, noticed = np.random.default_rng(1), 0
     for file in (MANIFEST_FILE, QUARANTINE_FILE):
         raw = (tmp_path / file).read_bytes()
@@ -62,7 +62,7 @@ def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
                 read_manifest(tmp_path),
                 read_quarantine(tmp_path),
                 read_configured(tmp_path),
-                read_made_of(tmp_path),
+                read_lineage(tmp_path),
             )
             for found, was, none in zip(now, whole, nothing, strict=True):
                 assert found in (was, none)

@@ -17,7 +17,7 @@ import pytest
 
 import pipeline.core.files
 from flows.cli import app as cli
-from pipeline.engine.json_schemas import json_schemas
+from pipeline.engine.reference import json_schemas
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene

@@ -15,7 +15,7 @@ from flows.remote.cluster_worker import work_from
 from flows.remote.object_store import Bucket
 from flows.remote.remote_store import RemoteBuildStore, remote_build_store
 from pipeline.core.errors import StoreError
-from pipeline.engine.job import Done, Job
+from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE
 from pipeline.stages.builder import Builder
 from tests.builds import Cli, build, command_line, config_of, perturbed, release_of, whys
@@ -66,7 +66,7 @@ def test_another_machine_goes_on_where_the_first_was(meta: Path, url: str, scan2
 def test_workers_that_share_no_folder_work_through_the_store(meta: Path, url: str, tmp_path: Path) -> None:
     out, config = tmp_path / "out", config_of(meta)
 
-    def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         for batch in batches:
             yield from work_from(batch, url)
 

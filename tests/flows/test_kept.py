@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from flows.orchestration.saved_build import SAVED_FILE, SavedBuild
-from pipeline.engine.explain import changes
+from pipeline.engine.change_causes import changes
 from tests.builds import Cli, command_line, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 

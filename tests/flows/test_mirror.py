@@ -19,7 +19,7 @@ from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
 from pipeline.core.mirrors import MIRRORS, READABLE, is_here
 from pipeline.engine.config import build_config
-from pipeline.engine.job import Done, Job, run_job
+from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.builder import Builder
 from pipeline.worlds.registry import READERS, WORLDS
@@ -222,7 +222,7 @@ def test_a_worker_elsewhere_has_a_folder_of_its_own(
     first, _ = sorted(scenes)
     changed = scenes[first] | {"room_size": 1.5}
 
-    def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[Done]:
+    def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         write_scenes(raw / f"{first}.json", {first: changed})
         upload(raw, f"{bucket}/raw")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other machine"))

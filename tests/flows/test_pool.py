@@ -13,7 +13,7 @@ from flows.orchestration import processes as pool
 from flows.orchestration.processes import Pool
 from pipeline.core.errors import StoreError
 from pipeline.core.schema import Quarantine
-from pipeline.engine.job import Done, Job
+from pipeline.engine.job import Job, JobResult
 
 SECONDS = 0.2
 HERE = os.getpid()
@@ -23,7 +23,7 @@ def job(name: str) -> Job:
     return Job(name, (), {}, None, Path())
 
 
-def who(one: Job) -> Done:
+def who(one: Job) -> JobResult:
     """Says in which process it was done; "fault" is one, and "killed" ends its process."""
     time.sleep(SECONDS)
     if one.unit == "fault":
@@ -31,7 +31,7 @@ def who(one: Job) -> Done:
     if one.unit == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     said = Quarantine(unit=one.unit, stage="", file="", finding="", message=str(os.getpid()), remedy="")
-    return Done(one.unit, (), (said,))
+    return JobResult(one.unit, (), (said,))
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_others_help_and_the_order_stays() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("last", "said"), [("fault", "the disk is full"), ("killed", "a worker process died")])
 def test_what_befalls_a_helper_is_told(last: str, said: str) -> None:
-    done: list[Done] = []
+    done: list[JobResult] = []
     with pytest.raises(StoreError, match=said), Pool(2) as workers:
         done.extend(workers.execute("", [[job(name) for name in (*"abcdefgh", last)]]))
     assert [one.unit for one in done] == list("abcdefgh")

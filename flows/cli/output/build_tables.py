@@ -16,7 +16,7 @@ from pipeline.blind.text_only import TextOnly
 from pipeline.core.errors import RawDataError
 from pipeline.core.mirrors import MIRRORS, named
 from pipeline.core.schema import Quarantine
-from pipeline.engine.explain import Explained
+from pipeline.engine.change_causes import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.reading.doctor import Inspection, Read

@@ -15,7 +15,7 @@ from flows.orchestration.forecast import Bounds, BuildForecast, Effort
 from flows.orchestration.rates import table_as_of
 from pipeline.blind.forecast import Forecast
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.given import REPLIES_FILE
+from pipeline.engine.stage import REPLIES_FILE
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.cache import spent_in
 from pipeline.llm.prices import load_prices, price_of

@@ -11,8 +11,8 @@ from typing import Final
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from flows.cli.output.console import console, errors, output_options, stop_spinner
-from pipeline.engine.given import Progress as Report
-from pipeline.engine.given import silent
+from pipeline.engine.stage import Progress as Report
+from pipeline.engine.stage import no_progress
 
 EVERY_S: Final = 30.0
 
@@ -22,7 +22,7 @@ def progress_shown(every_s: float = EVERY_S) -> Iterator[Report]:
     """Gives what is to be called with what is counted, how many are done, and how many there are."""
     stop_spinner()
     if output_options.quiet:
-        yield silent
+        yield no_progress
     elif errors.is_terminal:
         with _bars() as report:
             yield report

@@ -7,11 +7,10 @@ from collections import Counter
 from typing import Final
 
 from pipeline.core.parquet import read_table
-from pipeline.engine.given import Given
-from pipeline.engine.stage import Stage
+from pipeline.engine.stage import Stage, StageContext
 
 
-def run(given: Given) -> bytes:
+def run(given: StageContext) -> bytes:
     """``{task: {reason: n}}`` as JSON; the reason of questions is "asked"."""
     candidates = read_table(given.needed("generate"))
     counts: dict[str, Counter[str]] = {}

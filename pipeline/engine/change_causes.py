@@ -7,15 +7,16 @@ a cause: a fix, raw data, a setting, a module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from pipeline.engine.explain import differences
-from pipeline.engine.manifest import RESULTS, Entry, MadeOf, read_made_of, read_manifest
+import yaml
+
+from pipeline.engine.inputs import FIX
+from pipeline.engine.manifest import RESULTS, Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
-from pipeline.engine.raw import FIX
 from pipeline.release.comparison import Asked, Change, Release
 
 MODULES_SHOWN: Final = 3
@@ -23,16 +24,16 @@ UNKNOWN: Final = "not known: no manifest of the older release is kept"
 
 
 @dataclass(frozen=True)
-class Made:
+class ReleaseLineage:
     """How a release was made: its manifest, and what is behind the digests in it."""
 
     entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
-    made_of: MadeOf = field(default_factory=MadeOf)
+    made_of: Lineage = field(default_factory=Lineage)
 
 
-def read_made(folder: Path, file: str) -> Made:
+def read_release_lineage(folder: Path, file: str) -> ReleaseLineage:
     """How a release was made; nothing where no manifest is kept."""
-    return Made(read_manifest(folder, file), read_made_of(folder, file))
+    return ReleaseLineage(read_manifest(folder, file), read_lineage(folder, file))
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Difference:
 
 
 def with_causes(
-    changes: Sequence[Change], before: tuple[Release, Made], after: tuple[Release, Made], stages: Sequence[str]
+    changes: Sequence[Change],
+    before: tuple[Release, ReleaseLineage],
+    after: tuple[Release, ReleaseLineage],
+    stages: Sequence[str],
 ) -> list[Change]:
     """The changes with what brought them about.
 
@@ -87,7 +91,7 @@ def with_causes(
     return told
 
 
-def _of_scene(scene: str, then: Made, now: Made, stages: Sequence[str]) -> Iterable[Difference]:
+def _of_scene(scene: str, then: ReleaseLineage, now: ReleaseLineage, stages: Sequence[str]) -> Iterable[Difference]:
     """All that differs in what the results of a scene's stages were made from, where these differ."""
     there = [name for name in stages if (name, scene) in then.entries or (name, scene) in now.entries]
     for name in there:
@@ -107,7 +111,7 @@ def _of_scene(scene: str, then: Made, now: Made, stages: Sequence[str]) -> Itera
             yield Difference(name, f"input: left out by stage {name} (quarantine.parquet says why)")
 
 
-def _of_build(then: Made, now: Made, stages: Sequence[str]) -> list[str]:
+def _of_build(then: ReleaseLineage, now: ReleaseLineage, stages: Sequence[str]) -> list[str]:
     """The same of the stages of the whole build, and of the release itself."""
     return [f"{d.stage}: {d.words}" for d in _of_scene(WHOLE, then, now, stages)]
 
@@ -161,3 +165,94 @@ def _from_provenance(change: Change, one: Release, other: Release) -> tuple[str,
 def _beside(asked: Asked, release: Release) -> Asked | None:
     there = [a for a in release.questions.values() if a.scene == asked.scene]
     return next((a for a in there if a.task == asked.task), there[0] if there else None)
+
+
+UNKNOWN_INPUTS: Final = "input: what it takes is made again first"
+
+
+class Explained(NamedTuple):
+    """What the plan says of one unit of a stage, and why in words."""
+
+    entry: Entry
+    reasons: tuple[str, ...]
+
+
+def explained(entry: Entry, before: Entry | None, now: Lineage, then: Lineage) -> Explained:
+    """An entry of a plan with all that differs from the last manifest; no reasons where nothing does."""
+    if entry.why == "reused" and before is not None and before.key == entry.key:
+        return Explained(entry, ())
+    if before is None:
+        return Explained(entry, ("never run before",))
+    return Explained(entry, differences(before, entry, then, now) or _nothing(entry, before))
+
+
+def differences(before: Entry, after: Entry, then: Lineage, now: Lineage) -> tuple[str, ...]:
+    """All that one result of a stage was made from and another, or the same later, was not."""
+    found = list(_inputs(before, after)) if after.key else [UNKNOWN_INPUTS]
+    if before.config != after.config:
+        told = [f"config: {change}" for change in _settings(before, after, then, now)]
+        found += told or ["config: settings changed"]
+    if before.code != after.code:
+        told = [f"code: {change}" for change in _code(then.code.get(before.code), now.code.get(after.code))]
+        found += told or ["code: changed, which modules is not known"]
+    return tuple(found)
+
+
+def _nothing(entry: Entry, before: Entry) -> tuple[str, ...]:
+    if entry.why == "reused":
+        return ("made before, under these inputs and settings",)
+    if before.output is None:
+        return ("left out the last time, and tried again",)
+    return ("missing: its result, or what it wrote beside it, is not whole",) if entry.why == "missing" else ()
+
+
+def _inputs(before: Entry, after: Entry) -> Iterator[str]:
+    if before.inputs == after.inputs:
+        return
+    one, other = before.parts, after.parts
+    told = False
+    for name in sorted({*one, *other}):
+        if one.get(name) != other.get(name):
+            told = True
+            what = "changed" if name in one and name in other else "is new" if name in other else "is gone"
+            yield f"input: {name} {what}"
+    if not told:
+        yield "input: changed"
+
+
+def _settings(before: Entry, after: Entry, then: Lineage, now: Lineage) -> Iterator[str]:
+    one, other = then.config.get(before.config), now.config.get(after.config)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        yield from changes(one, other, f"{after.stage}.")
+
+
+def _code(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> Iterator[str]:
+    if one is None or other is None:
+        return
+    for name in sorted({*one, *other}):
+        if one.get(name) == other.get(name):
+            continue
+        if name not in other:
+            yield f"{name} is not used any more"
+        elif name not in one:
+            yield f"{name} is new"
+        else:
+            yield f"{name} changed" if name.endswith(".py") else f"{name} {one[name]} -> {other[name]}"
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """Every key of which the value differs, with both values."""
+    for key in [*before, *(key for key in after if key not in before)]:
+        one, other = before.get(key), after.get(key)
+        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            one, other = ({str(number): value for number, value in enumerate(values)} for values in (one, other))
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from changes(one, other, f"{at}{key}.")
+        elif one != other:
+            yield f"{at}{key} {written(one)} -> {written(other)}"
+
+
+def written(value: Any) -> str:
+    """A value as one writes it on the command line, in YAML."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")
