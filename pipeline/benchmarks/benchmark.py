@@ -188,7 +188,6 @@ class Benchmark(Generic[V, R]):
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
-        shares: how many questions of a task there shall be for so many of others; empty: of all tasks alike.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
@@ -211,7 +210,6 @@ class Benchmark(Generic[V, R]):
     author: ModelAuthor[V, Any, Any] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None
-    shares: Mapping[str, int] = field(default_factory=dict)
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
 
@@ -219,6 +217,17 @@ class Benchmark(Generic[V, R]):
     def rules(self) -> type[R]:
         """The model of its rules."""
         return type(next(iter(self.profiles.values())))
+
+    def __post_init__(self) -> None:
+        """Raises TypeError for a task without a share."""
+        for task in self.tasks:
+            if not hasattr(task, "share"):
+                raise TypeError(f"benchmark {self.name}: task {task.name} has no share; set share = 1 in its class")
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """How many questions of each task there shall be for so many of the others."""
+        return {task.name: task.share for task in self.tasks}
 
     def by_name(self) -> dict[str, Task[V]]:
         """Its tasks by their names, in order."""

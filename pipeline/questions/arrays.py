@@ -83,6 +83,7 @@ class ArrayTask(Generic[A]):
     """
 
     name: str
+    share: int
     version: int = 1
     template: str
     form: Form = Choice()

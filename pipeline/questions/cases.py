@@ -102,6 +102,7 @@ class CaseTask(Generic[V]):
     """
 
     name: str
+    share: int
     version: int = 1
     template: str
     form: Form = Choice()

@@ -30,10 +30,10 @@ def caps_of(tasks: Iterable[str], cap: int, shares: Mapping[str, int]) -> dict[s
     Args:
         tasks: their names.
         cap: most of any.
-        shares: how many questions a benchmark shall have of a task for so many of others; empty: of all alike.
+        shares: of every task how many questions there shall be for so many of others; empty: of all alike.
     """
     most = max(shares.values(), default=1)
-    return {task: max(1, -(-cap * shares.get(task, most) // most)) for task in tasks}
+    return {task: max(1, -(-cap * (shares[task] if shares else 1) // most)) for task in tasks}
 
 
 def select(

@@ -86,6 +86,11 @@ class Task(Protocol[V_contra]):
         ...
 
     @property
+    def share(self) -> int:
+        """How many questions of it there shall be for so many of the benchmark's other tasks."""
+        ...
+
+    @property
     def version(self) -> int:
         """Goes into the provenance."""
         ...

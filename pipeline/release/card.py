@@ -133,7 +133,7 @@ def _how_built(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: 
         "",
         f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
         f"{settings['select']['per_scene_and_task']} questions per scene and task"
-        f"{', in the shares of the released benchmark' if benchmark.shares else ''}.",
+        f"{', in the shares of the released benchmark' if len(set(benchmark.shares.values())) > 1 else ''}.",
         "",
         "| rule | limit | |",
         "|---|---|---|",

@@ -25,7 +25,7 @@ def run(context: StageContext) -> bytes:
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The caps, the shares of the tasks, the wording, and whether all that repeats a released benchmark."""
     benchmark = config.of_benchmark()
-    own = {"benchmark": config.benchmark, "shares": dict(benchmark.shares), "templates": wordings(config)}
+    own = {"benchmark": config.benchmark, "shares": benchmark.shares, "templates": wordings(config)}
     return config.select.model_dump() | own | {"as_released": config.generate.profile == benchmark.released}
 
 

@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
+from pipeline.engine import reference
 from pipeline.engine.config import config_model
 from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
 from pipeline.release.tables import SAID
@@ -265,6 +267,18 @@ def test_a_configuration_page_names_every_key_and_limit(name: str) -> None:
     page = references(BUILDS, PAGES)[f"build-{name}.md"]
     for key in {*config_model(name).model_fields, *BENCHMARKS[name].rules.model_fields} - NOT_TOLD:
         assert f"| `{key}" in page, key
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"), [("glossary", "has no glossary"), ("builds", "has no build configuration")]
+)
+def test_a_new_benchmark_is_told_which_file_to_write(
+    folder: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if folder == "glossary":
+        monkeypatch.setattr(reference, "GLOSSARY", tmp_path)
+    with pytest.raises(ConfigError, match=rf"^benchmark vsi {said}: write {tmp_path}/vsi.yaml$"):
+        references(tmp_path if folder == "builds" else BUILDS, PAGES)
 
 
 def test_the_columns_page_names_every_column() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.benchmark import VSI
+from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.core.templates import load_template
-from pipeline.questions.arrays import WRITTEN
+from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.selection import OVER_CAP, SHARES, select
 from pipeline.questions.task import Number
@@ -247,3 +249,11 @@ def test_nothing_to_ask(rows: list[dict[str, Any]]) -> None:
     selected = select(table(rows), TASKS, CAP)
     assert asked_in(selected).num_rows == 0
     assert rejected_in(selected).num_rows == len(rows)
+
+
+def test_a_task_without_a_share_is_refused() -> None:
+    class Forgotten(ArrayTask[ScanView]):
+        name = "forgotten"
+
+    with pytest.raises(TypeError, match="benchmark vsi: task forgotten has no share"):
+        replace(VSI, tasks=(*VSI.tasks, Forgotten()))

@@ -12,7 +12,7 @@ from pipeline.benchmarks.embodied4c.drawings.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
+from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam, exam
 from pipeline.core.video_form import VideoForm
 from pipeline.worlds.arm.world import ARM
@@ -33,5 +33,4 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     author=Author(),
     drawings=DRAWINGS,
     score=SCORE,
-    shares=SHARES,
 )

@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.legends import LEGENDS
 from pipeline.benchmarks.urbanvideo.pictures import map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.score import SCORE
-from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.video_form import VideoForm
 from pipeline.worlds.flight.view import FlightView
 from pipeline.worlds.flight.world import FLIGHT
@@ -35,7 +35,6 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     harness=harness_files,
     author=Author(),
     score=SCORE,
-    shares=SHARES,
     # The track answers nearly every question, and where landmarks lie those about what is near or next.
     map_before=dict.fromkeys(("Trajectory Captioning", "Duration", "Action Generation"), ("things",)),
 )

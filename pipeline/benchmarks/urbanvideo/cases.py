@@ -87,6 +87,8 @@ class UrbanTask(CaseTask[UrbanView]):
     """One of the 16 tasks of UrbanVideo-Bench. Subclasses are stateless.
 
     Attributes:
+        share: its questions in the released benchmark, of 5,250.
+        category: its group in table 1 of the paper.
         needs: what facts of the flight it rests on; a doubt about one of them refuses it.
         model_assisted: whether a model may write its questions too.
         asks: the form of its questions, where a model writes them: for a reason, for what might be, or for neither.
@@ -98,6 +100,7 @@ class UrbanTask(CaseTask[UrbanView]):
     """
 
     form: Form = Choice(most=5)  # A to E
+    category: str
     needs: frozenset[Need] = frozenset()
     model_assisted: bool = False
     asks: Literal["what", "why", "if"] = "what"

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Model
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.published import read_own
@@ -29,13 +30,6 @@ from pipeline.questions.scoring_protocol import (
 )
 
 ACCURACY: Final = "accuracy"
-# Table 1.
-CATEGORIES: Final = {
-    "Recall": ("Trajectory Captioning", "Sequence Recall", "Object Recall", "Scene Recall", "Start/End Position"),
-    "Perception": ("Proximity", "Duration", "Landmark Position", "Goal Detection", "Cognitive Map"),
-    "Reasoning": ("Causal", "Counterfactual", "Association"),
-    "Navigation": ("Progress Evaluation", "High-level Planning", "Action Generation"),
-}
 
 
 class Settings(Model):
@@ -59,10 +53,10 @@ def _letter(answer: Answer) -> tuple[str | None, str | None]:
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
     """Tasks and categories in the order of table 1, others after them, and all questions."""
-    named = {task: task for tasks in CATEGORIES.values() for task in tasks}
+    named = {name: name for name in URBAN_TASKS}
     types = sorted({a.question.question_type for a in answers} - set(named))
     tasks = group_by(answers, "task", named | {name: name for name in types})
-    categories = group_by(answers, "category", {task: name for name, tasks in CATEGORIES.items() for task in tasks})
+    categories = group_by(answers, "category", {name: task.category for name, task in URBAN_TASKS.items()})
     return [*tasks, *categories, Figure("all", members=tuple(range(len(answers))))]
 
 

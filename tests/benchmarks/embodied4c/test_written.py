@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.columns import COLUMNS, SAID, SCHEMA
 from pipeline.benchmarks.embodied4c.far import bank
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, Settings
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS, SHARES
+from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
@@ -44,7 +45,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> AnyScene:
 def asked(scene: AnyScene, **rules: Any) -> pa.Table:
     view = exam(scene, ExamRules.model_validate({"exam_moments_max": 3} | rules))
     tables = [task.candidates(view) for task in EXAM_TASKS.values()]
-    return asked_in(select(pa.concat_tables(tables), EXAM_TASKS, 12, SHARES))
+    return asked_in(select(pa.concat_tables(tables), EXAM_TASKS, 12, EMBODIED4C.shares))
 
 
 def test_the_bank_is_large_and_its_answers_differ_from_one_another() -> None:

@@ -16,7 +16,7 @@ from pipeline.benchmarks.urbanvideo.cases import FlightCase
 from pipeline.benchmarks.urbanvideo.even import ANSWERS_MIN, even
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer
-from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.view import FlightView
@@ -143,9 +143,9 @@ def test_no_rule_of_thumb_beats_chance(of_random_flights: list[dict[str, Any]]) 
 @pytest.mark.slow
 def test_random_flights_have_the_shares_of_the_paper(of_random_flights: list[dict[str, Any]]) -> None:
     found = Counter(row["task"] for row in of_random_flights)
-    facts = [task for task in SHARES if task not in {"Scene Recall", "Causal", "Counterfactual"}]
+    facts = [task for task in URBAN_TASKS if task not in {"Scene Recall", "Causal", "Counterfactual"}]
     for task in facts:
-        share = found[task] / found.total() / (SHARES[task] / sum(SHARES[name] for name in facts))
+        share = found[task] / found.total() / (URBAN_TASKS[task].share / sum(URBAN_TASKS[name].share for name in facts))
         assert 1 / 3 <= share <= 3, (task, share)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
-from pipeline.benchmarks.urbanvideo.tasks.registry import SHARES, URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
@@ -76,7 +77,7 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     capped: Counter[str] = Counter()
     for (stage, _), raw in results.items():
         if stage == "generate":
-            chosen = select(read_table(raw), URBAN_TASKS, CAP, SHARES)
+            chosen = select(read_table(raw), URBAN_TASKS, CAP, URBANVIDEO.shares)
             capped.update(asked_in(chosen)["task"].to_pylist())
     truths = {name: read_flight_truth(flights, name) for name in IDS}
     return Built(folder, truths, outcome, scenes, capped, questions)
@@ -100,7 +101,7 @@ def uncapped(flights: Path) -> BuildConfig:
 def test_the_tasks_have_about_the_shares_of_the_paper(built: Built) -> None:
     """None is starved or three times over, in whole questions: a third of 6.2 is 2, and a flight may have one."""
     for task in FACTS:
-        fair = built.capped.total() * SHARES[task] / sum(SHARES[name] for name in FACTS)
+        fair = built.capped.total() * URBAN_TASKS[task].share / sum(URBAN_TASKS[name].share for name in FACTS)
         assert fair // 3 <= built.capped[task] <= max(3 * fair, len(IDS)), (task, built.capped)
 
 

@@ -41,6 +41,7 @@ class Seen:
 class EqaTask(CaseTask[CityView]):
     """One category. A subclass says which raw tasks there are."""
 
+    share = 1
     form: Form = FreeText()
     template = "cityeqa/question"
     parts = (*phrases.PARTS, *wording.PARTS)

@@ -26,14 +26,17 @@ class ExamTask(CaseTask[Exam]):
     Args:
         name: the sub-capability; what follows a blank tells tasks of one apart.
         form: of the answers.
+        share: see `Task.share`.
         asks: embodiment -> what yields its cases.
         kinds: of wording, as the asks use them.
     """
 
     template = QUESTION
 
-    def __init__(self, name: str, form: Form, asks: Mapping[str, Sequence[Ask]], kinds: Iterable[str]) -> None:
-        self.name, self.form, self.asks = name, form, asks
+    def __init__(
+        self, name: str, form: Form, share: int, asks: Mapping[str, Sequence[Ask]], kinds: Iterable[str]
+    ) -> None:
+        self.name, self.form, self.share, self.asks = name, form, share, asks
         self.parts = tuple(part(kind) for kind in kinds)
 
     def obstacle(self, view: Exam) -> Rejection | None:

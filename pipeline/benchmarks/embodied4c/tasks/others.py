@@ -26,6 +26,7 @@ class DomainFar(CaseTask[Exam]):
     """GEN: some of the bank, drawn from the log's id."""
 
     name = GEN
+    share = 125
     template = QUESTION
     form = FreeText()
 
@@ -60,6 +61,7 @@ class OnesOwn(CaseTask[Exam]):
         numeric: which of both.
     """
 
+    share = 125
     template = QUESTION
     form = FreeText()
 
@@ -95,6 +97,7 @@ class OnesOwn(CaseTask[Exam]):
 class Assisted(CaseTask[Exam]):
     """A sub-capability of which no facts tell: a model that sees the log writes its questions (stage `author`)."""
 
+    share = 54
     template = QUESTION
     form = FreeText()
 

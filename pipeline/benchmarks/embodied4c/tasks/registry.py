@@ -96,6 +96,7 @@ EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
         row.name: ExamTask(
             row.name,
             row.form,
+            row.share,
             {
                 domain: asks
                 for domain, asks in ((DRIVING, row.drives), (AERIAL, row.flights), (MANIPULATION, row.arms))
@@ -108,10 +109,4 @@ EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
     **{sub: Assisted(sub) for sub in ("M/P", "E/E")},
     GEN: DomainFar(),
     **{task.name: task for task in (OnesOwn(numeric=True), OnesOwn(numeric=False))},
-}
-SHARES: Final[dict[str, int]] = {row.name: row.share for row in _ALL} | {
-    "M/P": 54,
-    "E/E": 54,
-    GEN: 125,
-    **dict.fromkeys(("written numbers", "written words"), 125),
 }

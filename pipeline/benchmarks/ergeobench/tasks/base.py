@@ -29,6 +29,8 @@ TRIES: Final = 24  # views that are drawn for an answer
 class SeenTask(CaseTask[ErgeoView]):
     """Base of tasks about what a panorama shows."""
 
+    share = 1
+
     def obstacle(self, view: ErgeoView) -> Rejection | None:
         """Nothing is asked of panoramas that are out of distribution, lean, or of which no object is known."""
         facts, rules = view.facts, view.rules

@@ -23,6 +23,8 @@ class SceneRecall(Assisted):
     """Operands: when, in words ("during the descent near the destination")."""
 
     name = "Scene Recall"
+    share = 111
+    category = "Recall"
     template = "urbanvideo/scene_recall"
     slots = ("when",)
     definition = "Describe the scene that the agent observes during a given movement."
@@ -37,6 +39,8 @@ class Causal(Assisted):
     """Operands: what the drone does, in words ("tilt the camera down when it nears the red building")."""
 
     name = "Causal"
+    share = 110
+    category = "Reasoning"
     asks = "why"
     template = "urbanvideo/causal"
     slots = ("action",)
@@ -49,6 +53,8 @@ class Counterfactual(Assisted):
     """Operands: what the drone does ("ascending at first"), and what it might do ("flies at a lower altitude")."""
 
     name = "Counterfactual"
+    share = 132
+    category = "Reasoning"
     asks = "if"
     template = "urbanvideo/counterfactual"
     slots = ("actual", "alternative")

@@ -61,6 +61,8 @@ class TrajectoryCaptioning(UrbanTask):
     """Operands: which movements, in words: the latest few, or all so far; and the second at which the last one ends."""
 
     name = "Trajectory Captioning"
+    share = 411
+    category = "Recall"
     template = "urbanvideo/trajectory_captioning"
     slots = ("when", TIME)
     needs = frozenset(("steps",))

@@ -34,6 +34,8 @@ class Duration(UrbanTask):
     """
 
     name = "Duration"
+    share = 132
+    category = "Perception"
     template = "urbanvideo/duration"
     slots = ("first", "second")
     needs = frozenset(("steps", "seconds"))

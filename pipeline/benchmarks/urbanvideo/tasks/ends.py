@@ -17,6 +17,8 @@ class StartEndPosition(UrbanTask):
     """Operand: the second at which the question ends. Truth: the landmarks nearest to both ends of the path so far."""
 
     name = "Start/End Position"
+    share = 142
+    category = "Recall"
     template = "urbanvideo/start_end_position"
     slots = (TIME,)
     needs = frozenset(("places",))
@@ -61,6 +63,8 @@ class ObjectRecall(UrbanTask):
     """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
 
     name = "Object Recall"
+    share = 120
+    category = "Recall"
     template = "urbanvideo/object_recall"
     slots = ("landmark",)
     needs = frozenset(("places",))

@@ -23,6 +23,8 @@ class GoalDetection(EvenTask):
     """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
 
     name = "Goal Detection"
+    share = 317
+    category = "Perception"
     template = "urbanvideo/goal_detection"
     slots = ("goal", TIME)
     needs = frozenset(("places", "heading", "height", "views", "goal"))
@@ -73,6 +75,8 @@ class Association(UrbanTask):
     """Operands: the goal and a second at which it is not in view. Truth: the landmark in view that is nearest to it."""
 
     name = "Association"
+    share = 230
+    category = "Reasoning"
     template = "urbanvideo/association"
     slots = ("goal", TIME)
     needs = frozenset(("places", "views", "goal"))

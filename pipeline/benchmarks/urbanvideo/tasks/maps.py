@@ -29,6 +29,8 @@ class CognitiveMap(UrbanTask):
     """
 
     name = "Cognitive Map"
+    share = 265
+    category = "Perception"
     template = "urbanvideo/cognitive_map"
     needs = frozenset(("places",))
     definition = "Summarize historical movement observations into a cognitive map."

@@ -19,6 +19,8 @@ class HighLevelPlanning(UrbanTask):
     """
 
     name = "High-level Planning"
+    share = 258
+    category = "Navigation"
     template = "urbanvideo/high_level_planning"
     slots = ("goal", TIME)
     needs = frozenset(("places", "goal"))

@@ -25,6 +25,8 @@ class LandmarkPosition(EvenTask):
     """
 
     name = "Landmark Position"
+    share = 859
+    category = "Perception"
     template = "urbanvideo/landmark_position"
     slots = ("landmark", TIME)
     needs = frozenset(("places", "heading", "height"))

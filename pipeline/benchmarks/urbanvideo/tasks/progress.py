@@ -42,6 +42,8 @@ class ProgressEvaluation(EvenTask):
     """
 
     name = "Progress Evaluation"
+    share = 763
+    category = "Navigation"
     template = "urbanvideo/progress_evaluation"
     needs = frozenset(("steps", "route"))
     definition = "Given the navigation route at the start, analyze which step the navigation is currently performing."

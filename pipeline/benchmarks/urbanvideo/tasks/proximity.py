@@ -76,6 +76,8 @@ class Proximity(EvenTask):
     """
 
     name = "Proximity"
+    share = 117
+    category = "Perception"
     template = "urbanvideo/proximity"
     slots = ("landmark", "when", TIME)
     needs = frozenset(("places", "height"))

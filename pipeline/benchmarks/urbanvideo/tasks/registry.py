@@ -36,23 +36,4 @@ _ALL: Final[tuple[UrbanTask, ...]] = (
     HighLevelPlanning(),
     ActionGeneration(),
 )
-# Questions of the released benchmark (UrbanVideo-Bench, 5,250 in all).
-SHARES: Final[dict[str, int]] = {
-    "Trajectory Captioning": 411,
-    "Sequence Recall": 112,
-    "Object Recall": 120,
-    "Scene Recall": 111,
-    "Start/End Position": 142,
-    "Proximity": 117,
-    "Duration": 132,
-    "Landmark Position": 859,
-    "Goal Detection": 317,
-    "Cognitive Map": 265,
-    "Causal": 110,
-    "Counterfactual": 132,
-    "Association": 230,
-    "Progress Evaluation": 763,
-    "High-level Planning": 258,
-    "Action Generation": 1171,
-}
 URBAN_TASKS: Final[dict[str, UrbanTask]] = {task.name: task for task in _ALL}

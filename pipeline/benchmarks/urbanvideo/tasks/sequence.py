@@ -34,6 +34,8 @@ class SequenceRecall(_Next):
     """
 
     name = "Sequence Recall"
+    share = 112
+    category = "Recall"
     template = "urbanvideo/sequence_recall"
     slots = ("step",)
     needs = frozenset(("steps",))
@@ -81,6 +83,8 @@ class ActionGeneration(_Next):
     """
 
     name = "Action Generation"
+    share = 1171
+    category = "Navigation"
     template = "urbanvideo/action_generation"
     needs = frozenset(("steps", "goal or route"))
     definition = "Given the navigation goal or route at the start, generate the next control action from here."

@@ -16,6 +16,7 @@ class AbsDistance(ArrayTask[ScanView]):
     """Operands: two unique categories in alphabetical order. Truth: closest-point distance, one decimal (B.1)."""
 
     name = "object_abs_distance"
+    share = 1
     template = "vsi/object_abs_distance"
     roles = ("first", "second")
     slots = ("unique", "unique")

@@ -26,6 +26,7 @@ class AppearanceOrder(ArrayTask[ScanView]):
     """
 
     name = "obj_appearance_order"
+    share = 1
     template = "vsi/obj_appearance_order"
 
     def __init__(self, choices: int = 4) -> None:

@@ -13,6 +13,7 @@ class ObjectCounting(ArrayTask[ScanView]):
     """Operand: a category. Truth: the number of its instances (VSI-Bench B.1: not asked below 2)."""
 
     name = "object_counting"
+    share = 1
     template = "vsi/object_counting"
     roles = ("category",)
     slots = ("counted",)

@@ -59,6 +59,7 @@ class RelDirection(ArrayTask[ScanView]):
     stands in the centre of a bed: `strict` asks only what has the same answer from every place beside the object.
     """
 
+    share = 1
     leak_group = "direction"  # of all three levels
     roles = ("standing", "facing", "asked")
     slots = ("unique", "unique", "unique")

@@ -25,6 +25,7 @@ class RelDistance(ArrayTask[ScanView]):
     """
 
     name = "object_rel_distance"
+    share = 1
     template = "vsi/object_rel_distance"
     leak_group = "nearest"
 

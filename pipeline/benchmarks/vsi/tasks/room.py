@@ -29,6 +29,7 @@ class RoomSize(ArrayTask[ScanView]):
     """No operand. Truth: area in square metres, one decimal (VSI-Bench B.1: alpha shape of the scan's points)."""
 
     name = "room_size_estimation"
+    share = 1
     template = "vsi/room_size_estimation"
     roles = ()
     slots = ()

@@ -67,6 +67,7 @@ class RoutePlanning(ArrayTask[ScanView]):
     """
 
     name = "route_planning"
+    share = 1
     template = "vsi/route_planning"
     roles = ("start", "facing", "passed", "passed", "passed")
     slots = ("unique",) * 5

@@ -17,6 +17,7 @@ class ObjectSize(ArrayTask[ScanView]):
     """Operand: a category with one instance. Truth: longest box side in whole centimetres (VSI-Bench B.1)."""
 
     name = "object_size_estimation"
+    share = 1
     template = "vsi/object_size_estimation"
     roles = ("category",)
     slots = ("unique",)
