@@ -19,7 +19,7 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import Finding, OrientedBox, Source
 from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.pilot import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
 from pipeline.worlds.indoor.samples.truth import Truth

@@ -68,7 +68,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
 
 def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) -> None:
     """The files of one flight: its track, what was found in its log, and on request its picture."""
-    from pipeline.worlds.flight.tracks.table import track_table
+    from pipeline.worlds.flight.tracks.read import track_table
 
     write_atomically(stem.with_name(f"{stem.name}.parquet"), table_bytes(track_table(assembled.track)))
     text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -115,7 +115,7 @@ def _summary() -> Table:
 
 def _agreement(logs: Sequence[Log]) -> Table:
     """How far the actions that logs name agree with how the drone moved."""
-    from pipeline.formats.logs.openfly_actions import agreement
+    from pipeline.formats.logs.openfly import agreement
 
     table = Table("action", title="Actions as labelled, and as flown", title_justify="left")
     for name in ("steps", "agree", "share", "flown most often", "so often"):

@@ -239,7 +239,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.worlds.indoor.readers.scannetpp", of(RAW, "scannetpp")),
         ("pipeline.worlds.indoor.readers.arkit_film", of(RAW, "arkitscenes")),
         ("pipeline.worlds.indoor.readers.alignment", of(RAW, "scannet")),
-        ("pipeline.formats.logs.kml", of(RAW, "flights")),
+        ("pipeline.formats.logs.xml_tracks", of(RAW, "flights")),
         ("pipeline.formats.sens", of(RAW, "scannet")),
         ("pipeline.worlds.indoor.observe.visibility", of(("observe",), *SCANS)),
         ("pipeline.worlds.flight.observe.motion", of(("observe", "look"), "flights", "openfly")),
@@ -267,7 +267,7 @@ def test_a_changed_module_runs_its_stages_again_and_no_others(
 
 
 def test_a_comment_in_any_module_runs_nothing(changed: Callable[[str, str], set[tuple[str, str | None]]]) -> None:
-    assert changed("pipeline.formats.logs.kml", "\n# a comment\n") == set()
+    assert changed("pipeline.formats.logs.xml_tracks", "\n# a comment\n") == set()
 
 
 # ---- libraries

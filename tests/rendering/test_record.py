@@ -15,8 +15,8 @@ from pipeline.core.sketch import Sketch, Thing
 from pipeline.core.spatial import Boxes, Spatial, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.stages.builder import Builder
+from pipeline.worlds.flight.drawn import spatial as flight_in_space
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark
-from pipeline.worlds.flight.spatial import spatial as flight_in_space
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.spatial import spatial as scan_in_space
 from tests.builds import Cli, command_line, config_of, rows_of

@@ -9,8 +9,8 @@ import pytest
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.sketch import Sketch, Thing
 from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.worlds.flight.drawn import sketch as sketch_flight
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Sighting
-from pipeline.worlds.flight.sketch import sketch as sketch_flight
 from pipeline.worlds.indoor.sketch import sketch as sketch_scan
 from tests.conftest import make_scene
 from tests.review.made import PAYLOAD, ROOM

@@ -15,7 +15,7 @@ from pipeline.benchmarks.benchmark import ScenePictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.drawing.fonts import font
 from pipeline.worlds.flight.facts import Shot
-from pipeline.worlds.flight.legend import shot_of
+from pipeline.worlds.flight.places import shot_of
 
 Frame = npt.NDArray[np.uint8]  # (h, w, 3)
 _SIDE: Final = 200  # pixels of the longer side of a picture

@@ -20,11 +20,9 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.dji_dialects import FEET_M, NEEDED_SATELLITES
-from pipeline.formats.logs.log import Clock, Log, Series
-from pipeline.formats.logs.ned import flu_to_enu, quaternion
-from pipeline.formats.logs.records import file_bytes, to_numbers
-from pipeline.formats.logs.text import decoded
+from pipeline.formats.logs.dji_srt import FEET_M, NEEDED_SATELLITES
+from pipeline.formats.logs.frames import flu_to_enu, quaternion
+from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes, to_numbers
 
 # What a column is called, in lower case and without its unit; the first one found counts.
 _NAMES: Final = {

@@ -11,10 +11,8 @@ import numpy as np
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.log import Log, Series
-from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu
-from pipeline.formats.logs.records import file_bytes, no_position, to_numbers
-from pipeline.formats.logs.text import decoded
+from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu
+from pipeline.formats.logs.log import Log, Series, decoded, file_bytes, no_position, to_numbers
 
 TIME: Final = "TimeStamp"
 POSITION: Final = ("POS_X", "POS_Y", "POS_Z")

@@ -1,12 +1,25 @@
 """DJI subtitle files `.SRT`: one cue per frame or per second, with the drone's state as text.
 
-Times are those of the cues, so those of the video; `dji_clock` says what the wall clock in their text is for.
+Times are those of the cues, so those of the video. The wall clock in their text is local time of an unknown zone: it
+shows whether the video runs at the drone's pace, and where the recording was interrupted; it is read in the place of
+cue times only where there are none. The dialects:
+
+Bracketed (Mavic Air 2, Mavic 3, Mini 3 and later): `[latitude: 41.4] [longitude: 2.2] [rel_alt: 1.0 abs_alt: 9.0]`, or
+`[altitude: 27.3]`; some write `latitude :` or `longtitude`; some add `[gb_yaw: 1.0 gb_pitch: -90.0 gb_roll: 0.0]`.
+
+GPS(longitude, latitude, satellites) (Mavic Pro, Mini, Phantom 4, Inspire) with `BAROMETER:1.9`, or with
+`D 54.9m, H 19.4m` (distance from home, height), and on the Phantom 4 RTK `F.PRY` and `G.PRY` (pitch, roll, yaw of
+drone and camera). GPS(latitude, longitude, altitude) (M300, Avata 2). Which of the two it is, the numbers must say.
+
+Numbers count only with what ends them, so that a cut file yields no shortened ones.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -14,12 +27,209 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.dji_clock import TIMING, WALL, Cues, clock_findings, cues, interrupted
-from pipeline.formats.logs.dji_dialects import FIELDS, NEEDED_SATELLITES, Order, field, metres, order_of
-from pipeline.formats.logs.log import Log, Series
-from pipeline.formats.logs.ned import flu_to_enu, quaternion
-from pipeline.formats.logs.records import file_bytes
-from pipeline.formats.logs.text import decoded
+from pipeline.formats.logs.frames import flu_to_enu, quaternion
+from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes
+from pipeline.geometry.geodesy import offsets_m
+
+_END: Final = r"(?=[\s\]),;<|°mf])"
+_NUM: Final = r"([-+]?\d+(?:\.\d+)?)" + _END
+_PRY: Final = (
+    r"\.pry\s*\(\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*\)"
+)
+
+# Of text in lower case. The literal beginnings let `re` skip fast over the rest of a long file.
+FIELDS: Final = {
+    "latitude": re.compile(r"lat(?:itude)?\s*:\s*" + _NUM),
+    "longitude": re.compile(r"lon(?:gt?itude)?\s*:\s*" + _NUM),
+    "rel_alt": re.compile(r"rel_alt\s*:\s*" + _NUM),
+    "abs_alt": re.compile(r"abs_alt\s*:\s*" + _NUM),
+    "altitude": re.compile(r"\[altitude\s*:\s*" + _NUM),
+    "gb_yaw": re.compile(r"gb_yaw\s*:\s*" + _NUM),
+    "gb_pitch": re.compile(r"gb_pitch\s*:\s*" + _NUM),
+    # Two numbers, then satellites (a whole number below 100), or an altitude, or nothing.
+    "gps": re.compile(
+        r"gps\s*\(\s*([-+]?\d+(?:\.\d+)?)\s*,\s*([-+]?\d+(?:\.\d+)?)\s*"
+        r"(?:,\s*(?:(\d{1,2})|([-+]?\d+(?:\.\d+)?)\s*m?)\s*)?\)"
+    ),
+    "home": re.compile(r"home\s*\(\s*" + _NUM + r"\s*,\s*" + _NUM),
+    "barometer": re.compile(r"barometer\s*[:=(]?\s*" + _NUM + r"\s*(ft)?"),
+    "height": re.compile(r"[\s,]h\s*[\s:=]\s*" + _NUM + r"\s*(ft)?"),
+    "distance": re.compile(r"[\s,](?:d|home distance)\s*[\s:=]\s*" + _NUM + r"\s*(ft)?"),
+    "flight": re.compile("f" + _PRY),
+    "gimbal": re.compile("g" + _PRY),
+}
+FEET_M: Final = 0.3048
+NEEDED_SATELLITES: Final = 4  # for a position in three dimensions
+_DISCERNIBLE_M: Final = 20.0  # from home; nearer, noise hides which number is the latitude
+_AGREES: Final = 0.05  # share of the distance by which the right order may miss it
+_TELLS_APART: Final = 3.0  # the wrong order misses it by so much more
+
+
+def field(text: str, starts: IntArray, name: str) -> FloatArray:
+    """The first values of a field in each cue: (N, groups); NaN where a cue has none.
+
+    Args:
+        text: the file, in lower case.
+        starts: (N,) where each cue begins.
+        name: of `FIELDS`. A group that names a unit is 1 for feet, else NaN.
+    """
+    pattern = FIELDS[name]
+    out = np.full((len(starts), pattern.groups), np.nan)
+    found = list(pattern.finditer(text))
+    if not found:
+        return out
+    cue = np.searchsorted(starts, [match.start() for match in found], side="right") - 1
+    cue, first = np.unique(cue, return_index=True)
+    values = np.array([found[i].groups("nan") for i in first.tolist()])
+    out[cue[cue >= 0]] = np.where(values == "ft", "1", values).astype(np.float64)[cue >= 0]
+    return out
+
+
+def metres(values: FloatArray) -> FloatArray:
+    """Lengths (N,) of a field with a unit (N, 2)."""
+    return values[:, 0] * np.where(values[:, 1] == 1.0, FEET_M, 1.0)
+
+
+class Order(NamedTuple):
+    """Which number of GPS() is the latitude, and how that is known: by "range", "distance" or "form"."""
+
+    latitude_first: bool
+    known_by: str
+
+
+def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_altitude: bool) -> Order:
+    """Tells the order of GPS() from what only one order allows.
+
+    Args:
+        pair: (N, 2) its first two numbers.
+        home: (N, 2) those of HOME(), in the same order, or NaN.
+        distance_m: (N,) to home as logged, or NaN.
+        with_altitude: whether the third number is an altitude. DJI writes GPS(longitude, latitude, satellites)
+            and GPS(latitude, longitude, altitude).
+    """
+    size = np.median(np.abs(pair), axis=0)
+    if size.max() > 90.0:  # no latitude
+        return Order(bool(size[1] > 90.0), "range")
+    there = (distance_m > _DISCERNIBLE_M) & np.isfinite(home).all(1)
+    if there.any():
+        miss = [_miss(pair[there], home[there], distance_m[there], first) for first in (False, True)]
+        if min(miss) < _AGREES and max(miss) > _AGREES + _TELLS_APART * min(miss):
+            return Order(miss[1] < miss[0], "distance")
+    return Order(with_altitude, "form")
+
+
+def _miss(pair: FloatArray, home: FloatArray, distance_m: FloatArray, latitude_first: bool) -> float:
+    """By what share of it the distance from home is missed under one order."""
+    order = [0, 1] if latitude_first else [1, 0]
+    here, there = pair[:, order], home[:, order]
+    offset = offsets_m(here, np.median(there, axis=0))
+    return float(np.median(np.abs(np.hypot(offset[:, 0], offset[:, 1]) / distance_m - 1.0)))
+
+
+TIMING: Final = re.compile(r"(\d{1,3}):(\d\d):(\d\d)[,.](\d{3})\s*-->")
+WALL: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d) +(\d\d):(\d\d):(\d\d)(?:[.,](\d{3}))?")
+PACE_TOLERANCE: Final = 0.05  # share by which the pace of video and wall clock may differ
+INTERRUPTED_S: Final = 5.0  # more on the wall clock than in the video, and than usual: as long as a gap of a track
+_PACE_NEEDS_S: Final = 10.0  # of video; less says nothing beside a clock of whole seconds
+_BEGINNING: Final = datetime(1970, 1, 1)
+
+
+class Cues(NamedTuple):
+    """The subtitles of a file.
+
+    Attributes:
+        starts: (N,) where each begins in the text.
+        t_s: (N,) times of the video, or where the cues have none those of the wall clock from its first.
+        wall_s: (N,) seconds of the wall clock; NaN where a cue has none.
+        clock: which clock ``t_s`` is of.
+    """
+
+    starts: IntArray
+    t_s: FloatArray
+    wall_s: FloatArray
+    clock: Clock
+
+
+def cues(text: str) -> Cues | None:
+    """The subtitles of a text, None if there is none: neither a cue time nor a wall clock."""
+    timings = list(TIMING.finditer(text))
+    if timings:
+        starts = np.array([match.start() for match in timings], dtype=np.intp)
+        t_s = np.round(np.array([m.groups() for m in timings]).astype(np.float64) @ [3600.0, 60.0, 1.0, 1e-3], 3)
+        wall_s = _wall_clock(text, starts)
+        if len(t_s) < 2 or np.ptp(t_s) > 0 or np.isnan(wall_s).any():
+            return Cues(starts, t_s, wall_s, "video")
+        return Cues(starts, np.round(wall_s - wall_s[0], 3), wall_s, "local")  # all cues bear one time: they have none
+    starts = np.array([match.start() for match in WALL.finditer(text)], dtype=np.intp)
+    if not len(starts):
+        return None
+    wall_s = _wall_clock(text, starts)
+    return Cues(starts, np.round(wall_s - wall_s[0], 3), wall_s, "local")
+
+
+def interrupted(found: Cues) -> BoolArray:
+    """Cues (N,) before which the wall clock went on for over `INTERRUPTED_S` more than the video, and than usual."""
+    begins = np.zeros(len(found.t_s), dtype=bool)
+    known = np.flatnonzero(np.isfinite(found.wall_s))
+    if found.clock == "video" and len(known) > 2:
+        more = np.diff(found.wall_s[known]) - np.diff(found.t_s[known])
+        begins[known[1:]] = more > INTERRUPTED_S + max(0.0, float(np.median(more)))
+    return begins
+
+
+def clock_findings(found: Cues, begins: BoolArray) -> list[Finding]:
+    """Interruptions of the recording, and whether the video runs as fast as the wall clock.
+
+    Slow motion and hyperlapse do not; interruptions are not counted as slowness.
+    """
+    findings: list[Finding] = []
+    if found.clock == "local":
+        message = "the subtitles have no times of the video; the times are those of their wall clock"
+        findings.append(note("wall_clock", "log", message, "set video_offset_s in flight.yaml by what the video shows"))
+        return findings
+    known = np.flatnonzero(np.isfinite(found.wall_s))
+    lost_s = np.diff(found.wall_s[known]) - np.diff(found.t_s[known])
+    lost_s = lost_s[begins[known[1:]]]
+    if len(lost_s):
+        message = (
+            f"the recording was interrupted {len(lost_s)} times, by up to {lost_s.max():.1f} s of the wall clock; "
+            "a new part begins at each"
+        )
+        remedy = "none needed: parts are not joined"
+        findings.append(note("interrupted", "log", message, remedy, float(lost_s.max()), INTERRUPTED_S, "s"))
+    shown = found.t_s[-1] - found.t_s[0]
+    if len(known) < 2 or shown < _PACE_NEEDS_S or (np.diff(found.t_s) < 0).any():
+        return findings
+    passed = float(found.wall_s[known[-1]] - found.wall_s[known[0]] - lost_s.sum())
+    shown = float(found.t_s[known[-1]] - found.t_s[known[0]])
+    if shown > 0 and abs(passed / shown - 1.0) > PACE_TOLERANCE:
+        message = f"{shown:.1f} s of video show {passed:.1f} s by the wall clock; speeds and durations are the video's"
+        remedy = "leave slow motion and hyperlapse out"
+        findings.append(doubt("pace", "log", message, remedy, passed / shown, 1.0, "s/s"))
+    return findings
+
+
+def _wall_clock(text: str, starts: IntArray) -> FloatArray:
+    """Seconds since 1970 of the first wall clock in each cue (N,); NaN where it has none."""
+    out = np.full(len(starts), np.nan)
+    found = list(WALL.finditer(text))
+    if not found:
+        return out
+    cue = np.searchsorted(starts, [match.start() for match in found], side="right") - 1
+    cue, first = np.unique(cue, return_index=True)
+    seconds = np.array([_seconds(found[i]) for i in first.tolist()])
+    out[cue[cue >= 0]] = seconds[cue >= 0]
+    return out
+
+
+def _seconds(match: re.Match[str]) -> float:
+    """Seconds since 1970, NaN for a date that there is not."""
+    year, month, day, hour, minute, second, milli = (int(part or 0) for part in match.groups())
+    try:
+        return (datetime(year, month, day, hour, minute, second, 1000 * milli) - _BEGINNING).total_seconds()
+    except ValueError:
+        return float("nan")
+
 
 NONE, BRACKETED, SATELLITES, ALTITUDE, PAIR = range(5)  # what a cue's position is written in
 _NAMES: Final = {
@@ -31,7 +241,7 @@ _NAMES: Final = {
 
 
 class DjiSrt:
-    """Reads subtitles of DJI drones in all dialects of `dji_dialects`."""
+    """Reads subtitles of DJI drones in all dialects."""
 
     name = "dji_srt"
     version = 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.records import Damage, Records, damage_findings
+from pipeline.formats.logs.log import Damage, Records, damage_findings
 
 V1, V2 = 0xFE, 0xFD
 _TIME_BYTES: Final = 8  # big-endian microseconds since 1970

@@ -12,10 +12,9 @@ import numpy as np
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.log import Log, Series
-from pipeline.formats.logs.ned import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
+from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
+from pipeline.formats.logs.log import GOOD_FIX, Log, Records, Series, column, columns, no_position
 from pipeline.formats.logs.px4_ulog_topics import MAGIC, read_topics
-from pipeline.formats.logs.records import GOOD_FIX, Records, column, columns, no_position
 
 LOCAL: Final = "vehicle_local_position"
 ATTITUDE: Final = "vehicle_attitude"

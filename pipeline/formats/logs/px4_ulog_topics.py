@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
-from pipeline.formats.logs.records import Damage, Records, damage_findings, file_bytes, table
+from pipeline.formats.logs.log import Damage, Records, damage_findings, file_bytes, table
 
 MAGIC: Final = b"ULog\x01\x12\x35"
 _HEADER_BYTES: Final = 16

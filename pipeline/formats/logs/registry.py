@@ -11,12 +11,11 @@ from pipeline.formats.logs.airdata_csv import AirdataCsv
 from pipeline.formats.logs.airsim import AirSim
 from pipeline.formats.logs.dataflash import DataFlash
 from pipeline.formats.logs.dji_srt import DjiSrt
-from pipeline.formats.logs.gpx import Gpx
-from pipeline.formats.logs.kml import Kml
 from pipeline.formats.logs.log import LogReader
 from pipeline.formats.logs.openfly import OpenFly
 from pipeline.formats.logs.px4_ulog import PX4Ulog
 from pipeline.formats.logs.tlog import Tlog
+from pipeline.formats.logs.xml_tracks import Gpx, Kml
 
 _READERS: Final[tuple[LogReader, ...]] = (
     PX4Ulog(),

@@ -1,14 +1,16 @@
-"""A film of a flight of which there is no video: landmarks from above about the drone, and heights beside them."""
+"""A flight drawn: a map of its track and landmarks, its solids in space, and a film where there is no video."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.core.spatial import Boxes, Spatial, on_ground
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage
 from pipeline.worlds.flight.facts import FlightScene, Landmark
@@ -135,3 +137,61 @@ def _outline(mark: Landmark) -> FloatArray:
         angle = np.radians(np.arange(0, 360, 15))
         return np.array(mark.center) + mark.radius_m * np.column_stack([np.cos(angle), np.sin(angle)])
     return np.array([mark.center])
+
+
+PATH_POINTS: Final = 400  # of a long flight, evenly spaced: more would not be seen
+_DIGITS: Final = 2  # centimetres
+
+
+def sketch(scene: FlightScene) -> Sketch:
+    """The flight as a map: east to the right, north up."""
+    facts = scene.facts
+    motion = facts.motion
+    seen = {
+        view.landmark: min(start for start, _ in view.intervals)
+        for view in (motion.views or () if motion else ())
+        if view.intervals
+    }
+    things = tuple(
+        Thing(label=mark.label or mark.name or "", outline=_sketched(mark), seen_s=seen.get(number))
+        for number, mark in enumerate(facts.landmarks)
+    )
+    if motion is None:
+        return Sketch(things=things)
+    step = max(1, -(-len(motion.t_s) // PATH_POINTS))
+    points = [(t, x, y) for t, (x, y, _) in zip(motion.t_s, motion.enu_m, strict=True) if t >= 0]
+    thinned = [*points[:-1:step], *points[-1:]]
+    path = tuple((round(t, _DIGITS), round(x, _DIGITS), round(y, _DIGITS)) for t, x, y in thinned)
+    return Sketch(things=things, path=path)
+
+
+def _sketched(mark: Landmark) -> tuple[Point, ...]:
+    outline = mark.outline or (mark.center,)
+    return tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y in outline)
+
+
+def spatial(scene: FlightScene, geometry: Any) -> Spatial:
+    """The flight; boxes are those about landmarks, whose own outlines stand at foot and top. Unknown heights are 0."""
+    marks = scene.facts.landmarks
+    corners = [_corners(mark) for mark in marks]
+    low = np.array([points.min(0) for points in corners]).reshape(-1, 3)
+    high = np.array([points.max(0) for points in corners]).reshape(-1, 3)
+    labels = tuple(mark.label or mark.name or "" for mark in marks)
+    boxes = Boxes(labels, (low + high) / 2, high - low, np.tile(np.eye(3), (len(marks), 1, 1)))
+    lines = tuple(line for mark, points in zip(marks, corners, strict=True) if mark.outline for line in _rings(points))
+    motion = scene.facts.motion
+    path = np.column_stack([motion.t_s, motion.enu_m]) if motion and motion.t_s else np.empty((0, 4))
+    return Spatial(boxes, lines, path[path[:, 0] >= 0])
+
+
+def _corners(mark: Landmark) -> Any:
+    """Its outline at the foot, then at the top; (2k, 3)."""
+    ring = on_ground(np.array(mark.outline or (mark.center,), dtype=np.float64))
+    base = mark.base_m or 0.0
+    top = base if mark.top_m is None else mark.top_m
+    return np.concatenate([ring + np.array([0.0, 0.0, height]) for height in (base, top)])
+
+
+def _rings(points: Any) -> tuple[Any, ...]:
+    half = len(points) // 2
+    return tuple(np.concatenate([ring, ring[:1]]) for ring in (points[:half], points[half:]))

@@ -21,8 +21,7 @@ from pipeline.worlds.flight.doubts import (
     without,
 )
 from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
-from pipeline.worlds.flight.legend import by_name
-from pipeline.worlds.flight.places import nameable
+from pipeline.worlds.flight.places import by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
 
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.extras import need
-from pipeline.worlds.flight.drawn import drawn
+from pipeline.worlds.flight.drawn import drawn, sketch, spatial
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import Episodes
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.flight.sight import BULKY, UNITS, sight
-from pipeline.worlds.flight.sketch import sketch
-from pipeline.worlds.flight.spatial import spatial
 from pipeline.worlds.world import Looker, Samples, World
+
+UNITS: Final = "flights"
+BULKY: Final = ("motion",)  # long facts, which only questions are made from
+
+
+def sight(scenes: Sequence[FlightScene]) -> list[str]:
+    """How far it is known what the videos show, in lines of Markdown."""
+    return [
+        f"- What the {len(scenes)} flights do and see comes from their logs and maps, not from their pictures. Where",
+        "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
+        "  carries `model_assisted`; where it looked at landmarks in pictures of the video, `look_from_pictures`.",
+    ]
 
 
 def _write_samples(folder: Path) -> None:
@@ -28,7 +38,7 @@ def _write_samples(folder: Path) -> None:
 
 def _prompts() -> dict[str, str]:
     from pipeline.llm.prompts import load_prompt
-    from pipeline.worlds.flight.look.question import PROMPT
+    from pipeline.worlds.flight.look.checks import PROMPT
 
     return {PROMPT: load_prompt(PROMPT).version}
 

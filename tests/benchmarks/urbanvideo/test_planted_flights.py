@@ -23,8 +23,8 @@ from pipeline.engine.manifest import Outcome
 from pipeline.questions.selection import select
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
-from pipeline.worlds.flight.observe.task import COMPASS
-from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.observe.flight import COMPASS
+from pipeline.worlds.flight.samples.pilot import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
 from tests.bench.leaks import CAP

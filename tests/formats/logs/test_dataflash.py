@@ -9,8 +9,7 @@ import pytest
 from pymavlink.DFReader import DFReader_binary
 
 from pipeline.core.errors import RawDataError
-from pipeline.formats.logs.dataflash import DataFlash
-from pipeline.formats.logs.dataflash_messages import read_binary
+from pipeline.formats.logs.dataflash import DataFlash, read_binary
 from pipeline.formats.logs.log import Log
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA

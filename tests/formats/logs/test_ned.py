@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.formats.logs.ned import (
+from pipeline.formats.logs.frames import (
     PX4_EARTH_RADIUS_M,
     enu_from_ned,
     flu_to_enu,

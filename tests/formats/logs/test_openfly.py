@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.formats.logs.openfly import OpenFly, read_episodes
-from pipeline.formats.logs.openfly_actions import agreement
+from pipeline.formats.logs.openfly import OpenFly, agreement, read_episodes
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.formats.logs.made_logs import survives

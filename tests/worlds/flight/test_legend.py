@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.worlds.flight.facts import Flight, Landmark, Shot, Sighting
-from pipeline.worlds.flight.legend import by_name
+from pipeline.worlds.flight.places import by_name
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion
 
 

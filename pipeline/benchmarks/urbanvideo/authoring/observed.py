@@ -15,7 +15,7 @@ from pipeline.geometry import bearings
 from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
 from pipeline.questions.model_authoring import quoted
 from pipeline.worlds.flight.facts import Flight, Landmark, Segment
-from pipeline.worlds.flight.observe.task import BY_COMPASS, UNSEEN
+from pipeline.worlds.flight.observe.flight import BY_COMPASS, UNSEEN
 
 MAX_LANDMARKS: Final = 40  # told to a model: those in view, then the nearest
 NOW_S: Final = 2.0  # "at 12 s" means within so many seconds: models tell the time of a video no better

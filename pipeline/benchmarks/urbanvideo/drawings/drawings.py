@@ -15,7 +15,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.sheet import MOST_STILLS, Part, Sheet, Still
 from pipeline.geometry.bearings import picture_xy
-from pipeline.worlds.flight.legend import shot_of
+from pipeline.worlds.flight.places import shot_of
 
 _MANY: Final = 60  # corners of an outline that are joined by upright lines; of more every so many
 

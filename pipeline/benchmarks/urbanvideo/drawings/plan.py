@@ -15,8 +15,8 @@ from pipeline.core.sketch import Sketch
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground, draw_sketch
 from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.worlds.flight.drawn import sketch
 from pipeline.worlds.flight.places import Place
-from pipeline.worlds.flight.sketch import sketch
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
 _TALLEST: Final = 520.0

@@ -1,6 +1,6 @@
 """Stage `look` for a flight: what its map does not tell of what things look like, from pictures of the video.
 
-A model says what it sees of a thing in two pictures (`question`), pixels and map bear it out or do not (`checks`). Of
+A model says what it sees of a thing in two pictures, pixels and map bear it out or do not (`checks`). Of
 what nobody was asked about, or nothing is believed, it is known which colours are never seen where it stands
 (`survey`). With these looks the flight is observed again, so that labels, route and views follow from them as from
 what a map tells.
@@ -18,11 +18,9 @@ from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.maps.looks import Look
 from pipeline.reading.maps.nouns import BUILT
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Pictured
-from pipeline.worlds.flight.look.checks import ROOFLESS, believed
-from pipeline.worlds.flight.look.crops import CROPS, Crop, chosen, crop
-from pipeline.worlds.flight.look.question import UNANSWERED, Answer, Ask, UnansweredError, answer
-from pipeline.worlds.flight.look.survey import PictureAt, Survey, survey
-from pipeline.worlds.flight.look.things import Things, things_of
+from pipeline.worlds.flight.look.checks import ROOFLESS, UNANSWERED, Answer, Ask, UnansweredError, answer, believed
+from pipeline.worlds.flight.look.painted import Things, things_of
+from pipeline.worlds.flight.look.survey import CROPS, Crop, PictureAt, Survey, chosen, crop, survey
 from pipeline.worlds.flight.observe.flight import ground_m, observe_flight, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig
 

@@ -1,19 +1,79 @@
-"""How large the pictures of a video show each thing, and which colours are never seen where it stands."""
+"""How large a video shows each thing, which colours it surely has not, and the crops that show it best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image, ImageDraw
 
-from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.bearings import turn_between_deg
+from pipeline.geometry.colours import WORDS, margins
 from pipeline.worlds.flight.facts import Camera, Motion
-from pipeline.worlds.flight.look.paint import NAMES, may_be
 from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, painted, shrunk
+
+NAMES: Final = tuple(WORDS)
+# What lies in shade would be so many times as bright in the sun: walls turned away from it get two thirds of the light.
+WALL_LIGHT: Final = (1.0, 1.15, 1.3, 1.5)
+ROOF_LIGHT: Final = (1.0, 1.15, 1.3)  # it lies open to the sky
+_BITS: Final = 4  # of each channel, to which the table of all colours is made
+_TOP: Final = 255.0
+
+Pixels = npt.NDArray[np.uint8]  # (n, 3), sRGB
+
+
+class Measured(NamedTuple):
+    """How well a word fits some pixels.
+
+    Attributes:
+        share: of the pixels that may be called so.
+        margin: CIELAB, of the median of these in the best light; NaN where there are none.
+        rgb: that median in that light.
+    """
+
+    share: float
+    margin: float
+    rgb: tuple[int, int, int] | None
+
+
+def fits(word: str, pixels: Pixels, light: tuple[float, ...] = WALL_LIGHT) -> Measured:
+    """How well a word for a colour fits pixels (n, 3), n > 0, in some light."""
+    may = may_be(pixels, light)[:, NAMES.index(word)]
+    if not may.any():
+        return Measured(0.0, float("nan"), None)
+    middle = np.median(pixels[may], axis=0)
+    lit = np.minimum(middle * np.array(light)[:, None], _TOP)
+    by_light = margins(lit)[word]
+    best = int(by_light.argmax())
+    red, green, blue = (round(float(part)) for part in lit[best])
+    return Measured(float(may.mean()), float(by_light[best]), (red, green, blue))
+
+
+def may_be(pixels: Pixels, light: tuple[float, ...] = WALL_LIGHT) -> npt.NDArray[np.bool_]:
+    """Which words (n, 12) somebody may call pixels (n, 3) by, in some light."""
+    at = (pixels >> (8 - _BITS)).astype(np.intp)
+    index = (at[:, 0] << 2 * _BITS) | (at[:, 1] << _BITS) | at[:, 2]
+    return np.asarray(_table(light)[index])
+
+
+@cache
+def _table(light: tuple[float, ...]) -> npt.NDArray[np.bool_]:
+    """`may_be` of all colours, each channel by its upper bits."""
+    step = 1 << (8 - _BITS)
+    level = np.arange(step / 2, 256.0, step)
+    every: FloatArray = np.stack(np.meshgrid(level, level, level, indexing="ij"), axis=-1).reshape(-1, 3)
+    may = np.zeros((len(every), len(NAMES)), dtype=bool)
+    for times in light:
+        found = margins(np.minimum(every * times, _TOP))
+        may |= np.stack([found[name] >= 0 for name in NAMES], axis=1)
+    return may
+
 
 Frame = npt.NDArray[np.uint8]  # (h, w, 3)
 PictureAt = Callable[[float], Frame]  # of a second of the video
@@ -139,3 +199,94 @@ def _reduced(frame: Frame, size: tuple[int, int]) -> Frame:
     """A picture of another size, by the nearest pixel."""
     rows, columns = ((np.arange(n) + 0.5) * of / n for n, of in ((size[1], frame.shape[0]), (size[0], frame.shape[1])))
     return frame[np.ix_(rows.astype(np.intp), columns.astype(np.intp))]
+
+
+CROPS: Final = 2  # of each thing
+SIZE_MIN: Final = 0.004  # of the picture: 920 pixels of 640x360
+SHOWN_MIN: Final = 0.6  # of the thing's outline: in the picture, and nothing known before it
+APART_MIN_S: Final = 2.0  # between two crops: another moment, so another picture
+_CROP_INNER: Final = 0.8  # of an outline: pose and map are not known to a pixel
+_WALLS: Final = 0.45  # of its height: up to there anything has walls, whatever its roof
+_UPPER: Final = 0.75  # of its height: what lies above it a flat roof fills, and no other does
+_AROUND: Final = 0.35  # of the thing's longer side, on every side of it, as in legend pictures
+_SIDE: Final = 512  # pixels of the longer side of what is shown, at most
+_INK: Final = (255, 0, 255)  # no house has it
+_LINE: Final = 2
+
+
+@dataclass(frozen=True)
+class Crop:
+    """One thing in one picture.
+
+    Attributes:
+        second: of the video.
+        size: share of the picture that shows it.
+        shown: share of its outline.
+        walls: pixels (n, 3) of them.
+        roof: the same; none where the camera is not above it. Of what has no known height both are all of it.
+        upper: pixels (n, 3) of its outline above three quarters of its height.
+        jpeg: of the part about it, with a line around it.
+    """
+
+    second: float
+    size: float
+    shown: float
+    walls: Pixels
+    roof: Pixels
+    upper: Pixels
+    jpeg: bytes
+
+
+def chosen(glimpses: Sequence[Glimpse], seconds: Sequence[float]) -> list[Glimpse]:
+    """The largest good ones, apart in time: up to `CROPS`."""
+    good = [g for g in glimpses if g.size >= SIZE_MIN and g.shown >= SHOWN_MIN]
+    found: list[Glimpse] = []
+    for glimpse in sorted(good, key=lambda g: (-round(g.size, 9), g.moment)):
+        if all(abs(seconds[glimpse.moment] - seconds[f.moment]) >= APART_MIN_S for f in found):
+            found.append(glimpse)
+        if len(found) == CROPS:
+            break
+    return found
+
+
+def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, second: float) -> Crop:
+    """A thing in a picture of the video."""
+    height, width = frame.shape[:2]
+    size = (width, height)
+    own = painted(prisms, eye, size) == thing
+
+    def region(low: float, high: float) -> BoolArray:
+        return filled(prisms.ring(thing, eye, size, (low, high)), size)
+
+    is_known = bool(prisms.is_known[thing])
+    above = is_known and eye.enu_m[2] > prisms.top_m[thing]
+    top = region(1.0, 1.0) if above else np.zeros_like(own)
+    roof = filled(shrunk(prisms.ring(thing, eye, size, (1.0, 1.0)), _CROP_INNER), size) if above else top
+    walls = filled(shrunk(prisms.ring(thing, eye, size, (0.0, _WALLS)), _CROP_INNER), size) & ~top
+    upper = own & ~region(0.0, _UPPER)
+    if not is_known:
+        walls = roof = filled(shrunk(prisms.ring(thing, eye, size), _CROP_INNER), size)
+    return Crop(
+        second=round(second, 3),
+        size=round(glimpse.size, 4),
+        shown=round(min(1.0, glimpse.shown), 3),
+        walls=frame[own & walls],
+        roof=frame[own & roof],
+        upper=frame[upper],
+        jpeg=_cut(frame, prisms.ring(thing, eye, size)),
+    )
+
+
+def _cut(frame: Frame, ring: np.ndarray) -> bytes:
+    """The part of a picture about an outline (k, 2), with that outline drawn on it."""
+    height, width = frame.shape[:2]
+    low, high = np.maximum(ring.min(0), 0), np.minimum(ring.max(0), (width, height))
+    more = _AROUND * float((high - low).max())
+    left, top = (max(0, int(v - more)) for v in low.tolist())
+    right, bottom = (min(limit, int(v + more) + 1) for v, limit in zip(high.tolist(), (width, height), strict=True))
+    part = Image.fromarray(frame[top:bottom, left:right])
+    scale = _SIDE / max(part.size)
+    part = part.resize([max(1, round(side * scale)) for side in part.size], Image.Resampling.BICUBIC)
+    points = [((x - left) * scale, (y - top) * scale) for x, y in ring.tolist()]
+    ImageDraw.Draw(part).line([*points, points[0]], fill=_INK, width=_LINE)
+    return jpeg_bytes(np.asarray(part))

@@ -15,8 +15,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, note
-from pipeline.formats.logs.openfly import Episode, read_episodes
-from pipeline.formats.logs.openfly_actions import agreement
+from pipeline.formats.logs.openfly import Episode, agreement, read_episodes
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name

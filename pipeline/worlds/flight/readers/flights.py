@@ -1,6 +1,6 @@
 """Reader of drone flights: one folder per flight with video, flight log and ``flight.yaml`` (see `flight_files`).
 
-A folder from the memory card of a DJI drone, with many videos and subtitles, is read as it is (see `cards`).
+A folder from the memory card of a DJI drone, with many videos and subtitles, is read as it is.
 
 The log is needed, the rest may be missing: without a video there is none to deliver, without a camera, a heading or
 landmarks nothing is asked about what the picture shows. `video_offset` tells how to find the time between video and
@@ -31,19 +31,22 @@ from pipeline.reading.movies import movie_facts, movie_footage
 from pipeline.reading.reader import Listing, SceneRef
 from pipeline.reading.wants import Want
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
-from pipeline.worlds.flight.readers.cards import LOG_SUFFIXES, VIDEO_SUFFIXES, folders, of_recording, recordings
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
+    LOG_SUFFIXES,
     NO_VIDEO,
+    VIDEO_SUFFIXES,
     FlightSettings,
     find_file,
+    folders,
+    of_recording,
     read_settings,
+    recordings,
 )
 from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
-from pipeline.worlds.flight.tracks.ground import never_flew
-from pipeline.worlds.flight.tracks.read import read_tracks
+from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 
 LOG_FILES: Final = "log.*"
 VIDEO_FILES: Final = "video.*"

@@ -16,8 +16,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model, Origin, Vec3
 from pipeline.worlds.flight.facts import Action, Camera
 from pipeline.worlds.flight.samples.city import PLACES, Block, to_enu
-from pipeline.worlds.flight.samples.pilot import Pose, ends_s
-from pipeline.worlds.flight.samples.plans import FlightPlan
+from pipeline.worlds.flight.samples.pilot import FlightPlan, Pose, ends_s
 
 POSE_HZ: Final = 5
 SHOWN_HZ: Final = 2

@@ -17,12 +17,10 @@ from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
 from pipeline.worlds.flight.samples.city import PLACES, Block, blocks, to_wgs84
-from pipeline.worlds.flight.samples.pilot import Pose, fly
-from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan, LogKind
-from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
+from pipeline.worlds.flight.samples.logs import recording, subtitles, with_estimator, with_receiver
+from pipeline.worlds.flight.samples.pilot import PLANS, FlightPlan, LogKind, Pose, fly
 from pipeline.worlds.flight.samples.render import Renderer, lens_of
 from pipeline.worlds.flight.samples.shapes import Color, Form
-from pipeline.worlds.flight.samples.text_logs import recording, subtitles
 from pipeline.worlds.flight.samples.truth import (
     SHOWN_HZ,
     FlightTruth,

@@ -22,13 +22,19 @@ from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.logs.log import Clock, Log
 from pipeline.geometry.tracks import Track
-from pipeline.worlds.flight.tracks.clock import GAP_S, Straight, straighten
-from pipeline.worlds.flight.tracks.fixes import Fixes, Refused, distinct, leaps, quantum_m, refuse, strays
-from pipeline.worlds.flight.tracks.heights import check_heights, height_above_takeoff
-from pipeline.worlds.flight.tracks.layout import place, zeroed
-from pipeline.worlds.flight.tracks.series import Bracket, heading_of
-from pipeline.worlds.flight.tracks.speeds import speeds
-from pipeline.worlds.flight.tracks.stretches import about
+from pipeline.worlds.flight.tracks.clock import GAP_S, Straight, about, straighten
+from pipeline.worlds.flight.tracks.fixes import (
+    Fixes,
+    Refused,
+    distinct,
+    leaps,
+    place,
+    quantum_m,
+    refuse,
+    strays,
+    zeroed,
+)
+from pipeline.worlds.flight.tracks.series import Bracket, check_heights, heading_of, height_above_takeoff, speeds
 
 QUANTISED_M: Final = 0.5  # coarser coordinates are worth a word
 COARSE_M: Final = 5.0  # coarser coordinates put movements in doubt

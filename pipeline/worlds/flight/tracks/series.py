@@ -1,4 +1,4 @@
-"""Attitudes, headings and camera angles brought to the times of the positions."""
+"""What a track has beside positions: attitude, headings, camera angles, heights and speeds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.formats.logs.log import Series
-from pipeline.worlds.flight.tracks.clock import timed
-from pipeline.worlds.flight.tracks.fixes import bounded
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.findings import doubt, note
+from pipeline.core.schema import Finding
+from pipeline.formats.logs.log import Log, Series
+from pipeline.worlds.flight.tracks.clock import about, timed
+from pipeline.worlds.flight.tracks.fixes import HIGHEST_M, Fixes, bounded
 
 REACH_S: Final = 1.0  # a value farther than this from a position says nothing about it
 _NEARLY_ONE: Final = 0.9995  # cosine of half the angle above which slerp is a straight line
@@ -95,3 +97,102 @@ def heading_of(quat_wxyz: FloatArray) -> FloatArray:
 def _unit(q: FloatArray) -> FloatArray:
     length = np.sqrt((q * q).sum(1, keepdims=True))
     return np.where(length > 0, q / np.where(length > 0, length, 1.0), np.nan)
+
+
+APART_M: Final = 10.0  # between two heights; the vertical error of a receiver seldom reaches it
+SETTLED_S: Final = 5.0  # at the start, over which the levels that the heights count from are compared
+
+
+def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Finding]) -> FloatArray:
+    """Height (N,) above take-off: as logged, else above the first fix."""
+    if log.height_m is not None and np.isfinite(log.height_m).any():
+        return bounded(log.height_m[fixes.index], HIGHEST_M)
+    level = fixes.enu_m[:, 2] if local else fixes.lat_lon_alt[:, 2]
+    message = "the log has no height above take-off; heights are above its first position"
+    if np.isfinite(level).any():
+        found.append(note("height_from_first_fix", "log", message, "none needed if the log begins on the ground"))
+    return level - level[0]
+
+
+def check_heights(log: Log, fixes: Fixes, height_m: FloatArray) -> list[Finding]:
+    """A doubt about the stretches in which the height parts from another one by more than `APART_M`.
+
+    Each other height counts from a level of its own: only how it changes from the beginning of the log is compared.
+
+    Args:
+        log: with `Log.heights`.
+        fixes: (N,) the samples of the track.
+        height_m: (N,) above take-off.
+    """
+    clock_s = log.t_s[fixes.index]
+    apart: dict[str, FloatArray] = {}
+    for name, series in log.heights.items():
+        off_m = height_m - bounded(Bracket(series, clock_s, fixes.run).scalar(), HIGHEST_M)
+        known = np.flatnonzero(np.isfinite(off_m))
+        if len(known):
+            settled = known[fixes.t_s[known] <= fixes.t_s[known[0]] + SETTLED_S]
+            apart[name] = np.abs(off_m - np.median(off_m[settled]))
+    wrong = {name: off_m > APART_M for name, off_m in apart.items() if (off_m > APART_M).any()}
+    if not wrong:
+        return []
+    which: BoolArray = np.logical_or.reduce(list(wrong.values()))
+    worst = max(float(np.nanmax(apart[name])) for name in wrong)
+    message = f"the height parts by up to {worst:.1f} m from that of {' and of '.join(wrong)}"
+    remedy = "compare with the height that the controller showed; a barometer drifts with the weather and in wind"
+    finding = doubt("heights_disagree", "log", message, remedy, worst, APART_M, "m")
+    return [about(finding, fixes.t_s, which)]
+
+
+FASTEST_MPS: Final = 1000.0  # larger velocities are broken numbers
+SPEED_ERROR_MPS: Final = 0.5  # a step of the coordinates within the window looks no faster
+SPEED_WINDOW_S: Final = (1.0, 10.0)
+MOVES_MPS: Final = 2.0  # slower, noise hides the ratio of two speeds
+RATIO_OFF: Final = 0.2  # by which the ratio of two speeds may differ from 1
+ENOUGH: Final = 5  # samples that move
+
+
+def speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -> FloatArray:
+    """Speeds (N,) over ground and upwards together, m/s: of the logged velocities, else of the positions.
+
+    Args:
+        log: whose ``velocity_mps`` counts, and whose ``speed_mps`` is compared alone.
+        fixes: (N,) the samples of the track.
+        step_m: quantisation of the coordinates, 0 for none.
+        found: gets a note where logged speeds are not those of the positions.
+    """
+    derived = derived_speeds(fixes, step_m)
+    if log.speed_mps is not None:
+        found += _compared(bounded(log.speed_mps[fixes.index], FASTEST_MPS), derived)
+    if log.velocity_mps is None:
+        return derived
+    logged = np.sqrt((bounded(log.velocity_mps[fixes.index], FASTEST_MPS) ** 2).sum(1))
+    return np.where(np.isfinite(logged), logged, derived)
+
+
+def derived_speeds(fixes: Fixes, step_m: float) -> FloatArray:
+    """Speeds (N,) over a window within the part, long enough that a step of the coordinates does not look fast.
+
+    NaN where the part holds less than a quarter of the window.
+    """
+    t, window = fixes.t_s, float(np.clip(step_m / SPEED_ERROR_MPS, *SPEED_WINDOW_S))
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(fixes.part) > 0]))
+    ends = np.concatenate([starts[1:], [len(t)]]) - 1
+    low = np.maximum(t - window / 2, t[starts][fixes.part])
+    high = np.minimum(t + window / 2, t[ends][fixes.part])
+    move = [np.interp(high, t, axis) - np.interp(low, t, axis) for axis in fixes.enu_m.T]
+    enough = high - low >= window / 4
+    return np.where(enough, np.sqrt(sum(m * m for m in move)) / np.where(enough, high - low, 1.0), np.nan)
+
+
+def _compared(logged_mps: FloatArray, derived_mps: FloatArray) -> list[Finding]:
+    """A note where a column of speeds (N,) says another thing than the positions."""
+    moves = np.isfinite(logged_mps) & (derived_mps > MOVES_MPS)
+    if moves.sum() < ENOUGH:
+        return []
+    ratio = float(np.median(logged_mps[moves] / derived_mps[moves]))
+    if abs(ratio - 1.0) <= RATIO_OFF:
+        return []
+    message = f"the logged speed is {ratio:.2f} times that of the positions, which is used"
+    return [
+        note("speed_differs", "log", message, "none needed: no answer rests on the logged speed", ratio, 1.0, "ratio")
+    ]

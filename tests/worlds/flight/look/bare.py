@@ -15,9 +15,8 @@ from pipeline.geometry.colours import margins
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.facts import FlightScene, Landmark
-from pipeline.worlds.flight.look.checks import ratio_of
+from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, ratio_of
 from pipeline.worlds.flight.look.look import Shown, pictured
-from pipeline.worlds.flight.look.question import TALL, UNCLEAR, WIDE, Answer
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.samples.city import Block, blocks

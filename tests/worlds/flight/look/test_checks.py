@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.look.checks import Believed, believed, ratio_of
-from pipeline.worlds.flight.look.crops import Crop
-from pipeline.worlds.flight.look.question import EVEN, TALL, UNCLEAR, WIDE
+from pipeline.worlds.flight.look.checks import EVEN, TALL, UNCLEAR, WIDE, Believed, believed, ratio_of
+from pipeline.worlds.flight.look.survey import Crop
 
 RED, GREY, BACK = (200, 30, 30), (128, 128, 128), (90, 160, 70)
 HONEST = {"kind": "building", "proportions": WIDE, "walls": "red", "roof": "red", "roof_shape": "flat"}

@@ -16,11 +16,9 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.reading.maps.nouns import may_be
 from pipeline.worlds.flight.facts import FlightScene, Landmark
-from pipeline.worlds.flight.look.checks import believed
-from pipeline.worlds.flight.look.crops import APART_MIN_S, SHOWN_MIN, SIZE_MIN
+from pipeline.worlds.flight.look.checks import CHOICES, UNCLEAR, believed
 from pipeline.worlds.flight.look.look import answered, calls, is_whole, look_at_flight, obstacle
-from pipeline.worlds.flight.look.paint import NAMES
-from pipeline.worlds.flight.look.question import CHOICES, UNCLEAR
+from pipeline.worlds.flight.look.survey import APART_MIN_S, NAMES, SHOWN_MIN, SIZE_MIN
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView
 from tests.llm.asking import KEY, hosted

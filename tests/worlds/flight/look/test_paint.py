@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.colours import margins
-from pipeline.worlds.flight.look.paint import NAMES, ROOF_LIGHT, fits, may_be
+from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, fits, may_be
 
 
 def pixels(*colours: tuple[int, int, int], each: int = 10) -> np.ndarray:

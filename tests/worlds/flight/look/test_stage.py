@@ -16,9 +16,8 @@ from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import Camera, FlightScene
-from pipeline.worlds.flight.look.question import UNCLEAR
-from pipeline.worlds.flight.samples.pilot import Move
-from pipeline.worlds.flight.samples.plans import FlightPlan
+from pipeline.worlds.flight.look.checks import UNCLEAR
+from pipeline.worlds.flight.samples.pilot import FlightPlan, Move
 from pipeline.worlds.flight.samples.write import DATASET, write_flights
 from tests.builds import UNASKED, results_of, whys
 from tests.llm.asking import KEY

@@ -14,7 +14,7 @@ from pipeline.geometry.colours import WORDS
 from pipeline.reading.maps.nouns import may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, Said, describe
-from pipeline.worlds.flight.observe.task import COMPASS
+from pipeline.worlds.flight.observe.flight import COMPASS
 
 CONFIG = DescriptionConfig()
 PATH = np.zeros((1, 3))

@@ -9,10 +9,8 @@ import pytest
 
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.samples.pilot import fly
-from pipeline.worlds.flight.samples.plans import PLANS, FlightPlan
-from pipeline.worlds.flight.samples.px4 import with_estimator, with_receiver
-from pipeline.worlds.flight.samples.text_logs import recording, subtitles
+from pipeline.worlds.flight.samples.logs import recording, subtitles, with_estimator, with_receiver
+from pipeline.worlds.flight.samples.pilot import PLANS, FlightPlan, fly
 from pipeline.worlds.flight.samples.truth import planted_moves
 from pipeline.worlds.flight.tracks.read import read_tracks
 

@@ -8,8 +8,7 @@ import pytest
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.worlds.flight.facts import Camera, Landmark, Shot
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.shots import best_shot
-from pipeline.worlds.flight.observe.views import Poses, Setting
+from pipeline.worlds.flight.observe.views import Poses, Setting, best_shot
 from tests.benchmarks.urbanvideo.flights import mark
 
 # At 30 m, north at 10 m/s for 10 s; a level camera of 90 degrees, 16:9: w metres at d metres take w / 2d of the width.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.worlds.flight.facts import Flight, Landmark
-from pipeline.worlds.flight.observe.task import COMPASS, spoken
+from pipeline.worlds.flight.observe.flight import COMPASS, spoken
 
 MARKS = (
     Landmark(name="Grand Hotel", label="the purple building", center=(0, 0), radius_m=1),

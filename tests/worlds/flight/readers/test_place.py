@@ -14,7 +14,7 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.feature import Box, Feature, box_around
 from pipeline.reading.maps.placed import Placed
-from pipeline.worlds.flight.readers.place import buildings, landmarks
+from pipeline.worlds.flight.readers.surroundings import buildings, landmarks
 
 FIJI = Origin(lat_deg=-17.0, lon_deg=179.9995, alt_m=3.0)
 EQUATOR_DEGREE_M = 111_319.49  # of longitude: 2 pi 6,378,137 m / 360

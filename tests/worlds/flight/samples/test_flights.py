@@ -18,8 +18,7 @@ from pyulog import ULog
 
 from pipeline.core.schema import Origin
 from pipeline.worlds.flight.samples.city import PLACES, blocks
-from pipeline.worlds.flight.samples.pilot import Move, Pose, fly, lasting
-from pipeline.worlds.flight.samples.plans import PLANS
+from pipeline.worlds.flight.samples.pilot import PLANS, Move, Pose, fly, lasting
 from pipeline.worlds.flight.samples.truth import FlightTruth, Solid, planted_moves
 from pipeline.worlds.flight.samples.write import read_flight_truth, write_flights
 from tests.oracles.sample_flights import oracle_in_view, oracle_pixel, oracle_pose

@@ -15,7 +15,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.formats.logs.log import Log, Series
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
-from pipeline.worlds.flight.tracks.table import track_table
+from pipeline.worlds.flight.tracks.read import track_table
 from tests.formats.logs.fuzzing import check_track
 
 PATH = Path("flight.log")

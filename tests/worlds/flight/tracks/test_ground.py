@@ -12,7 +12,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import assemble
-from pipeline.worlds.flight.tracks.ground import never_flew
+from pipeline.worlds.flight.tracks.read import never_flew
 from tests.conftest import REAL_DATA
 from tests.worlds.flight.tracks.test_assemble import PATH, fly
 

@@ -8,9 +8,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.errors import RawDataError
-from pipeline.formats.logs.log import Log
-from pipeline.formats.logs.records import file_bytes, no_position, to_numbers
-from pipeline.formats.logs.text import decoded
+from pipeline.formats.logs.log import Log, decoded, file_bytes, no_position, to_numbers
 
 HEADER: Final = "time_s,lat_deg,lon_deg,alt_m"
 
