@@ -5,9 +5,11 @@ City frame: ENU metres about `CITY_ORIGIN`, the ground at z = 0. Streets run alo
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import yaml
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
@@ -16,6 +18,16 @@ from pipeline.geometry import geodesy
 from pipeline.worlds.flight.samples.shapes import Color, Form
 
 Vec2 = tuple[float, float]
+
+
+def sample_data(name: str) -> dict[str, Any]:
+    """The data of ``<name>.yaml`` beside this module, with tuples in the place of lists of numbers."""
+    loaded: dict[str, Any] = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    for entries in loaded.values():
+        for entry in entries:
+            entry.update({k: tuple(v) for k, v in entry.items() if isinstance(v, list)})
+    return loaded
+
 
 CITY_ORIGIN: Final = Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0)  # the altitude of the ground
 PITCH_M: Final = 48.0
@@ -74,31 +86,7 @@ class Place(NamedTuple):
     alone: bool = True  # nothing else stands in its block
 
 
-# Two shops look the same and have one name; the chapel stands in a yard among high houses.
-PLACES: Final = (
-    Place("City Hall", "the yellow building with a dome", "building", (5, 3), (2, 3), (28, 24, 22),
-          (240, 205, 50), "domed"),
-    Place("Water Tower", "the blue tower", "tower", (1, 4), (10, 10), (11, 11, 58), (70, 150, 235),
-          "water tower"),
-    Place("Central Park", "the park", "park", (3, 2), (0, 0), (80, 32, 0.1), (84, 152, 62), "park"),
-    Place("Saint Anna Church", "the red church", "church", (6, 1), (9, 3), (13, 27, 38), (190, 52, 40), "church"),
-    Place("Grand Hotel", "the purple building", "building", (2, 1), (3, 3), (26, 26, 33), (150, 72, 190)),
-    Place("Market Hall", "the green building", "building", (4, 4), (1, 2), (30, 27, 13), (40, 150, 70), "rounded"),
-    Place("Public Library", 'the orange building with the sign "LIBRARY"', "building", (1, 1), (2, 4), (27, 23, 16),
-          (232, 110, 30), sign="LIBRARY"),
-    Place("Corner Bakery", "the pink building beside the white stadium", "building", (2, 3), (0, 0), (11, 11, 7),
-          (240, 130, 170), alone=False),
-    Place("Corner Bakery", "the pink building beside the yellow building with a dome", "building", (4, 3), (21, 0),
-          (11, 11, 7), (240, 130, 170), alone=False),
-    Place("Old Chapel", "the yellow church", "church", (6, 4), (12, 12), (8, 8, 6), (250, 240, 90)),
-    Place("Peace Column", "the white obelisk", "obelisk", (4, 2), (8, 14), (3, 3, 17), (250, 250, 250),
-          "obelisk", is_point=True),
-    Place("Museum 't Hof", 'the orange building with the sign "MUSEUM"', "building", (0, 2), (4, 2), (24, 28, 19),
-          (232, 110, 30), sign="MUSEUM"),
-    Place("Central Station", "the brown building", "building", (7, 3), (2, 1), (26, 30, 18), (120, 75, 40), "rounded"),
-    Place("City Stadium", "the white stadium", "stadium", (1, 2), (1, 2), (30, 28, 8), (240, 240, 236),
-          "oval"),
-)  # fmt: skip
+PLACES: Final = tuple(Place(**entry) for entry in sample_data("city")["places"])
 _PARK: Final = ((3, 2), (4, 2))
 _YARD: Final = (6, 4)
 

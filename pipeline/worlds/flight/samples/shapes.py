@@ -5,8 +5,8 @@ Every shape fits into its block's upright box and touches all of its sides, so t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -36,10 +36,8 @@ def strokes(words: str) -> list[tuple[float, float, float, float]]:
     found = []
     for place, letter in enumerate(words):
         for row, bits in enumerate(_LETTERS[letter]):
-            dots = [column for column in range(_WIDTH) if bits >> (_WIDTH - 1 - column) & 1]
-            for _, run in groupby(enumerate(dots), key=lambda pair: pair[1] - pair[0]):
-                inked = [dot for _, dot in run]
-                left, right = ((_WIDTH + 1) * place + edge for edge in (inked[0], inked[-1] + 1))
+            for inked in re.finditer("1+", f"{bits:0{_WIDTH}b}"):
+                left, right = ((_WIDTH + 1) * place + edge for edge in inked.span())
                 top = _HEIGHT - row
                 found.append((left / columns, right / columns, (top - 1) / _HEIGHT, top / _HEIGHT))
     return found
