@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.core.sketch import Sketch, Thing
 from pipeline.core.spatial import Boxes, Spatial, on_ground
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage
-from pipeline.worlds.flight.facts import FlightScene, Landmark
+from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion
 
 FPS: Final = 10
 WIDE: Final = 480  # pixels of the map; heights are beside it
@@ -23,12 +23,7 @@ SCALE_M: Final = 50.0
 # Pixels of the gauge: from its foot, which is the take-off, up; below it as far as there is room.
 FOOT: Final = 260.0
 GAUGE_X: Final = 500.0
-SPANS_M: Final = (
-    150.0,
-    600.0,
-    2400.0,
-    12000.0,
-)  # of the gauge: the first that holds the flight, for nearly all the first
+SPANS_M: Final = (150.0, 600.0, 2400.0, 12000.0)  # of the gauge: the first that holds the flight, for nearly all 150
 _GAUGE: Final = 240.0
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M
 _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
@@ -40,30 +35,23 @@ def drawn(scene: FlightScene) -> Footage | None:
     motion = scene.facts.motion
     if motion is None or not scene.facts.drawable:
         return None
-    film = _Film(scene)
+    film = _Film(scene.facts.landmarks, motion)
     ticks = np.arange(int(motion.t_s[-1] * FPS + 1e-6) + 1) / FPS
     shown = np.searchsorted(film.t_s, ticks + 1e-6, side="right") - 1
-
-    def frames() -> Iterator[npt.NDArray[np.uint8]]:
-        return (film.at(index, tick) for index, tick in zip(shown.tolist(), ticks.tolist(), strict=True))
-
-    return Footage(FPS, frames)
+    return Footage(FPS, lambda: (film.at(*moment) for moment in zip(shown.tolist(), ticks.tolist(), strict=True)))
 
 
 class _Film:
     """What the pictures of a flight share."""
 
-    def __init__(self, scene: FlightScene) -> None:
-        motion = scene.facts.motion
-        if motion is None:
-            raise ValueError(f"{scene.id} was not observed")
+    def __init__(self, landmarks: Sequence[Landmark], motion: Motion) -> None:
         self.t_s = np.array(motion.t_s)
         self.enu_m = np.array(motion.enu_m).reshape(-1, 3)
         self.height_m, self.heading_deg = (
             np.array(column, dtype=np.float64) for column in (motion.height_m, motion.heading_deg)
         )
         self.step_s = 1.5 / motion.rate_hz
-        self.marks = [(_outline(mark), mark) for mark in scene.facts.landmarks]
+        self.marks = [(_outline(mark), mark) for mark in landmarks]
         self.low, self.high = (
             np.array([pick(outline, 0) for outline, _ in self.marks]).reshape(-1, 2) for pick in (np.min, np.max)
         )
@@ -153,7 +141,11 @@ def sketch(scene: FlightScene) -> Sketch:
         if view.intervals
     }
     things = tuple(
-        Thing(label=mark.label or mark.name or "", outline=_sketched(mark), seen_s=seen.get(number))
+        Thing(
+            label=mark.label or mark.name or "",
+            outline=tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y in mark.outline or (mark.center,)),
+            seen_s=seen.get(number),
+        )
         for number, mark in enumerate(facts.landmarks)
     )
     if motion is None:
@@ -165,11 +157,6 @@ def sketch(scene: FlightScene) -> Sketch:
     return Sketch(things=things, path=path)
 
 
-def _sketched(mark: Landmark) -> tuple[Point, ...]:
-    outline = mark.outline or (mark.center,)
-    return tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y in outline)
-
-
 def spatial(scene: FlightScene, geometry: Any) -> Spatial:
     """The flight; boxes are those about landmarks, whose own outlines stand at foot and top. Unknown heights are 0."""
     marks = scene.facts.landmarks
@@ -178,7 +165,8 @@ def spatial(scene: FlightScene, geometry: Any) -> Spatial:
     high = np.array([points.max(0) for points in corners]).reshape(-1, 3)
     labels = tuple(mark.label or mark.name or "" for mark in marks)
     boxes = Boxes(labels, (low + high) / 2, high - low, np.tile(np.eye(3), (len(marks), 1, 1)))
-    lines = tuple(line for mark, points in zip(marks, corners, strict=True) if mark.outline for line in _rings(points))
+    rings = (half for mark, points in zip(marks, corners, strict=True) if mark.outline for half in np.split(points, 2))
+    lines = tuple(np.concatenate([ring, ring[:1]]) for ring in rings)
     motion = scene.facts.motion
     path = np.column_stack([motion.t_s, motion.enu_m]) if motion and motion.t_s else np.empty((0, 4))
     return Spatial(boxes, lines, path[path[:, 0] >= 0])
@@ -190,8 +178,3 @@ def _corners(mark: Landmark) -> Any:
     base = mark.base_m or 0.0
     top = base if mark.top_m is None else mark.top_m
     return np.concatenate([ring + np.array([0.0, 0.0, height]) for height in (base, top)])
-
-
-def _rings(points: Any) -> tuple[Any, ...]:
-    half = len(points) // 2
-    return tuple(np.concatenate([ring, ring[:1]]) for ring in (points[:half], points[half:]))

@@ -43,6 +43,11 @@ class FlightFix(Fix):
     world: ClassVar[str | None] = "flight"
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """The value that the target names."""
+        return (self.target,)
+
+    @property
     def subjects(self) -> tuple[str, ...]:
         """All of the flight: labels tell landmarks from all others near by."""
         return (SCENE,)
@@ -73,19 +78,24 @@ class LandmarkFix(FlightFix):
             raise UnexpectedError(f"there is no landmark {self.name}; {len(found)} have this name")
         return found[self.instance or 0]
 
-    def check_place(self, scene: FlightScene, expect: Place) -> None:
+
+class _PlacedFix(LandmarkFix):
+    """A correction of a landmark that is known by where it lies."""
+
+    expect: Place
+
+    def check(self, scene: FlightScene) -> None:
         """Raises `UnexpectedError` where the landmark lies elsewhere."""
         center = scene.facts.landmarks[self.index(scene)].center
-        if max(abs(a - b) for a, b in zip(center, expect.center_m, strict=True)) > NEAR_M:
+        if max(abs(a - b) for a, b in zip(center, self.expect.center_m, strict=True)) > NEAR_M:
             now = [round(v, 1) + 0.0 for v in center]
-            raise UnexpectedError(f"landmark {self.name}: expected center_m {list(expect.center_m)}, found {now}")
+            raise UnexpectedError(f"landmark {self.name}: expected center_m {list(self.expect.center_m)}, found {now}")
 
 
-class DropLandmark(LandmarkFix):
+class DropLandmark(_PlacedFix):
     """A landmark that is not there."""
 
     target: Literal["drop_landmark"]
-    expect: Place
     set: None
 
     @property
@@ -93,16 +103,11 @@ class DropLandmark(LandmarkFix):
         """See `Fix.change`."""
         return f"landmark {self.name} left out"
 
-    def check(self, scene: FlightScene) -> None:
-        """Raises `UnexpectedError`."""
-        self.check_place(scene, self.expect)
 
-
-class LandmarkPlaceFix(LandmarkFix):
+class LandmarkPlaceFix(_PlacedFix):
     """Where a landmark lies; its outline moves with it."""
 
     target: Literal["landmark_position"]
-    expect: Place
     set: Place
 
     @property
@@ -114,10 +119,6 @@ class LandmarkPlaceFix(LandmarkFix):
     def change(self) -> str:
         """See `Fix.change`."""
         return f"landmark {self.name} moved from {list(self.expect.center_m)} to {list(self.set.center_m)} m"
-
-    def check(self, scene: FlightScene) -> None:
-        """Raises `UnexpectedError`."""
-        self.check_place(scene, self.expect)
 
     def moved(self, mark: Landmark) -> Landmark:
         """The landmark in its new place."""
@@ -156,11 +157,6 @@ class GoalFix(FlightFix):
     set: Said | None
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """The goal."""
-        return ("goal",)
-
-    @property
     def change(self) -> str:
         """See `Fix.change`."""
         return f"goal {self.expect or 'not known'} -> {self.set or 'not known'}"
@@ -170,62 +166,45 @@ class GoalFix(FlightFix):
         expected("goal", self.expect, scene.facts.goal)
 
 
-class OffsetFix(FlightFix):
+class NumberFix(FlightFix):
+    """A correction of one number of the flight, that which the target names."""
+
+    saying: ClassVar[str]
+    near: ClassVar[float]  # an expected value may be off by this
+
+    @property
+    def change(self) -> str:
+        """See `Fix.change`."""
+        return self.saying.format(self)
+
+    def check(self, scene: FlightScene) -> None:
+        """Raises `UnexpectedError`."""
+        found, wanted = getattr(scene.facts, self.target), self.model_dump()["expect"]
+        if abs(found - wanted) > self.near:
+            raise UnexpectedError(f"{self.target}: expected {wanted:g}, found {found:g}")
+
+
+class OffsetFix(NumberFix):
     """Time of the log at the start of the video, seconds."""
 
+    saying = "the video begins at {0.set:g} s of the log, not {0.expect:g}"
+    near = NEAR_S
     target: Literal["video_offset_s"]
     expect: Seconds
     set: Seconds
 
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The offset."""
-        return ("video_offset_s",)
 
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"the video begins at {self.set:g} s of the log, not {self.expect:g}"
-
-    def check(self, scene: FlightScene) -> None:
-        """Raises `UnexpectedError`."""
-        found_s = scene.facts.video_offset_s
-        if abs(found_s - self.expect) > NEAR_S:
-            raise UnexpectedError(f"video_offset_s: expected {self.expect:g}, found {found_s:g}")
-
-
-class HeadingFix(FlightFix):
+class HeadingFix(NumberFix):
     """By how much every heading of the log is off: a compass near metal, or true north for magnetic. Clockwise."""
 
+    saying = "{0.set:g} degrees are added to the log's headings, not {0.expect:g}"
+    near = NEAR_DEG
     target: Literal["heading_offset_deg"]
     expect: Degrees
     set: Degrees
 
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The offset."""
-        return ("heading_offset_deg",)
 
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"{self.set:g} degrees are added to the log's headings, not {self.expect:g}"
-
-    def check(self, scene: FlightScene) -> None:
-        """Raises `UnexpectedError`."""
-        found_deg = scene.facts.heading_offset_deg
-        if abs(found_deg - self.expect) > NEAR_DEG:
-            raise UnexpectedError(f"heading_offset_deg: expected {self.expect:g}, found {found_deg:g}")
-
-
-FIXES: Final[tuple[type[Fix], ...]] = (
-    DropLandmark,
-    LandmarkPlaceFix,
-    LandmarkNameFix,
-    GoalFix,
-    OffsetFix,
-    HeadingFix,
-)
+FIXES: Final[tuple[type[Fix], ...]] = (DropLandmark, LandmarkPlaceFix, LandmarkNameFix, GoalFix, OffsetFix, HeadingFix)
 
 
 def fix_flight(scene: FlightScene, fixes: Sequence[FlightFix]) -> FlightScene:
@@ -242,25 +221,22 @@ def fix_flight(scene: FlightScene, fixes: Sequence[FlightFix]) -> FlightScene:
                 marks[index] = fix.moved(mark)
             elif isinstance(fix, LandmarkNameFix):
                 marks[index] = mark.model_copy(update={"name": fix.set})
-        elif isinstance(fix, GoalFix):
-            changes["goal"] = fix.set
-        elif isinstance(fix, OffsetFix):
-            changes["video_offset_s"] = fix.set
-        elif isinstance(fix, HeadingFix):
-            changes["heading_offset_deg"] = fix.set
+        elif isinstance(fix, GoalFix | OffsetFix | HeadingFix):
+            changes[fix.target] = fix.set
     return scene.with_facts(landmarks=tuple(mark for mark in marks if mark is not None), **changes)
 
 
 def drafts(scene: FlightScene, operands: Sequence[str]) -> list[dict[str, Any]]:
     """Landmarks that a question names, the goal, the time of the video and the headings, as they are."""
-    marks, offset_s = scene.facts.landmarks, scene.facts.video_offset_s
-    found: list[dict[str, Any]] = [{"target": "video_offset_s", "expect": offset_s, "set": offset_s}]
-    off_deg = scene.facts.heading_offset_deg
-    found.append({"target": "heading_offset_deg", "expect": off_deg, "set": off_deg})
-    if scene.facts.goal:
-        found.append({"target": "goal", "expect": scene.facts.goal, "set": scene.facts.goal})
+    flight = scene.facts
+    values: dict[str, Any] = {
+        "video_offset_s": flight.video_offset_s,
+        "heading_offset_deg": flight.heading_offset_deg,
+        **({"goal": flight.goal} if flight.goal else {}),
+    }
+    found = [{"target": target, "expect": value, "set": value} for target, value in values.items()]
     for name in dict.fromkeys(operands):
-        own = [mark for mark in marks if mark.name == name]
+        own = [mark for mark in flight.landmarks if mark.name == name]
         for instance, mark in enumerate(own):
             at = {"of": name} | ({"instance": instance} if len(own) > 1 else {})
             place = {"center_m": [round(v, 1) + 0.0 for v in mark.center]}

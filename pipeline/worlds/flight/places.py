@@ -55,19 +55,15 @@ class Place:
 
     def gap_m(self, other: Place) -> float:
         """Distance between two footprints that do not cross."""
-        ends = [(self, other), (other, self)]
-        return min(
-            float(np.maximum(b.distance_m(a.center[None] if a.outline is None else a.outline) - _round(a), 0.0).min())
-            for a, b in ends
-        )
+        away = [
+            b.distance_m(a.center[None]) - a.radius_m if a.outline is None else b.distance_m(a.outline)
+            for a, b in ((self, other), (other, self))
+        ]
+        return min(float(np.maximum(one, 0.0).min()) for one in away)
 
     def bound_m(self, other: Place) -> float:
         """Distance between the circles about the two: never more than `gap_m`."""
         return max(0.0, float(np.hypot(*(self.center - other.center))) - self.radius_m - other.radius_m)
-
-
-def _round(place: Place) -> float:
-    return 0.0 if place.outline is not None else place.radius_m
 
 
 def place_of(index: int, mark: Landmark, label: str) -> Place:
@@ -198,7 +194,9 @@ def by_name(flight: Flight, end_s: float, share_min: float) -> Flight:
         landmarks.append(mark.model_copy(update={"label": name, "proof": (), "unsaid": refused}))
         if mark.label and name:
             names[mark.label] = name
-    route = tuple(_renamed(step, names) for step in flight.route)
+    labels = sorted(names, key=lambda label: (-len(label), label))
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)")
+    route = tuple(pattern.sub(lambda said: names[said[0]], step) if names else step for step in flight.route)
     goal = names.get(flight.goal, flight.goal) if flight.goal else None
     return flight.model_copy(update={"landmarks": tuple(landmarks), "goal": goal, "route": route})
 
@@ -215,12 +213,3 @@ def _refused(flight: Flight, index: int, end_s: float, share_min: float, count: 
     if shot.share < share_min:
         return Rejection(reason="too_small_in_picture", measured=round(shot.share, 3), limit=share_min, unit="share")
     return None
-
-
-def _renamed(step: str, names: dict[str, str]) -> str:
-    """A step of a route with names in the place of labels."""
-    labels = sorted(names, key=lambda label: (-len(label), label))
-    if not labels:
-        return step
-    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)"
-    return re.sub(pattern, lambda found: names[found[0]], step)

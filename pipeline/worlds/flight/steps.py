@@ -41,26 +41,18 @@ TILTS: Final[Actions] = frozenset(("gimbal up", "gimbal down"))
 ALL: Final[Actions] = frozenset(get_args(Action))
 _LEAVING: Final[Actions] = CLIMBS | _SPECIAL["fly horizontally"] | frozenset(("fly horizontally",))
 RESTS: Final[Actions] = frozenset(("hover", "stay in place"))
-_MIRROR: Final[dict[Action, Action]] = {
-    "fly left": "fly right",
-    "fly right": "fly left",
-    "turn left": "turn right",
-    "turn right": "turn left",
-}
-_FLIP: Final[dict[Action, Action]] = {"ascend": "descend", "descend": "ascend"}
-_OPPOSED: Final[dict[Action, Action]] = {
-    "fly forward": "fly backward",
-    "fly backward": "fly forward",
-    "fly left": "fly right",
-    "fly right": "fly left",
-}
-_QUARTERED: Final[dict[Action, Action]] = {
-    "fly forward": "fly left",
-    "fly left": "fly forward",
-    "fly backward": "fly right",
-    "fly right": "fly backward",
-}
-_STILL: Final[dict[Action, Action]] = {"fly horizontally": "stay in place", "stay in place": "fly horizontally"}
+
+
+def _swaps(*pairs: tuple[Action, Action]) -> dict[Action, Action]:
+    return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
+
+
+_SIDES: Final[tuple[Action, Action]] = ("fly left", "fly right")
+_MIRROR: Final = _swaps(_SIDES, ("turn left", "turn right"))
+_FLIP: Final = _swaps(("ascend", "descend"))
+_OPPOSED: Final = _swaps(_SIDES, ("fly forward", "fly backward"))
+_QUARTERED: Final = _swaps(("fly forward", "fly left"), ("fly backward", "fly right"))
+_STILL: Final = _swaps(("fly horizontally", "stay in place"))
 
 
 @dataclass(frozen=True)
@@ -98,15 +90,7 @@ class Step:
 
 
 # What a question of few movements offers: what the released options offer most, and where the heading is not known.
-SEVEN: Final[tuple[Action, ...]] = (
-    "ascend",
-    "descend",
-    "fly forward",
-    "fly left",
-    "fly right",
-    "turn left",
-    "turn right",
-)
+SEVEN: Final[tuple[Action, ...]] = ("ascend", "descend", "fly forward", *_SIDES, "turn left", "turn right")
 FOUR: Final[tuple[Action, ...]] = ("ascend", "descend", "fly horizontally", "stay in place")
 
 
@@ -121,11 +105,7 @@ def _verb(action: Action, form: Form) -> str:
     if action in _GIMBAL:
         return {"plain": "tilt", "third": "tilts", "ing": "tilting"}[form] + f" the {_GIMBAL[action]}"
     verb, _, way = action.partition(" ")
-    conjugated = {
-        "plain": verb,
-        "third": _THIRD.get(verb, f"{verb}s"),
-        "ing": f"{verb}ing",
-    }[form]
+    conjugated = {"plain": verb, "third": _THIRD.get(verb, f"{verb}s"), "ing": f"{verb}ing"}[form]
     return f"{conjugated} {way}" if way else conjugated
 
 

@@ -122,26 +122,17 @@ class FlightView(Generic[R]):
         for doubt in self._doubts:
             if doubt.name not in TOUCHES or TOUCHES[doubt.name] & needs:
                 return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
-        missing: dict[Need, bool] = {
-            "steps": not self.steps,
-            "places": not len(self.places),
-            "heading": not np.isfinite(self.heading_deg).any(),
-            "views": self.motion.views is None,
-            "goal": self.goal is None,
-            "route": not self.flight.route,
-            "goal or route": not (self.flight.route or self.flight.goal),
+        lacking: dict[Need, tuple[bool, str]] = {
+            "steps": (not self.steps, "no_movement"),
+            "places": (not len(self.places), "no_landmark_described" if self.flight.landmarks else "no_landmark"),
+            "heading": (not np.isfinite(self.heading_deg).any(), "no_heading"),
+            "views": (self.motion.views is None, "views_unknown"),
+            "goal": (self.goal is None, self.no_goal),
+            "route": (not self.flight.route, "no_route"),
+            "goal or route": (not (self.flight.route or self.flight.goal), "no_goal_or_route"),
         }
-        reasons: dict[Need, str] = {
-            "steps": "no_movement",
-            "places": "no_landmark_described" if self.flight.landmarks else "no_landmark",
-            "heading": "no_heading",
-            "views": "views_unknown",
-            "goal": self.no_goal,
-            "route": "no_route",
-            "goal or route": "no_goal_or_route",
-        }
-        for need, reason in reasons.items():
-            if need in needs and missing[need]:
+        for need, (lacks, reason) in lacking.items():
+            if need in needs and lacks:
                 return Rejection(reason=reason, measured=None, limit=None, unit=None)
         return None
 
@@ -190,14 +181,12 @@ class FlightView(Generic[R]):
     def _steps(self) -> tuple[Step, ...]:
         steps = []
         for segment in sorted(self.motion.segments, key=lambda s: (s.start_s, s.end_s)):
-            if segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s):
-                continue
-            if overlaps_any(segment.start_s, segment.end_s, self.doubted):
+            outside = segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s)
+            if outside or overlaps_any(segment.start_s, segment.end_s, self.doubted):
                 continue
             actions: frozenset[Action] = frozenset(segment.actions)
             if actions <= RESTS and self._stands(segment):
                 continue
-            told = CLIMBS | GENERAL | TILTS
             steps.append(
                 Step(
                     actions=actions,
@@ -205,7 +194,7 @@ class FlightView(Generic[R]):
                     end_s=segment.end_s,
                     margin=segment.margin,
                     part=int(self.part[np.abs(self.t_s - segment.start_s).argmin()]),
-                    known=actions <= told or segment.turn_deg is not None,
+                    known=actions <= CLIMBS | GENERAL | TILTS or segment.turn_deg is not None,
                 )
             )
         return tuple(steps)

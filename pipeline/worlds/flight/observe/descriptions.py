@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
@@ -74,13 +71,8 @@ class Words(NamedTuple):
     def text(self, first: str = "", last: str = "") -> str:
         """For example "the tallest red building with a dome"."""
         where, colour = self.paint or ("", "")
-        more = (
-            [f"{colour} walls"]
-            if where == "walls"
-            else [f"{_article(colour)} {colour} roof"]
-            if where == "roof"
-            else []
-        )
+        article = "an" if colour[:1] in "aeiou" else "a"
+        more = {"walls": [f"{colour} walls"], "roof": [f"{article} {colour} roof"]}.get(where, [])
         more += [_ROOFS[self.roof]] if self.roof else []
         before = [word for word in (first, colour if where == "all" else "") if word]
         told = f" with {' and '.join(more)}" if more else ""
@@ -118,12 +110,31 @@ def _around(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) ->
     return seen[near]
 
 
-@dataclass(frozen=True)
 class Things:
-    """All that may be seen from a flight, of which each has a look; arrays are of their number n."""
+    """All that may be seen from a flight, of which each has a look; arrays are of their number n.
 
-    marks: Sequence[Landmark]
-    config: DescriptionConfig
+    Attributes:
+        height_m: least and greatest height (n, 2); NaN: not known.
+    """
+
+    def __init__(self, marks: Sequence[Landmark], config: DescriptionConfig) -> None:
+        self.marks, self.config = marks, config
+        self._looks = [mark.look for mark in marks if mark.look is not None]
+        heights = [look.height_m or (np.nan, np.nan) for look in self._looks]
+        self.height_m: FloatArray = np.array(heights, dtype=np.float64).reshape(-1, 2)
+        self._noun = np.array([look.noun for look in self._looks])
+        self._roof = np.array([look.roof_shape or "" for look in self._looks])
+        self._center = np.array([mark.center for mark in marks]).reshape(-1, 2)
+        self._radius_m = np.array([mark.radius_m for mark in marks])
+        self._area_m2 = np.array([look.area_m2 or np.nan for look in self._looks], dtype=np.float64)
+        self._signs = Counter(look.sign.casefold() for look in self._looks if look.sign)
+        # By word: which things (n,) no picture shows in that colour, and by how much it fits; NaN: not known.
+        self._unlike = {word: np.array([word in look.unlike for look in self._looks], dtype=bool) for word in WORDS}
+        self._paint = {
+            "walls": _fit([look.walls for look in self._looks]),
+            "roof": _fit([look.roof for look in self._looks]),
+        }
+        self._fitting: dict[Words, BoolArray] = {}  # what `may_fit` has answered: many things are alike
 
     def said(self) -> list[Said]:
         """First what looks tell, then what stands beside something that they tell."""
@@ -177,11 +188,14 @@ class Things:
         yield from dict.fromkeys([Words(noun, paint), Words(noun, None, told.roof), Words(noun), told])
 
     def _paint_of(self, i: int) -> tuple[str, str] | None:
-        for where in ("all", "walls", "roof"):
-            for colour in WORDS:
-                if all(self._paint[w][colour][i] >= self.config.colour_margin for w in _surfaces(where)):
-                    return where, colour
-        return None
+        least = self.config.colour_margin
+        fitting = (
+            (where, colour)
+            for where in ("all", "walls", "roof")
+            for colour in WORDS
+            if all(self._paint[w][colour][i] >= least for w in _surfaces(where))
+        )
+        return next(fitting, None)
 
     def _by_look(self, i: int) -> Said:
         """A label from what is seen of a thing itself."""
@@ -219,8 +233,8 @@ class Things:
 
     def _sign(self, i: int) -> str | None:
         """What can be read on a thing, and on no other."""
-        look = self.marks[i].look
-        return look.sign if look and look.sign and self._signs[look.sign.casefold()] == 1 else None
+        sign = self._looks[i].sign
+        return sign if sign and self._signs[sign.casefold()] == 1 else None
 
     def _beside(self, i: int, anchors: Sequence[Place]) -> Said | None:
         """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""
@@ -261,62 +275,10 @@ class Things:
         told = [("colour_fits", fits), *([("colour_fits_no_other", min(off))] if off else [])]
         return tuple(_shown(name, colour, value, ">=", limit, "Lab") for name, value in told)
 
-    # Arrays
 
-    @cached_property
-    def _noun(self) -> npt.NDArray[np.str_]:
-        return np.array([mark.look.noun if mark.look else "" for mark in self.marks])
-
-    @cached_property
-    def _signs(self) -> Counter[str]:
-        return Counter(mark.look.sign.casefold() for mark in self.marks if mark.look and mark.look.sign)
-
-    @cached_property
-    def _fitting(self) -> dict[Words, BoolArray]:
-        """What `may_fit` has answered: many things are alike."""
-        return {}
-
-    @cached_property
-    def _center(self) -> FloatArray:
-        return np.array([mark.center for mark in self.marks]).reshape(-1, 2)
-
-    @cached_property
-    def _roof(self) -> npt.NDArray[np.str_]:
-        return np.array([(mark.look.roof_shape or "") if mark.look else "" for mark in self.marks])
-
-    @cached_property
-    def _unlike(self) -> dict[str, BoolArray]:
-        """For each word, which things (n,) no picture shows in that colour."""
-        seen = [set(mark.look.unlike) if mark.look else set() for mark in self.marks]
-        return {word: np.array([word in words for words in seen], dtype=bool) for word in WORDS}
-
-    @cached_property
-    def _radius_m(self) -> FloatArray:
-        return np.array([mark.radius_m for mark in self.marks])
-
-    @cached_property
-    def _area_m2(self) -> FloatArray:
-        known = [mark.look.area_m2 if mark.look else None for mark in self.marks]
-        return np.array([area or np.nan for area in known], dtype=np.float64)
-
-    @cached_property
-    def height_m(self) -> FloatArray:
-        """Least and greatest height (n, 2); NaN: not known."""
-        known = [mark.look.height_m if mark.look else None for mark in self.marks]
-        return np.array([height or (np.nan, np.nan) for height in known], dtype=np.float64).reshape(-1, 2)
-
-    @cached_property
-    def _paint(self) -> dict[str, dict[str, FloatArray]]:
-        """For walls and roofs: by how much each word fits the colour (n,); NaN: not known."""
-        nothing = (np.nan,) * 3
-        painted = {
-            "walls": [mark.look.walls if mark.look else None for mark in self.marks],
-            "roof": [mark.look.roof if mark.look else None for mark in self.marks],
-        }
-        return {
-            where: margins(np.array([rgb or nothing for rgb in colours], dtype=np.float64).reshape(-1, 3))
-            for where, colours in painted.items()
-        }
+def _fit(colours: Sequence[tuple[int, int, int] | None]) -> dict[str, FloatArray]:
+    """By how much each word for a colour fits some colours (n,)."""
+    return margins(np.array([rgb or (np.nan,) * 3 for rgb in colours], dtype=np.float64).reshape(-1, 3))
 
 
 def _say(text: str, proof: tuple[Evidence, ...]) -> Said:
@@ -331,10 +293,6 @@ def _shown(
 ) -> Evidence:
     value = round(value, _DECIMALS)
     return Evidence(name=name, subject=subject, value=value, relation=relation, limit=limit, unit=unit)
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
 
 
 def _surfaces(where: str) -> tuple[str, ...]:

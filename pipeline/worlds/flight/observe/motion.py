@@ -173,7 +173,9 @@ def paths(
         step_m: quantisation of the log over ground and in height, 0 for none.
         nose_first: where the log has no heading at all, it is the course (`by_course`).
     """
-    track = _placed(track)
+    known = np.isfinite(track.enu_m).all(1) & np.isfinite(track.t_s)
+    if not known.all():  # only the samples that have a place
+        track = replace(track, **{name: value[known] for name, value in vars(track).items() if value is not None})
     if len(track) == 0:
         return [], Fits(*[Fit(0.0, 0.0)] * 4)
     noise, fits = _noise_and_fits(track, config, step_m)
@@ -199,19 +201,17 @@ def by_course(path: FlightPath, fit: Fit, config: MotionConfig) -> FlightPath:
     the noise of the course asks for.
     """
     rate_hz = config.rate_hz
-    nothing = np.zeros(len(path), dtype=bool)
+    unseen = np.zeros(len(path), dtype=bool)
     fast = path.speed >= max(COURSE_SPEED, 2.0 * fit.error / np.tan(np.radians(COURSE_ERROR_DEG)))
-    unknown = np.full(len(path), np.nan)
+    heading, turn = np.full((2, len(path)), np.nan)
     if fast.sum() < 2:
-        return replace(path, heading_deg=unknown, turn=unknown, turn_error=0.0, turned_unseen=nothing)
+        return replace(path, heading_deg=heading, turn=turn, turn_error=0.0, turned_unseen=unseen)
     at = np.flatnonzero(fast)
     course = np.unwrap(compass_deg(path.velocity[at]), period=360.0)
     course_error = np.degrees(fit.error / np.median(path.speed[at])) * np.sqrt(2.0)  # of a difference of two
     width = float(np.clip(START_ERRORS * course_error / config.turn.start, fit.window_s, config.longest_window_s))
-    heading, turn = unknown.copy(), unknown.copy()
     change, wait = np.abs(np.diff(course)), np.diff(at)
     breaks = (wait > _BRIDGED_S * rate_hz) | ((wait > 1) & (change > 180.0 - 2 * COURSE_ERROR_DEG))
-    unseen = nothing.copy()
     for k in np.flatnonzero(breaks & (change > 2 * COURSE_ERROR_DEG)):
         unseen[at[k] + 1 : at[k + 1]] = True
     for run in np.split(np.arange(len(at)), np.flatnonzero(breaks) + 1):
@@ -250,21 +250,21 @@ def _starts(part: IntArray) -> BoolArray:
     return np.diff(part, prepend=-1) != 0
 
 
-def _placed(track: Track) -> Track:
-    """The samples that have a place."""
-    known = np.isfinite(track.enu_m).all(1) & np.isfinite(track.t_s)
-    if known.all():
-        return track
-    return replace(track, **{name: value[known] for name, value in vars(track).items() if value is not None})
-
-
 def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: float, fits: Fits) -> FlightPath:
     """One part of a track at even times."""
     t_s, enu = track.t_s[part] - offset_s, track.enu_m[part]
     first, last = np.ceil((t_s[0] - _EPS_S) * rate_hz), np.floor((t_s[-1] + _EPS_S) * rate_hz)
     grid = np.arange(first, last + 1) / rate_hz + 0.0  # no -0.0
 
-    even = _Evenly(t_s, grid, rate_hz)
+    def even(values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
+        """Values (G, k) and rates; NaN throughout where they are not known for long."""
+        known = kept & np.isfinite(values).all(1)
+        longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()
+        if len(grid) == 0 or not known.any() or ((known != kept).any() and longest > _BRIDGED_S):
+            unknown = np.full((len(grid), values.shape[1]), np.nan)
+            return unknown, unknown
+        return fitted(resampled(t_s[known], values[known], grid), rate_hz, fit.window_s)
+
     over_ground, velocity = even(enu[:, :2], keep, fits.move)
     up, rise = even(enu[:, 2:], keep, fits.climb)
     height, climb = even(track.height_m[part, None], keep, fits.climb)
@@ -283,24 +283,6 @@ def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: 
         gimbal_deg=gimbal[:, 0],
         tilt=tilt[:, 0],
     )
-
-
-@dataclass(frozen=True)
-class _Evenly:
-    """Resampling of one part: the times of its samples (N,) and even ones (G,)."""
-
-    t_s: FloatArray
-    grid: FloatArray
-    rate_hz: float
-
-    def __call__(self, values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
-        """Values (G, k) and rates; NaN throughout where they are not known for long."""
-        t_s, known = self.t_s, kept & np.isfinite(values).all(1)
-        longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()
-        if len(self.grid) == 0 or not known.any() or ((known != kept).any() and longest > _BRIDGED_S):
-            unknown = np.full((len(self.grid), values.shape[1]), np.nan)
-            return unknown, unknown
-        return fitted(resampled(t_s[known], values[known], self.grid), self.rate_hz, fit.window_s)
 
 
 def _unwrapped(degrees: FloatArray) -> FloatArray:

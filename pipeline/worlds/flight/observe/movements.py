@@ -270,8 +270,10 @@ def segments(
     found: list[Segment | None] = []
     for piece in pieces:
         near = [runs[i] for i in np.flatnonzero((fade >= piece.start_s) & (rise <= piece.end_s))]
-        if piece.runs:
-            found.append(_movement(path, piece, near, config))
+        if piece.runs:  # the main action is first: ways over ground and up by their metres, turns, then tilts
+            measured = sorted(_measured(path, piece, config), key=lambda m: (_ORDER[m.kind], -m.amount))
+            actions = tuple(m.action for m in measured)
+            found.append(_segment(path, piece, near, actions, min(m.ratio for m in measured)))
         elif can_hover:
             found.append(_hover(path, piece, near, config))
     return [segment for segment in found if segment is not None]
@@ -346,12 +348,6 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
         else:
             found.append(piece)
     return found
-
-
-def _movement(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment:
-    """The segment of a piece. The main action is first: ways over ground and up by their metres, turns, then tilts."""
-    measured = sorted(_measured(path, piece, config), key=lambda m: (_ORDER[m.kind], -m.amount))
-    return _segment(path, piece, runs, tuple(m.action for m in measured), min(m.ratio for m in measured))
 
 
 def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment | None:

@@ -149,12 +149,10 @@ def _is_shown(poses: Poses, moments: IntArray, landmark: Landmark, setting: Sett
         camera.width / camera.height,
     )
     away = distance_m(eyes[:, None], middle).max(1)
-    across = np.tan(np.radians(camera.horizontal_fov_deg) / 2)
-    wide = landmark.radius_m >= config.view_share * away * across
+    least = config.view_share * away * setting.half_width
+    wide = landmark.radius_m >= least
     shown = np.isfinite(xy).all((1, 2, 3)) & (away - landmark.radius_m <= config.view_range_m)
-    tall = (
-        _height_seen_m(eyes, landmark, foot, away) >= config.view_share * away * across * camera.height / camera.width
-    )
+    tall = _height_seen_m(eyes, landmark, foot, away) >= least * camera.height / camera.width
     return np.asarray(shown & ((wide & tall) | (landmark.radius_m == 0)))  # the size of a point is not known
 
 
@@ -165,9 +163,7 @@ def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolA
     corners = np.vstack([eyes_m[:, :2], top[None, :2]])
     extent = setting.extent
     near = np.flatnonzero(((extent[:, :2] <= corners.max(0)) & (extent[:, 2:] >= corners.min(0))).all(1))
-    others = take(setting.buildings, near)
-    outline = None if landmark.outline is None else np.array(landmark.outline)
-    others = take(others, np.flatnonzero(~own_buildings(others, np.array(landmark.center), outline)))
+    others = _others(landmark, take(setting.buildings, near))
     return is_clear(eyes_m, np.broadcast_to(top, eyes_m.shape), walls(others))
 
 
