@@ -16,13 +16,13 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.logs.log import Clock, Log
 from pipeline.geometry.tracks import Track
-from pipeline.worlds.flight.tracks.clock import GAP_S, Straight, about, straighten
+from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten
 from pipeline.worlds.flight.tracks.fixes import (
     Fixes,
     Refused,
@@ -68,7 +68,11 @@ def assemble(path: Path, log: Log) -> Assembled:
     found: list[Finding] = []
     fixes, local = _good_fixes(path, log, found)
     step_m = 0.0 if local else quantum_m(fixes.lat_lon_alt[:, :2])
-    found += _coarse(step_m)
+    if step_m >= QUANTISED_M:
+        say = doubt if step_m >= COARSE_M else note
+        message = f"the coordinates come in steps of {step_m:.2g} m; no movement below that is claimed"
+        remedy = "use the drone's own flight log, if there is one"
+        found.append(say("quantised", "log", message, remedy, step_m, QUANTISED_M, "m"))
     if log.label is None:  # else every sample stands for a step that was taken, also on the spot
         fixes = _without_repeats(fixes, step_m, found)
     fixes = _without_strays(fixes, step_m, found)
@@ -105,51 +109,26 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
 def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[Fixes, bool]:
     """The usable positions, in parts, and whether their path is that of the log's local positions."""
     straight = straighten(log.t_s)
-    found += [_located(finding, log, straight) for finding in log.findings]
+    for finding in log.findings:  # of the reader; its marks mean stretches of the track
+        marked = log.marks.get(finding.name)
+        found.append(finding if marked is None else about(finding, straight.t_s, marked[straight.samples]))
     found += [*([_CLOCKS[log.clock]] if log.clock in _CLOCKS else []), *straight.findings]
     refused = refuse(log, straight.samples)
     if refused.which.all():
-        reasons = _counted(refused) or "no sample has a time"
-        raise _no_fix(path, log, reasons)
+        raise _no_fix(path, log, refused.counted or "no sample has a time")
     found += _refused_fixes(refused, straight.t_s)
-    fixes, local = _placed(log, straight, ~refused.which, found)
+    # The breaks before each: one before a sample that is not good is one before the next good one.
+    broken = np.cumsum(straight.breaks, dtype=np.intp)
+    if log.begins is not None:
+        broken = broken + np.cumsum(log.begins)[straight.samples]
+    good = ~refused.which
+    index = straight.samples[good]
+    enu_m, lat_lon_alt, level_m, local = place(log, index, found)
+    fixes = Fixes(index, straight.t_s[good], straight.run[good], broken[good], enu_m, lat_lon_alt, level_m)
     fixes = _with_times_of_their_own(fixes, found)
     if not len(fixes.index):
         raise _no_fix(path, log, "none has an altitude")
     return _parted(fixes, found), local
-
-
-def _located(finding: Finding, log: Log, straight: Straight) -> Finding:
-    """A finding of the reader, with the stretches of the track that its marks mean."""
-    marked = log.marks.get(finding.name)
-    return finding if marked is None else about(finding, straight.t_s, marked[straight.samples])
-
-
-def _placed(log: Log, straight: Straight, good: BoolArray, found: list[Finding]) -> tuple[Fixes, bool]:
-    """The good samples in ENU, and whether that is the log's own local frame.
-
-    ``part`` counts the breaks before each: one before a sample that is not good is one before the next good one.
-    """
-    broken = np.cumsum(straight.breaks, dtype=np.intp)
-    if log.begins is not None:
-        broken = broken + np.cumsum(log.begins)[straight.samples]
-    index = straight.samples[good]
-    placed = place(log, index)
-    found += placed.findings
-    fixes = Fixes(
-        index=index,
-        t_s=straight.t_s[good],
-        run=straight.run[good],
-        part=broken[good],
-        enu_m=placed.enu_m,
-        lat_lon_alt=placed.lat_lon_alt,
-        level_m=placed.level_m,
-    )
-    return fixes, placed.local
-
-
-def _counted(refused: Refused) -> str:
-    return ", ".join(f"{count} × {reason}" for reason, count in refused.reasons.items())
 
 
 def _refused_fixes(refused: Refused, t_s: FloatArray) -> list[Finding]:
@@ -168,7 +147,7 @@ def _refused_fixes(refused: Refused, t_s: FloatArray) -> list[Finding]:
     flown = int(good[-1] - good[0]) + 1
     many = bool(inside.sum() > MANY * flown)
     share = float(inside.sum()) / flown if many else refused_n / n
-    message = f"{refused_n} of {n} positions ({refused_n / n:.1%}) were refused: {_counted(refused)}"
+    message = f"{refused_n} of {n} positions ({refused_n / n:.1%}) were refused: {refused.counted}"
     if not inside.any():
         message += "; all of them before the first usable one or after the last"
     finding = (doubt if many else note)(
@@ -206,16 +185,6 @@ def _parted(fixes: Fixes, found: list[Finding]) -> Fixes:
 def _no_fix(path: Path, log: Log, why: str) -> RawDataError:
     message = f"none of {len(log.t_s)} positions is usable ({why})"
     return RawDataError(path, "no_fix", message, "give a log of this flight that has positions", log.name or None)
-
-
-def _coarse(step_m: float) -> list[Finding]:
-    if step_m < QUANTISED_M:
-        return []
-    say = doubt if step_m >= COARSE_M else note
-    message = f"the coordinates come in steps of {step_m:.2g} m; no movement below that is claimed"
-    return [
-        say("quantised", "log", message, "use the drone's own flight log, if there is one", step_m, QUANTISED_M, "m")
-    ]
 
 
 def _without_repeats(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:

@@ -67,10 +67,27 @@ def straighten(clock_s: FloatArray) -> Straight:
     shift = np.cumsum(np.where(breaks[1:], usual_s - step, 0.0)) if len(t) else step
     t_s = np.maximum.accumulate(np.round(t - t[:1] + np.concatenate([[0.0], shift])[: len(t)], 6))
     run = np.concatenate([[0], np.cumsum(back)])[: len(t)].astype(np.intp)
-    found = _untimed(len(clock_s), len(t), strays)
-    for finding, at in ((_jumps(step, back), back), (_leaps(step, leap), leap)):
-        if finding is not None:  # of what comes after, it is not known when it was
-            found.append(about(finding, t_s, np.concatenate([[False], np.cumsum(at) > 0])))
+    found = []
+    if n := len(clock_s) - len(t) - strays:
+        message = f"{n} of {len(clock_s)} samples have no time and were left out"
+        found.append(note("untimed", "log", message, "none needed", n, 0))
+    if strays:
+        message = f"{strays} samples alone out of time were left out"
+        found.append(note("stray_times", "log", message, "none needed", strays, 0))
+    goes_on = "a new part begins at each, and time goes on from the end of the part before"
+    if back.any():
+        worst = float(-step.min())
+        message = f"the clock jumps back {int(back.sum())} times, by up to {worst:.3f} s; {goes_on}"
+        remedy = "if several flights were joined, give each its own file; check the offset to the video of later parts"
+        found.append(about(doubt("clock_jump", "log", message, remedy, worst, 0.0, "s"), t_s, _after(back)))
+    if leap.any():
+        worst = float(step.max())
+        message = (
+            f"the clock leaps forward {int(leap.sum())} times, by up to {worst:.0f} s, as when it is set from 0 to the "
+            f"day; {goes_on}"
+        )
+        remedy = "check the offset to the video, or cut the log at the leap"
+        found.append(about(doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s"), t_s, _after(leap)))
     return Straight(index, t_s, breaks, run, tuple(found))
 
 
@@ -90,36 +107,6 @@ def timed(clock_s: FloatArray) -> tuple[IntArray, int]:
     return index[~stray], int(stray.sum())
 
 
-def _untimed(n: int, n_timed: int, strays: int) -> list[Finding]:
-    found = []
-    if n - n_timed - strays:
-        message = f"{n - n_timed - strays} of {n} samples have no time and were left out"
-        found.append(note("untimed", "log", message, "none needed", n - n_timed - strays, 0))
-    if strays:
-        message = f"{strays} samples alone out of time were left out"
-        found.append(note("stray_times", "log", message, "none needed", strays, 0))
-    return found
-
-
-def _jumps(step: FloatArray, back: BoolArray) -> Finding | None:
-    if not back.any():
-        return None
-    worst = float(-step.min())
-    message = (
-        f"the clock jumps back {int(back.sum())} times, by up to {worst:.3f} s; a new part begins at each, "
-        "and time goes on from the end of the part before"
-    )
-    remedy = "if several flights were joined, give each its own file; check the offset to the video of later parts"
-    return doubt("clock_jump", "log", message, remedy, worst, 0.0, "s")
-
-
-def _leaps(step: FloatArray, leap: BoolArray) -> Finding | None:
-    if not leap.any():
-        return None
-    worst = float(step.max())
-    message = (
-        f"the clock leaps forward {int(leap.sum())} times, by up to {worst:.0f} s, as when it is set from 0 to the "
-        "day; a new part begins at each, and time goes on from the end of the part before"
-    )
-    remedy = "check the offset to the video, or cut the log at the leap"
-    return doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s")
+def _after(jumps: BoolArray) -> BoolArray:
+    """The samples (M,) after the first of some jumps (M - 1,): it is not known when they were."""
+    return np.concatenate([[False], np.cumsum(jumps) > 0])

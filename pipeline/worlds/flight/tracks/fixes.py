@@ -61,6 +61,11 @@ class Refused(NamedTuple):
     which: BoolArray
     reasons: dict[str, int]
 
+    @property
+    def counted(self) -> str:
+        """The reasons in words."""
+        return ", ".join(f"{count} × {reason}" for reason, count in self.reasons.items())
+
 
 def refuse(log: Log, index: IntArray) -> Refused:
     """Looks at the samples ``index`` (N,) of a log for positions that are none."""
@@ -127,15 +132,11 @@ def _is_zero(place: FloatArray) -> BoolArray:
 
 def quantum_m(lat_lon_deg: FloatArray) -> float:
     """Step of the coordinates (N, 2) in metres: of their decimals, or of float32; 0 where it is below 0.1 m."""
-    steps = [10.0**-decimals for decimals in range(3, _DECIMALS) if _are_multiples(lat_lon_deg, 10.0**decimals)]
+    scaled = {decimals: lat_lon_deg * 10.0**decimals for decimals in range(3, _DECIMALS)}
+    steps = [10.0**-decimals for decimals, all_ in scaled.items() if (np.abs(all_ - np.round(all_)) < 1e-3).all()]
     if not steps and (lat_lon_deg.astype(np.float32) == lat_lon_deg).all():
         steps = [float(np.spacing(np.abs(lat_lon_deg).max().astype(np.float32)))]
     return max(steps, default=0.0) * METRES_PER_DEGREE
-
-
-def _are_multiples(degrees: FloatArray, per_degree: float) -> bool:
-    scaled = degrees * per_degree
-    return bool((np.abs(scaled - np.round(scaled)) < 1e-3).all())
 
 
 def distinct(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> tuple[BoolArray, float]:
@@ -190,28 +191,14 @@ DISAGREE_M: Final = 20.0  # a receiver's noise at its worst, and a local frame's
 HIGHEST_M: Final = 50_000.0  # larger altitudes and heights are broken numbers
 
 
-class Placed(NamedTuple):
-    """Positions of some samples of a log.
+def place(log: Log, index: IntArray, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    """The samples ``index`` (N,) of a log in ENU: its local positions, unless those of WGS84 contradict them.
 
-    Attributes:
-        enu_m: (N, 3), about any zero; rows of NaN could not be placed.
-        lat_lon_alt: (N, 3) WGS84, NaN where unknown.
-        level_m: (N,) the altitudes or heights that the path is laid out by.
-        local: whether ENU is the log's own local frame.
-        findings: what was wrong.
+    Returns:
+        ENU (N, 3) about any zero, rows of NaN where it could not be placed; WGS84 (N, 3), NaN where unknown; the
+        altitudes or heights (N,) that the path is laid out by; and whether ENU is the log's own local frame.
     """
-
-    enu_m: FloatArray
-    lat_lon_alt: FloatArray
-    level_m: FloatArray
-    local: bool
-    findings: tuple[Finding, ...]
-
-
-def place(log: Log, index: IntArray) -> Placed:
-    """The samples ``index`` (N,) of a log in ENU: its local positions, unless those of WGS84 contradict them."""
     known_place = np.full((len(index), 3), np.nan)
-    found: list[Finding] = []
     if log.lat_lon_alt is not None:
         logged = log.lat_lon_alt[index]
         known = is_place(logged[:, :2])
@@ -220,14 +207,14 @@ def place(log: Log, index: IntArray) -> Placed:
         enu_m, known = log.enu_m[index], np.isfinite(known_place[:, 0])
         apart = _apart_m(enu_m[known, :2], known_place[known, :2])
         if apart <= DISAGREE_M:
-            return Placed(enu_m, known_place, enu_m[:, 2], local=True, findings=())
+            return enu_m, known_place, enu_m[:, 2], True
         message = f"local and WGS84 positions part by {apart:.0f} m; the path is that of WGS84"
         remedy = "see whether the estimator was reset in flight"
         found.append(doubt("positions_disagree", "log", message, remedy, apart, DISAGREE_M, "m"))
     level, above_sea = _levels(log, index, known_place[:, 2], found)
     if not above_sea:
         known_place[:, 2] = np.nan
-    return Placed(_laid_out(known_place, level), known_place, level, local=False, findings=tuple(found))
+    return _laid_out(known_place, level), known_place, level, False
 
 
 def _apart_m(local_m: FloatArray, lat_lon_deg: FloatArray) -> float:

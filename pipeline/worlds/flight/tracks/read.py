@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import note
-from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import LOGS, detect
 from pipeline.geometry.tracks import Track
@@ -38,17 +37,15 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
             lost.append(error)
     if not found:
         raise lost[0]
-    left_out = [note("flight_left_out", "log", f"{e.scene}: {e.finding}: {e.message}", e.remedy) for e in lost]
-    found[0] = _with_findings(*found[0], left_out)
-    if path.suffix.lower() in reader.suffixes:
-        return tuple(found)
-    message = f"read as {reader.name} by its content, though its name ends in {path.suffix or 'nothing'}"
-    suffix = note("unexpected_suffix", "log", message, f"name it *{reader.suffixes[0]}")
-    return tuple(_with_findings(log, assembled, [suffix]) for log, assembled in found)
-
-
-def _with_findings(log: Log, assembled: Assembled, more: Sequence[Finding]) -> tuple[Log, Assembled]:
-    return log, Assembled(assembled.track, assembled.origin, (*more, *assembled.findings))
+    first = [note("flight_left_out", "log", f"{e.scene}: {e.finding}: {e.message}", e.remedy) for e in lost]
+    every = []
+    if path.suffix.lower() not in reader.suffixes:
+        message = f"read as {reader.name} by its content, though its name ends in {path.suffix or 'nothing'}"
+        every.append(note("unexpected_suffix", "log", message, f"name it *{reader.suffixes[0]}"))
+    return tuple(
+        (log, replace(one, findings=(*every, *(() if number else first), *one.findings)))
+        for number, (log, one) in enumerate(found)
+    )
 
 
 AIRBORNE_M: Final = 1.0  # above or below take-off; a barometer on the ground drifts by less
@@ -92,6 +89,7 @@ COLUMNS: Final = {
 
 def track_table(track: Track) -> pa.Table:
     """One row per sample, times from 0; what is not known is null. `label` is there where the track has labels."""
+    flat = pa.array(np.nan_to_num(track.quat_wxyz).ravel(), pa.float64())
     columns = {
         "t_s": _numbers(np.round(track.t_s - track.t_s[:1], 6)),
         "east_m": _numbers(track.enu_m[:, 0]),
@@ -101,27 +99,17 @@ def track_table(track: Track) -> pa.Table:
         "lon_deg": _numbers(track.lat_lon_deg[:, 1]),
         "height_m": _numbers(track.height_m),
         "speed": _numbers(track.speed_mps),
-        "quat_wxyz": _quaternions(track.quat_wxyz),
+        "quat_wxyz": pa.FixedSizeListArray.from_arrays(flat, 4, mask=pa.array(np.isnan(track.quat_wxyz).any(1))),
         "heading_deg": _numbers(track.heading_deg),
         "gimbal_pitch_deg": _numbers(track.gimbal_pitch_deg),
         "part": pa.array(track.part, pa.int32()),
     }
     if track.label is not None:
         columns["label"] = pa.array(track.label, pa.string())
-    schema = pa.schema([_field(name, array.type) for name, array in columns.items()])
+    documented = ((name, array, *COLUMNS[name]) for name, array in columns.items())
+    schema = pa.schema([pa.field(n, a.type, metadata={"unit": unit, "what": what}) for n, a, unit, what in documented])
     return pa.table(list(columns.values()), schema=schema)
-
-
-def _field(name: str, kind: pa.DataType) -> pa.Field:
-    unit, what = COLUMNS[name]
-    return pa.field(name, kind, metadata={"unit": unit, "what": what})
 
 
 def _numbers(values: FloatArray) -> pa.Array:
     return pa.array(values, pa.float64(), mask=np.isnan(values))
-
-
-def _quaternions(quat_wxyz: FloatArray) -> pa.Array:
-    unknown = pa.array(np.isnan(quat_wxyz).any(1))
-    flat = pa.array(np.nan_to_num(quat_wxyz).ravel(), pa.float64())
-    return pa.FixedSizeListArray.from_arrays(flat, 4, mask=unknown)
