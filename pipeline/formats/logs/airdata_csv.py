@@ -97,7 +97,6 @@ class AirdataCsv:
     """Reads Airdata, Litchi and PhantomHelp tables."""
 
     name = "airdata_csv"
-    version = 1
     suffixes: tuple[str, ...] = (".csv", ".txt")
 
     def is_own(self, path: Path, head: bytes) -> bool:

@@ -26,7 +26,6 @@ class AirSim:
     """Reads ``airsim_rec.txt``."""
 
     name = "airsim"
-    version = 1
     suffixes = (".txt", ".tsv")
 
     def is_own(self, path: Path, head: bytes) -> bool:

@@ -189,7 +189,6 @@ class DataFlash:
     """Reads ``.bin`` and ``.log`` files."""
 
     name = "dataflash"
-    version = 1
     suffixes = (".bin", ".log")
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -261,16 +260,8 @@ def _gps(name: str, tables: Tables) -> Log | None:
     if motion is not None:
         speed, course, down = motion[:, 0], np.radians(motion[:, 1]), motion[:, 2]
         velocity = np.stack([speed * np.sin(course), speed * np.cos(course), -down], axis=-1)
-    return Log(
-        name="",
-        dialect=name,
-        clock="boot",
-        t_s=t_s,
-        lat_lon_alt=place,
-        height_m=gps.get("RelAlt"),
-        usable=gps["Status"] >= GOOD_FIX if "Status" in gps else None,
-        velocity_mps=velocity,
-    )
+    fixed, height = gps["Status"] >= GOOD_FIX if "Status" in gps else None, gps.get("RelAlt")
+    return Log("", name, "boot", t_s, lat_lon_alt=place, height_m=height, usable=fixed, velocity_mps=velocity)
 
 
 def _local(name: str, tables: Tables) -> Log | None:
@@ -310,8 +301,6 @@ def _gimbal(tables: Tables) -> Series | None:
 
 # In the order of preference: the estimator's place on WGS84, the receiver's, the estimator's local position.
 POSITIONS: Final[dict[str, Callable[[str, Tables], Log | None]]] = {
-    "POS": _pos,
-    "GPS": _gps,
-    "XKF1": _local,
-    "NKF1": _local,
+    **{"POS": _pos, "GPS": _gps},
+    **dict.fromkeys(("XKF1", "NKF1"), _local),
 }

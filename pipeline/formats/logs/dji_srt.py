@@ -112,18 +112,14 @@ def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_al
         return Order(bool(size[1] > 90.0), "range")
     there = (distance_m > _DISCERNIBLE_M) & np.isfinite(home).all(1)
     if there.any():
-        miss = [_miss(pair[there], home[there], distance_m[there], first) for first in (False, True)]
+        miss = []  # by what share of it the distance from home is missed under each order
+        for order in ([1, 0], [0, 1]):
+            offset = offsets_m(pair[there][:, order], np.median(home[there][:, order], axis=0))
+            far = np.hypot(offset[:, 0], offset[:, 1])
+            miss.append(float(np.median(np.abs(far / distance_m[there] - 1.0))))
         if min(miss) < _AGREES and max(miss) > _AGREES + _TELLS_APART * min(miss):
             return Order(miss[1] < miss[0], "distance")
     return Order(with_altitude, "form")
-
-
-def _miss(pair: FloatArray, home: FloatArray, distance_m: FloatArray, latitude_first: bool) -> float:
-    """By what share of it the distance from home is missed under one order."""
-    order = [0, 1] if latitude_first else [1, 0]
-    here, there = pair[:, order], home[:, order]
-    offset = offsets_m(here, np.median(there, axis=0))
-    return float(np.median(np.abs(np.hypot(offset[:, 0], offset[:, 1]) / distance_m - 1.0)))
 
 
 TIMING: Final = re.compile(r"(\d{1,3}):(\d\d):(\d\d)[,.](\d{3})\s*-->")
@@ -244,7 +240,6 @@ class DjiSrt:
     """Reads subtitles of DJI drones in all dialects."""
 
     name = "dji_srt"
-    version = 1
     suffixes: tuple[str, ...] = (".srt",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -277,6 +272,8 @@ def _log(
 ) -> Log:
     t_s, kinds = found.t_s, [kind for kind in _NAMES if (dialect == kind).any()]
     paused = interrupted(found)
+    spoken, begins = np.flatnonzero(dialect), paused.copy()
+    begins[spoken[1:][np.diff(dialect[spoken]) != 0]] = True  # another dialect than that of the position before
     height, heights = _heights(fields)
     pitch, roll, yaw = np.radians(fields["flight"]).T
     attitude = flu_to_enu(quaternion(roll, pitch, yaw))
@@ -293,7 +290,7 @@ def _log(
         lat_lon_alt=place,
         height_m=height if heights else None,
         usable=None if np.isnan(satellites).all() else ~((dialect == SATELLITES) & (satellites < NEEDED_SATELLITES)),
-        begins=_begins(dialect) | paused,
+        begins=begins,
         attitude=Series(t_s, attitude) if flown else None,
         heading=Series(t_s, camera_yaw % 360.0) if from_camera else None,
         gimbal_pitch=Series(t_s, gimbal) if np.isfinite(gimbal).any() else None,
@@ -330,25 +327,15 @@ def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[i
     return place, dialect, orders
 
 
-def _begins(dialect: IntArray) -> BoolArray:
-    """Where (N,) another dialect begins than that of the cue with a position before."""
-    spoken = np.flatnonzero(dialect)
-    other = spoken[1:][np.diff(dialect[spoken]) != 0]
-    begins = np.zeros(len(dialect), dtype=bool)
-    begins[other] = True
-    return begins
-
-
 def _findings(
     t_s: FloatArray, kinds: list[int], heights: list[str], orders: dict[int, Order], from_camera: bool
 ) -> list[Finding]:
     found = []
     if len(kinds) > 1:
         message = f"positions are written in {len(kinds)} ways: {', '.join(_NAMES[kind] for kind in kinds)}; a new "
+        message += "part begins where another one does"
         remedy = "if several flights were joined, give each its own file"
-        found.append(
-            doubt("mixed_dialects", "log", message + "part begins where another one does", remedy, len(kinds), 1)
-        )
+        found.append(doubt("mixed_dialects", "log", message, remedy, len(kinds), 1))
     for kind, order in orders.items():
         how = "latitude, longitude" if order.latitude_first else "longitude, latitude"
         message = f"{_NAMES[kind]} is read as ({how}), known by its {order.known_by}"

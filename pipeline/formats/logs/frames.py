@@ -129,10 +129,8 @@ def against_horizon(t_s: FloatArray, angle_deg: FloatArray, body_t_s: FloatArray
             f"the gimbal's angle opposes the body's pitch (correlation {correlation:.3f}): it is one against the body, "
             "and the body's pitch was added to it"
         )
-        return Gimbal(
-            Series(t_s, angle_deg + body),
-            (note("gimbal_in_body", "log", message, "none needed", correlation, OPPOSED),),
-        )
+        found = note("gimbal_in_body", "log", message, "none needed", correlation, OPPOSED)
+        return Gimbal(Series(t_s, angle_deg + body), (found,))
     message = (
         f"the body pitches by {reach_deg:.0f}° and the gimbal's angle does not show whether it is one against the "
         f"body or the horizon (correlation {correlation:.3f})"

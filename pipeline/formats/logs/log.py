@@ -87,7 +87,6 @@ class LogReader(Protocol):
     """Reads one format of flight logs."""
 
     name: str
-    version: int
 
     @property
     def suffixes(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from pipeline.formats.logs.log import Log, Series, file_bytes
 
 MOVE_AGREES_M: Final = 0.5  # a sixth of the smallest move, a quarter of AirVLN's 2 m
 TURN_AGREES_DEG: Final = 3.0  # a fifth of the smallest turn
-_ROUND: Final = np.array([1, 1, 1, 0])  # decimals at which two motions count as the same
+_ROUND: Final = 10.0 ** np.array([1, 1, 1, 0])  # two motions that are equal in these units count as the same
 
 
 class Action(NamedTuple):
@@ -97,14 +97,16 @@ def agreement(logs: Sequence[Log]) -> tuple[Agreement, ...]:
     if not labels:
         return ()
     motion, label_of = np.concatenate(motions), np.array(labels, dtype=object)
-    expected = np.array([_BY_LABEL.get(label, _UNKNOWN)[1:] for label in labels])
+    unknown = Action("", np.nan, np.nan, np.nan, np.nan)
+    expected = np.array([_BY_LABEL.get(label, unknown)[1:] for label in labels])
     off = np.abs(motion - expected)
     off[:, 3] = np.minimum(off[:, 3], 360.0 - off[:, 3])
     agrees = (off <= (MOVE_AGREES_M, MOVE_AGREES_M, MOVE_AGREES_M, TURN_AGREES_DEG)).all(1)
     found = []
+    rounded = np.round(motion * _ROUND) / _ROUND + 0.0  # no -0
     for label in sorted(set(labels)):
         own = label_of == label
-        kinds, counts = np.unique(_rounded(motion[own]), axis=0, return_counts=True)
+        kinds, counts = np.unique(rounded[own], axis=0, return_counts=True)
         most = int(counts.argmax())
         usual = Action(label, *kinds[most].tolist())
         found.append(Agreement(label, int(own.sum()), int(agrees[own].sum()), usual, int(counts[most])))
@@ -119,14 +121,6 @@ def _motion(enu_m: FloatArray, heading_deg: FloatArray) -> FloatArray:
     left = north * np.sin(heading) - east * np.cos(heading)
     turn = 180.0 - (np.diff(heading_deg) + 180.0) % 360.0  # in (-180, 180]
     return np.stack([ahead, left, up, turn], axis=-1)
-
-
-def _rounded(motion: FloatArray) -> FloatArray:
-    scale = 10.0**_ROUND
-    return np.round(motion * scale) / scale + 0.0  # no -0
-
-
-_UNKNOWN: Final = Action("", np.nan, np.nan, np.nan, np.nan)
 
 
 YAW_AGREES_RAD: Final = 0.01  # between a yaw and the same one beside the position
@@ -153,7 +147,6 @@ class OpenFly:
     """Reads ``.json`` files of episodes."""
 
     name = "openfly"
-    version = 1
     suffixes = (".json",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -209,7 +202,7 @@ def _episode(item: object, layout: Callable[[Mapping[str, Any]], Episode], earli
 
 
 def _openfly(item: Mapping[str, Any]) -> Episode:
-    place, yaw = _rows(item, "pos", (3, 4)), _numbers(item, "yaw")
+    place, yaw = _rows(item, "pos", (3, 4)), np.array([_number(one, "yaw") for one in _list(item, "yaw")])
     if len(place) == len(yaw) and (np.abs(place[:, 3] - yaw) > YAW_AGREES_RAD).any():
         raise ValueError("the fourth number of a position is not its yaw")
     if "index_list" in item and len(_list(item, "index_list")) != len(place):
@@ -256,16 +249,8 @@ def _flown(
         raise ValueError(f"{len(enu_m)} positions, {len(heading_deg)} headings and {len(codes)} actions: not as many")
     steps = np.arange(len(codes), dtype=np.float64)
     labels = [known[code].label if code in known else f"action {code}" for code in codes]
-    log = Log(
-        name=name,
-        dialect=dialect,
-        clock="step",
-        t_s=steps,
-        enu_m=enu_m,
-        heading=Series(steps, heading_deg),
-        label=np.array(labels, dtype=object),
-    )
-    return Episode(name, instruction, log)
+    heading, label = Series(steps, heading_deg), np.array(labels, dtype=object)
+    return Episode(name, instruction, Log(name, dialect, "step", steps, enu_m=enu_m, heading=heading, label=label))
 
 
 def _list(item: Mapping[str, Any], key: str) -> list[Any]:
@@ -280,11 +265,6 @@ def _text(item: Mapping[str, Any], key: str) -> str:
     if not isinstance(found, str) or not found.strip():
         raise ValueError(f"{key} is no text, or empty")
     return found
-
-
-def _numbers(item: Mapping[str, Any], key: str) -> FloatArray:
-    """A list of finite numbers (N,)."""
-    return np.array([_number(one, key) for one in _list(item, key)])
 
 
 def _rows(item: Mapping[str, Any], key: str, sizes: tuple[int, ...]) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
@@ -33,7 +33,6 @@ class PX4Ulog:
     """Reads ``.ulg`` files."""
 
     name = "px4_ulog"
-    version = 1
     suffixes = (".ulg", ".ulog")
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -44,6 +43,11 @@ class PX4Ulog:
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight: local positions with attitude, or WGS84 ones where the estimator gave none."""
         recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR))
+        found, lost = recording.findings, recording.dropouts_ms
+        if lost:
+            message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
+            remedy = "a faster card; gaps of the track are marked"
+            found += (note("dropouts", "log", message, remedy, sum(lost) / 1000, 0, "s"),)
         for name, positions in POSITIONS.items():
             if name in recording.topics and (log := positions(name, recording.topics)):
                 attitude = _attitude(recording.topics)
@@ -55,7 +59,7 @@ class PX4Ulog:
                         gimbal_pitch=_gimbal(recording.topics),
                         height_m=_local_height(log, recording.topics) if log.height_m is None else log.height_m,
                         heights=_heights(recording.topics),
-                        findings=recording.findings + _dropouts(recording.dropouts_ms) + log.findings,
+                        findings=found + log.findings,
                     ),
                 )
         raise no_position(path, ", ".join(POSITIONS))
@@ -147,15 +151,11 @@ def _local_height(log: Log, topics: Topics) -> FloatArray | None:
     above_home = _above_home(topics.get(HOME), down)
     height = down[good[0]] - down if above_home is None else above_home
     order = good[np.argsort(t_s[good], kind="stable")]
-    wait = np.abs(log.t_s - t_s[order][_nearest(t_s[order], log.t_s)])
-    return np.where(wait <= NEAR_S, np.interp(log.t_s, t_s[order], height[order]), np.nan)
-
-
-def _nearest(sorted_s: FloatArray, wanted_s: FloatArray) -> IntArray:
-    """Index (N,) of the time nearest to each wanted one."""
-    after = np.searchsorted(sorted_s, wanted_s)
-    left, right = np.maximum(after - 1, 0), np.minimum(after, len(sorted_s) - 1)
-    return np.where(np.abs(sorted_s[left] - wanted_s) <= np.abs(sorted_s[right] - wanted_s), left, right)
+    known_s = t_s[order]
+    after = np.searchsorted(known_s, log.t_s)
+    around = known_s[np.maximum(after - 1, 0)], known_s[np.minimum(after, len(known_s) - 1)]
+    wait = np.min([np.abs(log.t_s - one) for one in around], axis=0)
+    return np.where(wait <= NEAR_S, np.interp(log.t_s, known_s, height[order]), np.nan)
 
 
 def _heights(topics: Topics) -> dict[str, Series]:
@@ -204,14 +204,7 @@ def _global(name: str, topics: Topics) -> Log | None:
     if t_s is None or place is None:
         return None
     usable = _flag(records, "lat_lon_valid") & _flag(records, "alt_valid") & np.isfinite(place).all(1)
-    return Log(
-        name="",
-        dialect=name,
-        clock="boot",
-        t_s=t_s,
-        lat_lon_alt=place,
-        usable=usable,
-    )
+    return Log("", name, "boot", t_s, lat_lon_alt=place, usable=usable)
 
 
 def _gps(name: str, topics: Topics) -> Log | None:
@@ -225,15 +218,8 @@ def _gps(name: str, topics: Topics) -> Log | None:
     velocity = columns(records, "vel_n_m_s", "vel_e_m_s", "vel_d_m_s")
     if velocity is not None:
         velocity = np.where(_flag(records, "vel_ned_valid")[:, None], enu_from_ned(velocity), np.nan)
-    return Log(
-        name="",
-        dialect=name,
-        clock="boot",
-        t_s=t_s,
-        lat_lon_alt=place,
-        usable=None if fix is None else fix[:, 0] >= GOOD_FIX,
-        velocity_mps=velocity,
-    )
+    usable = None if fix is None else fix[:, 0] >= GOOD_FIX
+    return Log("", name, "boot", t_s, lat_lon_alt=place, usable=usable, velocity_mps=velocity)
 
 
 def _attitude(topics: Topics) -> Series | None:
@@ -255,13 +241,6 @@ def _gimbal(topics: Topics) -> Series | None:
         if value.shape[1:] == (3,):  # roll, pitch, yaw in radians
             return Series(t_s, np.degrees(value[:, 1]))
     return None
-
-
-def _dropouts(lost: list[int]) -> tuple[Finding, ...]:
-    if not lost:
-        return ()
-    message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
-    return (note("dropouts", "log", message, "a faster card; gaps of the track are marked", sum(lost) / 1000, 0, "s"),)
 
 
 # In the order of preference: the estimator's in metres, the estimator's on WGS84 (logged more rarely), a receiver's.

@@ -120,7 +120,9 @@ class _Definitions:
         elif kind == _DROPOUT and len(body) == 2:
             self.dropouts_ms.append(body[0] | body[1] << 8)
         elif kind == _FLAGS:
-            _check_flags(self.path, body)
+            if len(body) >= 16 and (body[8] & ~_KNOWN_FLAGS or any(body[9:16])):
+                message = f"incompatible flags {body[8:16].hex()} are set"
+                raise RawDataError(self.path, "unknown_ulog", message, "convert it with PX4's own tools to version 1")
         else:
             return kind in _OTHER
         return True
@@ -161,14 +163,6 @@ def _dtype(name: str, formats: Mapping[str, str], *, padded: bool = True, depth:
             raise ValueError("larger than any message")
         layout.append((label, one, (length,)) if written else (label, one))
     return np.dtype(layout)
-
-
-def _check_flags(path: Path, body: bytes) -> None:
-    if len(body) >= 16 and (body[8] & ~_KNOWN_FLAGS or any(body[9:16])):
-        flags = body[8:16].hex()
-        raise RawDataError(
-            path, "unknown_ulog", f"incompatible flags {flags} are set", "convert it with PX4's own tools to version 1"
-        )
 
 
 # Of a topic that was never announced no message has the right size.

@@ -96,7 +96,6 @@ class Tlog:
     """Reads ``.tlog`` files."""
 
     name = "tlog"
-    version = 1
     suffixes = (".tlog",)
 
     def is_own(self, path: Path, head: bytes) -> bool:

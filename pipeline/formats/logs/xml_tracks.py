@@ -43,18 +43,14 @@ def elements(path: Path, found: list[Finding]) -> Iterator[tuple[str, str, Eleme
     try:
         for at in range(0, len(text), _CHUNK):
             parser.feed(text[at : at + _CHUNK])
-            yield from _events(parser)
+            for event, *rest in parser.read_events():
+                for element in rest:
+                    if isinstance(element, Element):  # "start" and "end" bring nothing else
+                        yield str(event), local_name(element), element
         parser.close()
     except ParseError as error:
         message = f"the XML is broken ({error}); what follows was left out"
         found.append(note("cut", "log", message, "if the file is cut, export it again"))
-
-
-def _events(parser: XMLPullParser[Element]) -> Iterator[tuple[str, str, Element]]:
-    for event, *rest in parser.read_events():
-        for element in rest:
-            if isinstance(element, Element):  # "start" and "end" bring nothing else
-                yield str(event), local_name(element), element
 
 
 def local_name(element: Element) -> str:
@@ -101,7 +97,6 @@ class Kml:
     """Reads the timed tracks of a KML file as one flight. Lines without times are no flight log."""
 
     name = "kml"
-    version = 1
     suffixes: tuple[str, ...] = (".kml",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -179,7 +174,6 @@ class Gpx:
     """Reads the tracks of a GPX file as one flight. Waypoints and routes are no flight and are passed over."""
 
     name = "gpx"
-    version = 1
     suffixes: tuple[str, ...] = (".gpx",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
@@ -210,14 +204,5 @@ class Gpx:
         if np.isnan(values[:, 0]).all():
             message = "its points have no times, and without them nothing is known of movements"
             raise RawDataError(path, "no_times", message, "export the recorded track with times, not a planned route")
-        return (
-            Log(
-                name="",
-                dialect="tracks",
-                clock="utc",
-                t_s=values[:, 0],
-                lat_lon_alt=values[:, 1:],
-                begins=np.array(begins),
-                findings=tuple(found),
-            ),
-        )
+        place, starts = values[:, 1:], np.array(begins)
+        return (Log("", "tracks", "utc", values[:, 0], lat_lon_alt=place, begins=starts, findings=tuple(found)),)

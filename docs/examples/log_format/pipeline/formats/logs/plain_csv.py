@@ -17,7 +17,6 @@ class PlainCsv:
     """Reads a file as one flight. What is no number becomes NaN: `assemble` refuses such fixes, and says so."""
 
     name = "plain_csv"
-    version = 1
     suffixes: tuple[str, ...] = (".csv",)
 
     def is_own(self, path: Path, head: bytes) -> bool:
