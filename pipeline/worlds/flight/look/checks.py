@@ -24,7 +24,7 @@ from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.looks import Look
 from pipeline.reading.maps.nouns import BUILT, COLOURED, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, Crop, Measured, Pixels, fits
+from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, Crop, Measured, fits
 
 Ask = Callable[[Request], Reply]
 Answer = dict[str, str]
@@ -53,7 +53,8 @@ class UnansweredError(Exception):
 
 def request(jpeg: bytes, backwards: bool) -> Request:
     """The question about a picture; with the choices in the other order where ``backwards``."""
-    offered = {name: _ordered(words, backwards) for name, words in CHOICES.items()}
+    # The words to choose from, and last that nobody can tell.
+    offered = {name: [*(reversed(words) if backwards else words), UNCLEAR] for name, words in CHOICES.items()}
     prompt = load_prompt(PROMPT)
     schema: dict[str, Any] = {
         "type": "object",
@@ -73,11 +74,6 @@ def answer(ask: Ask, jpeg: bytes, backwards: bool) -> Answer:
             raise StoreError("the build was stopped while a model was asked; run it again") from None
         reason = f"{UNANSWERED}{failure.kind}"
         raise UnansweredError(Rejection(reason=reason, measured=1, limit=0, unit="failed calls")) from None
-
-
-def _ordered(words: Sequence[str], backwards: bool) -> list[str]:
-    """The words to choose from, and last that nobody can tell."""
-    return [*(reversed(words) if backwards else words), UNCLEAR]
 
 
 PIXELS_MIN: Final = 60  # of walls or roof in a picture, by which their colour is known
@@ -189,14 +185,17 @@ def _colour(
     margin: float,
     light: tuple[float, ...],
 ) -> None:
-    from_walls = part == "roof" and look.noun in ROOFLESS
-    word = _agreed(found, "walls" if from_walls else part, answers)
+    told_of = part  # of what has no roof to speak of, by its walls
+    if part == "roof" and look.noun in ROOFLESS:
+        told_of, light = "walls", WALL_LIGHT
+    word = _agreed(found, told_of, answers)
     if word is None:
         return
-    large = [pixels for one in crops if len(pixels := _part(one, "walls" if from_walls else part)) >= PIXELS_MIN]
+    seen = [one.walls if told_of == "walls" else one.roof for one in crops]
+    large = [pixels for pixels in seen if len(pixels) >= PIXELS_MIN]
     if not found.holds([rule("surface_too_small", len(large), ">=", 1, "pictures", f"{word} {part}")]):
         return
-    measured = [fits(word, pixels, WALL_LIGHT if from_walls else light) for pixels in large]
+    measured = [fits(word, pixels, light) for pixels in large]
     share = min(one.share for one in measured)
     fit = min((one.margin for one in measured if one.rgb), default=0.0)
     measures = [rule("colour_not_in_picture", round(share, _DECIMALS), ">=", SHARE_MIN, "share", f"{word} {part}")]
@@ -204,10 +203,6 @@ def _colour(
     if found.holds(measures):
         best: Measured = max(measured, key=lambda one: one.share)
         found.words[part], found.changes[part] = word, best.rgb
-
-
-def _part(one: Crop, part: str) -> Pixels:
-    return one.walls if part == "walls" else one.roof
 
 
 def _shape(found: Believed, look: Look, crops: Sequence[Crop], answers: Sequence[Answer]) -> None:
@@ -220,9 +215,7 @@ def _shape(found: Believed, look: Look, crops: Sequence[Crop], answers: Sequence
     if not found.holds([rule("roof_shape_unproven", len(seen) if known else 0, ">=", len(crops), "pictures", word)]):
         return
     shares = [fits(str(colour), pixels).share for pixels in seen]
-    if word == FLAT:
-        measure = rule("roof_leaves_corners", round(min(shares), _DECIMALS), ">=", FLAT_MIN, "share", word)
-    else:
-        measure = rule("roof_fills_corners", round(max(shares), _DECIMALS), "<=", NOT_FLAT_MAX, "share", word)
-    if found.holds([measure]):
+    flat = rule("roof_leaves_corners", round(min(shares), _DECIMALS), ">=", FLAT_MIN, "share", word)
+    other = rule("roof_fills_corners", round(max(shares), _DECIMALS), "<=", NOT_FLAT_MAX, "share", word)
+    if found.holds([flat if word == FLAT else other]):
         found.words["roof_shape"] = found.changes["roof_shape"] = word

@@ -196,10 +196,8 @@ def painted(prisms: Prisms, eye: Eye, size: Size) -> npt.NDArray[np.int32]:
     for index in prisms.order(eye):
         if index in hidden:
             draw.polygon([(x, y) for x, y in hidden[index].tolist()], fill=UNSURE)
-        ring = rings.get(index)
-        if ring is None:
-            continue
-        draw.polygon([(x, y) for x, y in ring.tolist()], fill=index)
+        if index in rings:
+            draw.polygon([(x, y) for x, y in rings[index].tolist()], fill=index)
     return np.asarray(picture, dtype=np.int32)
 
 
@@ -237,22 +235,16 @@ def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: flo
 
 def _is_askable(mark: Landmark, ground_m: float) -> bool:
     known = mark.outline is not None and len(mark.outline) > 2
-    return bool(known and mark.look and mark.look.noun in COLOURED and np.isfinite(_foot(mark, ground_m)))
-
-
-def _foot(mark: Landmark, ground_m: float) -> float:
-    return ground_m if mark.base_m is None else mark.base_m
+    stands = mark.base_m is not None or np.isfinite(ground_m)
+    return bool(known and mark.look and mark.look.noun in COLOURED and stands)
 
 
 def _others(marks: Sequence[Landmark], buildings: Buildings) -> list[int]:
     """The buildings that are none of the landmarks."""
     if not buildings.outlines:
         return []
-    shapes = np.array([_shape(outline) for outline in buildings.outlines], dtype=object)
+    rings = (outline if len(outline) > 2 else None for outline in buildings.outlines)
+    shapes = np.array([shapely.make_valid(shapely.Polygon(ring)) for ring in rings], dtype=object)
     centers = shapely.points(np.array([mark.center for mark in marks], dtype=np.float64).reshape(-1, 2))
     own = set(shapely.STRtree(shapes).query(centers, predicate="intersects")[1].tolist()) if len(marks) else set()
     return [i for i in range(len(shapes)) if i not in own]
-
-
-def _shape(outline: FloatArray) -> shapely.Geometry:
-    return shapely.make_valid(shapely.Polygon(outline)) if len(outline) > 2 else shapely.Polygon()

@@ -72,13 +72,11 @@ def _motion(
     geometry: FlightGeometry,
     config: MotionConfig,
 ) -> Motion:
-    def joined(column: list[FloatArray]) -> FloatArray:
-        return np.concatenate(column) if column else np.empty(0)
+    def joined(name: str, *shape: int) -> FloatArray:
+        return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
 
-    t_s, height = joined([p.t_s for p in found]), joined([p.height_m for p in found])
-    enu = np.concatenate([np.empty((0, 3)), *(p.enu_m for p in found)])
-    velocity = np.concatenate([np.empty((0, 3)), *(p.velocity for p in found)])
-    heading, logged = joined([p.heading_deg for p in found]), joined([p.gimbal_deg for p in found])
+    t_s, height, heading, logged = map(joined, ("t_s", "height_m", "heading_deg", "gimbal_deg"))
+    enu, velocity = joined("enu_m", 3), joined("velocity", 3)
     fixed = flight.camera.pitch_deg if flight.camera else None
     pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
     moves = np.hypot(velocity[:, 0], velocity[:, 1]) > config.move.start
@@ -87,7 +85,9 @@ def _motion(
     seen: tuple[Sighting, ...] | None = None
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
         setting = Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error)
-        asked = [i for i, landmark in enumerate(landmarks) if landmark.label or _may_be_named(landmark)]
+        # What has no label may be asked about by its name.
+        far = [mark.unsaid is None or mark.unsaid.reason == NOT_NEAR for mark in landmarks]
+        asked = [i for i, mark in enumerate(landmarks) if mark.label or (mark.name and not far[i])]
         poses = Poses(t_s, enu, heading, pitch, part)
         found_in = []
         for view in views(poses, [landmarks[i] for i in asked], setting):
@@ -108,11 +108,6 @@ def _motion(
         segments=tuple(moved),
         views=seen,
     )
-
-
-def _may_be_named(landmark: Landmark) -> bool:
-    """Whether a landmark without a label may be asked about by its name."""
-    return bool(landmark.name and landmark.unsaid and landmark.unsaid.reason != NOT_NEAR)
 
 
 def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ...]:
@@ -207,7 +202,8 @@ def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> Spoken:
     ordered = sorted(names, key=lambda name: (-len(name), name))
     route = tuple(_replaced(step, ordered, names) for step in flight.route)
     goal = names.get(" ".join(flight.goal.casefold().split())) if flight.goal else None
-    unseen = sum(any(_says(step, name) for name in ordered if names[name] is None) for step in route)
+    hidden = [re.compile(_EDGE.format(re.escape(name)), re.IGNORECASE) for name in ordered if names[name] is None]
+    unseen = sum(any(name.search(step) for name in hidden) for step in route)
     unseen += sum(len(step) > STEP_MAX for step in route)
     compass = sum(bool(COMPASS.search(step)) for step in route)
     findings = []
@@ -230,7 +226,3 @@ def _replaced(step: str, ordered: Sequence[str], names: dict[str, str | None]) -
         return step
     pattern = "|".join(f"(?P<n{i}>{_EDGE.format(re.escape(name))})" for i, name in enumerate(chosen))
     return re.sub(pattern, lambda found: str(names[chosen[int(str(found.lastgroup)[1:])]]), step, flags=re.IGNORECASE)
-
-
-def _says(step: str, name: str) -> bool:
-    return re.search(_EDGE.format(re.escape(name)), step, re.IGNORECASE) is not None

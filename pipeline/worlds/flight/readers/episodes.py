@@ -83,7 +83,14 @@ class Episodes:
         episode = _episode(files)
         files.add(files.ref.files[0], _digest(episode).encode())
         assembled = _track(files, episode, findings)
-        _check_labels(episode, findings)
+        # Actions that are not what the drone did; nothing is answered from them.
+        found = agreement((episode.log,))
+        wrong = {a.label: a.steps - a.agreeing for a in found if a.agreeing < a.steps}
+        if wrong:
+            listed, count = ", ".join(f"{label!r} {n} times" for label, n in wrong.items()), sum(wrong.values())
+            message = f"{count} of {sum(a.steps for a in found)} actions are not what the positions show: {listed}"
+            remedy = "none needed: answers come from the positions"
+            findings.add(note("actions_disagree", "actions", message, remedy, float(count), 0.0, "actions"))
         findings.add(note("missing_video", "video", NO_VIDEO, "render the episodes; the files hold no pictures"))
         route = steps_of(episode.instruction)
         if not route or not all(map(usable_name, route)):
@@ -158,12 +165,8 @@ def _episode(files: SceneFiles) -> Episode:
 
 
 def _track(files: SceneFiles, episode: Episode, findings: Findings) -> Assembled:
-    return files.once("track", lambda _: _assembled(files, episode), findings)
-
-
-def _assembled(files: SceneFiles, episode: Episode) -> Assembled:
     try:
-        return assemble(files.folder, episode.log)
+        return files.once("track", lambda _: assemble(files.folder, episode.log), findings)
     except RawDataError as error:
         raise files.fault(error.path, error.finding, error.message, error.remedy) from error
 
@@ -176,14 +179,3 @@ def _digest(episode: Episode) -> str:
         total.update(b"" if array is None else array.tobytes())
     total.update("\0".join(() if log.label is None else log.label.tolist()).encode())
     return total.hexdigest()
-
-
-def _check_labels(episode: Episode, findings: Findings) -> None:
-    """Reports actions that are not what the drone did; nothing is answered from them."""
-    found = agreement((episode.log,))
-    steps, wrong = sum(a.steps for a in found), {a.label: a.steps - a.agreeing for a in found if a.agreeing < a.steps}
-    if wrong:
-        listed = ", ".join(f"{label!r} {n} times" for label, n in wrong.items())
-        message = f"{sum(wrong.values())} of {steps} actions are not what the positions show: {listed}"
-        remedy = "none needed: answers come from the positions"
-        findings.add(note("actions_disagree", "actions", message, remedy, float(sum(wrong.values())), 0.0, "actions"))

@@ -55,15 +55,11 @@ ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings d
 
 
 def _is_flight(folder: Path) -> bool:
-    if recordings(folder, folder.parent) and not _names_its_log(folder):
-        return False
+    if recordings(folder, folder.parent):
+        settings = _listed(folder.parent, folder)  # wrong ones are for `Flights.scenes` to report
+        if isinstance(settings, RawDataError) or settings.log is None:
+            return False
     return any(next(folder.glob(pattern), None) is not None for pattern in (FLIGHT_FILE, LOG_FILES, VIDEO_FILES))
-
-
-def _names_its_log(folder: Path) -> bool:
-    """Whether the settings say which file is the log; wrong settings are for `Flights.scenes` to report."""
-    settings = _listed(folder.parent, folder)
-    return isinstance(settings, FlightSettings) and settings.log is not None
 
 
 WANTS: Final = (
@@ -212,7 +208,14 @@ def _shared(root: Path, folder: Path, settings: FlightSettings | RawDataError) -
 
 
 def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
-    return files.once("settings", lambda found: _read_settings(files, found), findings)
+    def read(found: Findings) -> FlightSettings:
+        settings = read_settings(files)
+        if settings is None:
+            message = f"there is no {FLIGHT_FILE}: no goal, route, camera or landmarks are known"
+            found.add(note("no_flight_file", FLIGHT_FILE, message, f"write a {FLIGHT_FILE}"))
+        return settings or FlightSettings()
+
+    return files.once("settings", read, findings)
 
 
 def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
@@ -224,14 +227,6 @@ def _surroundings(
     files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
 ) -> Surroundings:
     return files.once("maps", lambda found: read_surroundings(files, settings, assembled, found), findings)
-
-
-def _read_settings(files: SceneFiles, findings: Findings) -> FlightSettings:
-    settings = read_settings(files)
-    if settings is None:
-        message = f"there is no {FLIGHT_FILE}: no goal, route, camera or landmarks are known"
-        findings.add(note("no_flight_file", FLIGHT_FILE, message, f"write a {FLIGHT_FILE}"))
-    return settings or FlightSettings()
 
 
 def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
@@ -315,22 +310,19 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
         message = f"video_offset_s is {offset_s:g}, but the log lasts {log_s:.1f} s{length}: they do not overlap"
         remedy = "give the time of the log, 0 being its first sample, at the start of the video"
         raise files.fault(files.folder / FLIGHT_FILE, "offset_beyond_log", message, remedy)
-    if seconds:
-        _compare_lengths(log_s, seconds, offset_s, findings)
-    return video
-
-
-def _compare_lengths(log_s: float, video_s: float, offset_s: float, findings: Findings) -> None:
-    lengths = f"the log lasts {log_s:.1f} s, the video {video_s:.1f} s from {offset_s:g} s of the log on"
-    unseen, unlogged = log_s - offset_s - video_s, max(offset_s + video_s - log_s, -offset_s)
-    if unseen > LENGTH_TOLERANCE_S:
+    if not seconds:
+        return video
+    most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
+    message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
+    if unseen > most:
         remedy = "none needed: what the video does not show is not asked about"
-        measured = (unseen, LENGTH_TOLERANCE_S, "s")
-        findings.add(note("video_shorter_than_log", "video", f"{lengths}: its end is not seen", remedy, *measured))
-    if unlogged > LENGTH_TOLERANCE_S:
+        text = f"{message}its end is not seen"
+        findings.add(note("video_shorter_than_log", "video", text, remedy, unseen, most, "s"))
+    if unlogged > most:
         remedy = "check video_offset_s; what the log does not cover is not asked about"
-        measured = (unlogged, LENGTH_TOLERANCE_S, "s")
-        findings.add(note("log_shorter_than_video", "log", f"{lengths}: not all of it is logged", remedy, *measured))
+        text = f"{message}not all of it is logged"
+        findings.add(note("log_shorter_than_video", "log", text, remedy, unlogged, most, "s"))
+    return video
 
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> Camera | None:

@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.geometry.tracks import NO_BUILDINGS, Buildings, Track
+from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import Box, Feature, box_around, mentioned
-from pipeline.reading.maps.looks import Look, look_of
+from pipeline.reading.maps.looks import look_of
 from pipeline.reading.maps.placed import Placed, circle_about
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
@@ -51,7 +50,10 @@ def read_surroundings(
     if settings.buildings not in (None, naming):
         walls = _features(files, settings.buildings or "", box, True, findings)
         walls = tuple(f for f in walls if any(box.holds(outline).any() for outline in f.outlines))
-    ground_m = _ground_m(assembled.track)
+    track = assembled.track
+    known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
+    # Of the ground at take-off, by the first fix of known height.
+    ground_m = float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
     marks = landmarks(Placed(features, assembled.origin, ground_m), naming, findings)
     if walls:
         marks += others(marks, landmarks(Placed(walls, assembled.origin, ground_m), settings.buildings or "", findings))
@@ -75,16 +77,9 @@ def _features(files: SceneFiles, name: str, box: Box, walls: bool, findings: Fin
     return features
 
 
-def _ground_m(track: Track) -> float | None:
-    """Up of the ground at take-off, by the first fix of known height; None if there is none."""
-    known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
-    return float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
-
-
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
-GROUND_DIFFERENCE_M: Final = (
-    20.0  # between take-off and the feet of most buildings; altitudes of GPS are off by as much
-)
+# Between take-off and the feet of most buildings; altitudes of GPS are off by as much.
+GROUND_DIFFERENCE_M: Final = 20.0
 SAME_SHARE: Final = 0.25  # of the larger one's radius: nearer than this, two outlines of one size are of one thing
 SAME_SIZE: Final = 0.7  # of the larger one's radius is the smaller one's; a point has none
 
@@ -93,7 +88,8 @@ def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, 
     """The features that have a name or a look and lie within 50 km; says which do not."""
     far = placed.distance_m > LANDMARK_MAX_M
     if far.any():
-        names = [_who(f, i) for i, f in enumerate(placed.features) if far[i]]
+        named = [repr(f.name) if f.name else f"feature {i}" for i, f in enumerate(placed.features)]
+        names = [name for name, is_far in zip(named, far, strict=True) if is_far]
         message = f"{file}: {len(names)} of {len(far)} landmarks lie over 50 km from the flight: {mentioned(names)}"
         remedy = "GeoJSON has the longitude first; is this the file of this flight, and its log in the right place?"
         worst = float(placed.distance_m.max()) / 1000.0
@@ -145,30 +141,23 @@ def check_heights(placed: Placed, ground_m: float | None, findings: Findings) ->
             findings.add(doubt("ground_differs", "buildings", message, remedy, off, GROUND_DIFFERENCE_M, "m"))
 
 
-def _who(feature: Feature, place: int) -> str:
-    return repr(feature.name) if feature.name else f"feature {place}"
-
-
 def _landmark(placed: Placed, place: int) -> Landmark:
     feature, outlines = placed.features[place], placed.outlines[place]
     circle_center, radius = circle_about(np.concatenate(outlines))
+    look, area = look_of(feature), sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
+    if look and area >= 0.1:  # of all outlines; a point has none
+        look = look.model_copy(update={"area_m2": round(float(area), 1)})
     largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
     return Landmark(
         name=feature.name,
         kind=feature.kind,
-        look=_with_area(look_of(feature), outlines),
+        look=look,
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),
         base_m=_known(placed.foot_m[place]),
         top_m=_known(placed.top_m[place]),
     )
-
-
-def _with_area(look: Look | None, outlines: Sequence[FloatArray]) -> Look | None:
-    """A look with the area of all outlines; a point has none."""
-    area = sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
-    return look.model_copy(update={"area_m2": round(float(area), 1)}) if look and area >= 0.1 else look
 
 
 def _known(value: float) -> float | None:
