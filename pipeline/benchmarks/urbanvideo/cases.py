@@ -15,8 +15,8 @@ from pipeline.core.templates import Operands
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import make_rejection
 from pipeline.questions.task import Choice, Form
-from pipeline.worlds.flight.doubts import Need
 from pipeline.worlds.flight.steps import GENERAL, Step, covers, overlap
+from pipeline.worlds.flight.view import Need
 
 SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -42,9 +42,10 @@ _NAMES: Final = {
     "filming": ("isvideo", "camera.isvideo"),
 }
 _LENGTHS: Final = ("above_sea", "height", "altitude")
-_METRES: Final = dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0) | dict.fromkeys(
-    ("ft", "foot", "feet"), FEET_M
-)
+_METRES: Final = {
+    **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),
+    **dict.fromkeys(("ft", "foot", "feet"), FEET_M),
+}
 _SECONDS: Final = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3}
 _DEGREES: Final = {"": 1.0, "deg": 1.0, "degrees": 1.0, "°": 1.0, "360": 1.0}
 _HEADER: Final = re.compile(r"\s*([^()\[\]]*?)\s*(?:[(\[]([^)\]]*)[)\]])?\s*")
@@ -140,9 +141,8 @@ def _table(path: Path, text: str, layout: _Layout, found: list[Finding]) -> _Tab
     body = text.split("\n", layout.lines)[-1] if text.count("\n") >= layout.lines else ""
     if not body.endswith("\n"):
         body = body[: body.rfind("\n") + 1]
-        found.append(
-            note("cut", "log", "the last line has no end and was left out", "if the file is cut, export it again")
-        )
+        message = "the last line has no end and was left out"
+        found.append(note("cut", "log", message, "if the file is cut, export it again"))
     rows: list[list[str]] = []
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):  # a stray quotation mark can swallow all that follows
         try:
@@ -169,7 +169,13 @@ def _log(table: _Table, found: list[Finding]) -> Log:
     t_s, clock = _times(table)
     nothing = np.full(table.rows, np.nan)
     place = [values for role in ("lat", "lon") if (values := table.numbers(role, _DEGREES)) is not None]
-    lengths = {role: _lengths(table, role, found) for role in _LENGTHS}
+    lengths: dict[str, FloatArray | None] = {}
+    for role in _LENGTHS:
+        has_unit = role not in table.cells or bool(table.layout.columns[role].unit)
+        lengths[role] = table.numbers(role, _METRES) if has_unit else None
+        if not has_unit:
+            message = f"the column {table.layout.columns[role].title!r} has no unit and was left out"
+            found.append(doubt("no_unit", role, message, "export the flight with units in the header"))
     altitude, height = lengths["above_sea"], lengths["height"]
     if height is None and lengths["altitude"] is not None:
         height = lengths["altitude"]
@@ -194,14 +200,6 @@ def _log(table: _Table, found: list[Finding]) -> Log:
         gimbal_pitch=None if gimbal is None else Series(t_s, gimbal),
         findings=tuple(found),
     )
-
-
-def _lengths(table: _Table, role: str, found: list[Finding]) -> FloatArray | None:
-    if role in table.cells and not table.layout.columns[role].unit:
-        message = f"the column {table.layout.columns[role].title!r} has no unit and was left out"
-        found.append(doubt("no_unit", role, message, "export the flight with units in the header"))
-        return None
-    return table.numbers(role, _METRES)
 
 
 def _times(table: _Table) -> tuple[FloatArray, Clock]:

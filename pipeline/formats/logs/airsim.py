@@ -57,22 +57,19 @@ def _logs(by_name: Mapping[str, Sequence[str]], findings: tuple[Finding, ...]) -
     speed = to_numbers(by_name[SPEED]) if SPEED in by_name else None
     vehicles = np.array(by_name.get(VEHICLE, ("",) * len(t_s)), dtype=object)
     flown = sorted(set(vehicles.tolist()))
-    logs = []
-    for vehicle in flown:
-        own = vehicles == vehicle
-        logs.append(
-            Log(
-                name=vehicle if len(flown) > 1 else "",
-                dialect="with VehicleName" if VEHICLE in by_name else "without VehicleName",
-                clock="simulated",
-                t_s=t_s[own],
-                enu_m=enu_m[own],
-                speed_mps=None if speed is None else speed[own],
-                attitude=Series(t_s[own], quat[own]),
-                findings=findings,
-            )
+    return tuple(
+        Log(
+            name=vehicle if len(flown) > 1 else "",
+            dialect="with VehicleName" if VEHICLE in by_name else "without VehicleName",
+            clock="simulated",
+            t_s=t_s[own],
+            enu_m=enu_m[own],
+            speed_mps=None if speed is None else speed[own],
+            attitude=Series(t_s[own], quat[own]),
+            findings=findings,
         )
-    return tuple(logs)
+        for vehicle, own in ((vehicle, vehicles == vehicle) for vehicle in flown)
+    )
 
 
 def _cells(line: str) -> list[str]:

@@ -12,8 +12,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.log import Log
-from pipeline.formats.logs.mavlink import read_messages
-from pipeline.formats.logs.tlog import MESSAGES, Tlog
+from pipeline.formats.logs.tlog import MESSAGES, Tlog, read_messages
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.formats.logs.made_logs import survives, tlog

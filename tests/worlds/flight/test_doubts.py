@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.schema import Finding
-from pipeline.worlds.flight.doubts import doubted_stretches, overlaps_any, within_any, without
+from pipeline.worlds.flight.view import doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 
 MOVES = [

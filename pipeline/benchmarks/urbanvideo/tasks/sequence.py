@@ -11,8 +11,8 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer, require_nearer
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.worlds.flight.doubts import Need
 from pipeline.worlds.flight.steps import FOUR, SEVEN, Actions, Step, overlap, phrase
+from pipeline.worlds.flight.view import Need
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
 STEP_SEPARATOR = "; "

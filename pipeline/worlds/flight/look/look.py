@@ -87,7 +87,12 @@ def answered(
         index = shown.things.landmarks[thing]
         marks[index] = _looked_at(marks[index], crops, ask, config.describe.colour_margin)
     again = observe_flight(before.with_facts(landmarks=tuple(marks)), geometry, config)
-    return _with_findings(_with_proof(again), _told(marks, sum(map(bool, shown.seen.glimpses.values()))))
+    named = list(again.facts.landmarks)
+    for i, mark in enumerate(named):  # what a label rests on that was seen in pictures is among what proves it
+        if mark.label and mark.pictured:
+            named[i] = mark.model_copy(update={"proof": (*mark.proof, *mark.pictured.evidence)})
+    again = again.with_facts(landmarks=tuple(named))
+    return _with_findings(again, _told(marks, sum(map(bool, shown.seen.glimpses.values()))))
 
 
 def calls(scene: FlightScene, most: int) -> int:
@@ -164,17 +169,6 @@ def _looked_at(mark: Landmark, crops: Sequence[Crop], ask: Ask, margin: float) -
     changed = look.model_copy(update={**found.changes, "told_by": look.told_by | told_by})
     told = Pictured(seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused))
     return mark.model_copy(update={"look": changed, "pictured": told})
-
-
-def _with_proof(scene: FlightScene) -> FlightScene:
-    """The scene with the numbers behind a label that rests on pictures among those that prove it."""
-    marks = tuple(
-        mark.model_copy(update={"proof": (*mark.proof, *mark.pictured.evidence)})
-        if mark.label and mark.pictured
-        else mark
-        for mark in scene.facts.landmarks
-    )
-    return scene.model_copy(update={"facts": scene.facts.model_copy(update={"landmarks": marks})})
 
 
 def _with_findings(scene: FlightScene, findings: tuple[Finding, ...]) -> FlightScene:

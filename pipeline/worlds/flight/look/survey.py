@@ -171,7 +171,11 @@ def survey(motion: Motion, camera: Camera, prisms: Prisms, things: int, picture_
         shows = painted(prisms, eye, size)
         if not prisms.is_known.all():
             found.unsure |= _unsure(prisms, things, eye, shows)
-        small = _reduced(picture_at(float(t_s[moment])), size)
+        frame = picture_at(float(t_s[moment]))
+        nearest = (
+            ((np.arange(n) + 0.5) * of / n).astype(np.intp) for n, of in zip(size[::-1], frame.shape, strict=False)
+        )
+        small = frame[np.ix_(*nearest)]
         for thing in np.unique(shows[(shows >= 0) & (shows < things)]).tolist():
             own = shows == thing
             share = float(own.mean())
@@ -193,12 +197,6 @@ def _unsure(prisms: Prisms, things: int, eye: Eye, shows: npt.NDArray[np.int32])
         if i < things and i not in found and (hidden & filled(ring, size)).mean() >= NOTICED_MIN:
             found.add(i)
     return {i for i in found if i < things}
-
-
-def _reduced(frame: Frame, size: tuple[int, int]) -> Frame:
-    """A picture of another size, by the nearest pixel."""
-    rows, columns = ((np.arange(n) + 0.5) * of / n for n, of in ((size[1], frame.shape[0]), (size[0], frame.shape[1])))
-    return frame[np.ix_(rows.astype(np.intp), columns.astype(np.intp))]
 
 
 CROPS: Final = 2  # of each thing

@@ -88,14 +88,8 @@ class Pose:
             columns = values.reshape(len(self.t_s), -1).T
             return np.stack([np.interp(t_s, self.t_s, column) for column in columns], -1).reshape(-1, *values.shape[1:])
 
-        return Pose(
-            t_s,
-            between(self.xyz_m),
-            between(self.velocity_mps),
-            between(self.heading_deg),
-            between(self.lean_deg),
-            between(self.pitch_deg),
-        )
+        others = (self.xyz_m, self.velocity_mps, self.heading_deg, self.lean_deg, self.pitch_deg)
+        return Pose(t_s, *map(between, others))
 
     def quat_ned_wxyz(self) -> FloatArray:
         """Attitude (N, 4): body axes forward, right, down to north, east, down."""

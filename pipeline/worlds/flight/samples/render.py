@@ -12,8 +12,7 @@ import open3d as o3d
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import Lens
 from pipeline.worlds.flight.facts import Camera
-from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block
-from pipeline.worlds.flight.samples.shapes import Color, Facet, facets
+from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block, Color, Facet, facets
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]

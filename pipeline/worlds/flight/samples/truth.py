@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model, Origin, Vec3
 from pipeline.worlds.flight.facts import Action, Camera
 from pipeline.worlds.flight.samples.city import PLACES, Block, to_enu
@@ -118,16 +117,8 @@ def planted_moves(plan: FlightPlan, pose: Pose) -> tuple[PlantedMove, ...]:
     known = np.column_stack([path, pose.xyz_m[:, 2], pose.heading_deg, pose.pitch_deg])
     change = np.stack([np.interp(ends, pose.t_s, c) - np.interp(starts, pose.t_s, c) for c in known.T], axis=1)
     return tuple(
-        PlantedMove(
-            start_s=start,
-            end_s=end,
-            actions=move.actions,
-            distance_m=distance,
-            climb_m=climb,
-            turn_deg=turn,
-            gimbal_deg=gimbal,
-        )
-        for move, start, end, (distance, climb, turn, gimbal) in zip(
+        PlantedMove(start_s=start, end_s=end, actions=move.actions, distance_m=a, climb_m=b, turn_deg=c, gimbal_deg=d)
+        for move, start, end, (a, b, c, d) in zip(
             plan.moves, starts.tolist(), ends.tolist(), (change.round(DECIMALS) + 0.0).tolist(), strict=True
         )
     )
@@ -161,13 +152,8 @@ def solid_of(block: Block, origin: Origin) -> Solid:
     """A block in the flight's frame."""
     corners = block.corners()
     foot, roof = (to_enu(np.column_stack([corners, np.full(4, z)]), origin) for z in (block.low[2], block.high[2]))
-    return Solid.model_validate(
-        {"corners": foot[:, :2].round(DECIMALS).tolist(), "base_m": _level(foot), "top_m": _level(roof)}
-    )
-
-
-def _level(points: FloatArray) -> float:
-    return round(float(points[:, 2].mean()), DECIMALS)
+    base_m, top_m = (round(float(points[:, 2].mean()), DECIMALS) for points in (foot, roof))
+    return Solid(corners=tuple((x, y) for x, y in foot[:, :2].round(DECIMALS).tolist()), base_m=base_m, top_m=top_m)
 
 
 def planted_landmarks(blocks: tuple[Block, ...], origin: Origin, shown: Shown) -> tuple[PlantedLandmark, ...]:

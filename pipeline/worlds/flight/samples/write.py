@@ -16,11 +16,10 @@ import yaml
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
-from pipeline.worlds.flight.samples.city import PLACES, Block, blocks, to_wgs84
+from pipeline.worlds.flight.samples.city import PLACES, Block, Form, Place, blocks, to_wgs84
 from pipeline.worlds.flight.samples.logs import recording, subtitles, with_estimator, with_receiver
 from pipeline.worlds.flight.samples.pilot import PLANS, FlightPlan, LogKind, Pose, fly
 from pipeline.worlds.flight.samples.render import Renderer, lens_of
-from pipeline.worlds.flight.samples.shapes import Color, Form
 from pipeline.worlds.flight.samples.truth import (
     SHOWN_HZ,
     FlightTruth,
@@ -159,9 +158,8 @@ def _landmarks(city: tuple[Block, ...]) -> dict[str, Any]:
         geometry = (
             {"type": "Point", "coordinates": middle} if place.is_point else {"type": "Polygon", "coordinates": [ring]}
         )
-        look = {"roof_shape": ROOFS[place.form]} if place.form in ROOFS else {}
-        look |= {"sign": place.sign} if place.sign else {}
-        properties = {"name": place.name, "kind": place.kind, "colour": _hex(place.color), **look, **height}
+        sign = {"sign": place.sign} if place.sign else {}
+        properties = {"name": place.name, "kind": place.kind, **_look(place), **sign, **height}
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})
     return {"type": "FeatureCollection", "features": features}
 
@@ -171,7 +169,7 @@ def _buildings(city: tuple[Block, ...]) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {"height_m": block.high[2], "colour": _hex(block.color), **_roof(block)},
+            "properties": {"height_m": block.high[2], **_look(block)},
             "geometry": {"type": "Polygon", "coordinates": [_ring(block)]},
         }
         for block in _standing(city)
@@ -179,12 +177,10 @@ def _buildings(city: tuple[Block, ...]) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-def _hex(color: Color) -> str:
-    return "#" + bytes(color).hex()
-
-
-def _roof(block: Block) -> dict[str, str]:
-    return {"roof_shape": ROOFS[block.form]} if block.form in ROOFS else {}
+def _look(thing: Place | Block) -> dict[str, str]:
+    """Colour and, of what has a roof to speak of, its shape."""
+    roof = {"roof_shape": ROOFS[thing.form]} if thing.form in ROOFS else {}
+    return {"colour": "#" + bytes(thing.color).hex(), **roof}
 
 
 def _standing(city: tuple[Block, ...]) -> list[Block]:

@@ -19,8 +19,7 @@ from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, rati
 from pipeline.worlds.flight.look.look import Shown, pictured
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.samples.city import Block, blocks
-from pipeline.worlds.flight.samples.shapes import Form
+from pipeline.worlds.flight.samples.city import Block, Form, blocks
 from pipeline.worlds.flight.samples.truth import FlightTruth
 from pipeline.worlds.flight.samples.write import FPS, read_flight_truth
 from pipeline.worlds.registry import READERS

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from pipeline.worlds.flight.samples.shapes import Form, facets, strokes
+from pipeline.worlds.flight.samples.city import Form, facets, strokes
 
 LOW, HIGH = (10.0, 20.0, 0.0), (22.0, 44.0, 30.0)
 FORMS: tuple[Form, ...] = get_args(Form)
