@@ -15,8 +15,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.change_causes import ReleaseLineage, read_release_lineage, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.release.comparison import Release, compared, read_release, with_reasons
-from pipeline.release.comparison_report import Report, markdown, page, table
+from pipeline.release.comparison import Release, Report, compared, markdown, page, read_release, table, with_reasons
 from pipeline.release.history import RELEASES, beside, history
 from pipeline.stages.registry import STAGES
 

@@ -14,7 +14,7 @@ from flows.cli.show import near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.manifest import read_quarantine
-from pipeline.release.comparison_report import Report
+from pipeline.release.comparison import Report
 from pipeline.release.history import RELEASES, history
 from pipeline.rendering.examples import drawn, examples
 from pipeline.rendering.near_misses import nearest_refused

@@ -28,8 +28,8 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
+from pipeline.release.card import figure
 from pipeline.release.media import pictures_of
-from pipeline.release.review_section import figure
 from pipeline.release.tables import removed_blind
 from pipeline.review import sheets
 from pipeline.review.database import AnsweredBeforeError, Database

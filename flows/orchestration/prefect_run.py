@@ -39,7 +39,7 @@ from flows.orchestration.processes import Watchdog, children_end_with_us, stop, 
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
-from pipeline.release.comparison_report import markdown
+from pipeline.release.comparison import markdown
 from pipeline.release.history import RELEASE, RELEASES
 from pipeline.release.writer import Released
 

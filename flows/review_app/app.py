@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
-from pipeline.release.review_section import figure
+from pipeline.release.card import figure
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
 

@@ -19,7 +19,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import MODELS
 from pipeline.engine.config import config_model
 from pipeline.llm.base import ModelSpec
-from pipeline.release.tables import SAID
+from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.reason_examples import ANY, EXAMPLES, GLOSSARY, SHARED, findings_of, glossary
 from pipeline.worlds.registry import SCENE, WORLDS
 
@@ -101,7 +101,7 @@ def _columns() -> str:
     ]
     for benchmark in BENCHMARKS.values():
         parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.said.items())]
-    parts += ["## provenance, rejected, blind, review, fixes\n", _table(("column", "holds"), SAID.items())]
+    parts += ["## provenance, rejected, blind, review, fixes\n", _table(("column", "holds"), COLUMN_DOCS.items())]
     return "\n".join(parts)
 
 

@@ -1,53 +1,47 @@
-"""The dataset card: YAML header of Hugging Face datasets, then what is in the release and how it was made."""
+"""The dataset card: YAML header of Hugging Face datasets, then what is in the release and how it was made.
+
+The words stand in ``templates/card/sections.yaml``; here is what they are filled with.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
 
+import jinja2
 import pyarrow as pa
 import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import DEBIASED, TINY
-from pipeline.release.blind_section import blind_section
+from pipeline.core.templates import load_table
+from pipeline.llm.base import UNPAID
 from pipeline.release.metadata import DTYPES, Part, configurations, header
-from pipeline.release.tables import FIXES, said_of
+from pipeline.release.tables import columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
+from pipeline.review.reviewed import Reviewed
+from pipeline.review.verdicts import STATES
 
 OVERVIEW_FILE: Final = "overview.png"
 TOOL: Final = "scan2qa"  # the distribution
 GUESSED_ABOVE: Final = 0.1  # chance: what is guessed better is a known weakness
 FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
 VALUES_TOLD: Final = 4  # of one remark
-_CITED: Final = """
-@software{{scan2qa,
-  title = {{scan2qa: spatial question-answering benchmarks from scans, flights, maps, panoramas and logs}},
-  author = {{{{The scan2qa authors}}}},
-  version = {{{version}}},
-  license = {{Apache-2.0}}
-}}""".strip()
-DRAWN: Final = "- `pictures/DATASET/SCENE/ID.svg`: what was measured for the answer, drawn, light or dark as one reads."
-_OTHER_PARTS = {
-    ("data", DEBIASED): "- Split `debiased` of `default`, also a configuration of that name: what bias pruning left.",
-    ("data", TINY): "- Split `tiny` of `default`: a few questions of each task, for quick trials.",
-    (FIXES, ""): "- `fixes`: what people corrected in the metadata before questions were made.",
-    ("accepted", ""): "- `accepted`: what human review accepted, corrected questions with the right answer.",
-    ("review", ""): "- `review`: by `id`, where each question of `default` stands after human review.",
-    ("blind", ""): "- `blind`: what every model answered without the video, removed questions included.",
-}
+ATTACKERS: Final[Mapping[str, str]] = load_table("card/attackers")
+Row = Mapping[str, Any]
 
 
 def dataset_card(
     parts: Sequence[Part],
-    summary: dict[str, Any],
+    summary: Row,
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
-    review: Sequence[str],
+    asked: pa.Table,
+    reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
     folders: Collection[str],
 ) -> str:
@@ -55,163 +49,91 @@ def dataset_card(
 
     Args:
         parts: the tables of the release.
-        summary: the counts of `release.Released`.
+        summary: the counts of `writer.Released`.
         scenes: all scenes of the release.
         settings: the part of the configuration that the release depends on.
-        review: what it says of human review (`review_section`); empty where there was none.
+        asked: the questions of the release.
+        reviewed: what people said of them.
         benchmark: what it says of itself.
         folders: of the release.
     """
-    described = header(parts, settings, benchmark, bool(review))
+    described = header(parts, settings, benchmark, bool(reviewed.stands))
+    context = (
+        {
+            "benchmark": benchmark,
+            "digest_of": digest_of,
+            "profile": settings["generate"]["profile"],
+            "reviewed": reviewed,
+            "samples": ALL_SAMPLES if are_samples(settings) else "",
+            "settings": settings,
+            "splits": benchmark.columns.splits,
+            "version": version(TOOL),
+        }
+        | _of_tables(parts, benchmark)
+        | _of_scenes(scenes, settings, benchmark)
+        | _of_counts(summary)
+        | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
+        | _of_review(asked, reviewed)
+        | {"units": units_of(benchmark), "pixels": passed_on(settings, benchmark, folders)}
+    )
     top = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=1000)
-    sections = [
-        *_about(parts, scenes, settings, benchmark),
-        *_tables(parts),
-        *how_to_load(parts, settings),
-        *_how_built(scenes, settings, benchmark),
-        *_counts(summary),
-        *_splits(summary, benchmark),
-        *blind_section(summary["blind"], settings, summary["models"], benchmark.card.given_away),
-        *_fixes(scenes, settings),
-        *review,
-        *_limits(summary, scenes, settings, bool(review), benchmark, folders),
-        *_terms(scenes, settings, benchmark),
-        *_columns(parts, benchmark),
-    ]
-    return f"---\n{top}---\n\n" + "\n".join(sections)
+    return f"---\n{top}---\n\n" + "".join(section(name, context) for name in sections().list_templates())[:-1]
 
 
-def _about(
-    parts: Sequence[Part], scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]
-) -> list[str]:
-    folders = {(part.folder, "") for part in parts}
-    per_dataset = Counter(scene.dataset for scene in scenes)
-    return [
-        f"# {plain(settings['export']['pretty_name'])}",
-        "",
-        benchmark.card.about,
-        "",
-        f"![A question with its map, and how many there are of each task, with their answers]({OVERVIEW_FILE})",
-        "",
-        f"Scenes: {', '.join(f'{n} {plain(name)}' for name, n in sorted(per_dataset.items())) or 'none'}.",
-        *([f"All of them are samples: {ALL_SAMPLES}"] if are_samples(settings) else []),
-        "",
-        "## Configurations",
-        "",
-        "- `default`: the columns of the released benchmark, so that scorers load it unchanged. `full` is the same.",
-        "- `provenance`: by `id`, the operands, the numbers that prove the answer with each rule's limit, template and",
-        "  rule versions, and the digest of the raw data. Numeric questions carry four options here (`choices`).",
-        "- `rejected`: every candidate that was dropped, with reason, measured value, limit and unit, scene by scene.",
-        *([f"- `{splits.folder}`: {splits.said}"] if (splits := benchmark.columns.splits) else []),
-        *(f"- {line}" for line in benchmark.card.parts.values()),
-        *([DRAWN] if settings.get("pictures") else []),
-        *(_OTHER_PARTS[key] for key in _OTHER_PARTS if key in {(part.folder, part.split) for part in parts} | folders),
-        "",
-    ]
+@cache
+def sections() -> jinja2.Environment:
+    """The sections of the card, in their order."""
+    environment = jinja2.Environment(
+        loader=_Sections(load_table("card/sections")),
+        autoescape=False,  # noqa: S701 - Markdown: `plain` escapes what others wrote
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["table"] = table
+    environment.filters["plain"] = plain
+    return environment
 
 
-def _tables(parts: Sequence[Part]) -> list[str]:
-    """How many rows every split of every configuration has; empty ones are no configurations for `datasets`."""
-    rows = [
-        f"| `{name}` | `{split}` | {part.num_rows or '0 (not to be loaded)'} |"
-        for name, splits in configurations(parts).items()
-        for split, part in splits.items()
-    ]
-    return ["| configuration | split | rows |", "|---|---|---|", *rows, ""]
+class _Sections(jinja2.DictLoader):
+    """Templates that keep the order in which they stand."""
+
+    def list_templates(self) -> list[str]:
+        """Their names."""
+        return list(self.mapping)
 
 
-def _how_built(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
-    fields = type(next(iter(benchmark.profiles.values()))).model_fields
-    said = {name: plain(field.description or "") for name, field in fields.items()}
-    readers = sorted({(scene.source.reader, scene.source.reader_version) for scene in scenes})
-    return [
-        "## How it was built",
-        "",
-        f"With scan2qa {version(TOOL)}, schema version {SCHEMA_VERSION}; reader "
-        f"{', '.join(f'`{name}` {number}' for name, number in readers) or 'none'}. Versions of tasks and "
-        "templates stand in `provenance`.",
-        "",
-        f"Ambiguity rules: {_profile(settings, benchmark)}digest `{digest_of(settings['rules'])}`; at most "
-        f"{settings['select']['per_scene_and_task']} questions per scene and task"
-        f"{', in the shares of the released benchmark' if len(set(benchmark.shares.values())) > 1 else ''}.",
-        "",
-        "| rule | limit | |",
-        "|---|---|---|",
-        *(f"| `{name}` | {value} | {said.get(name, '')} |" for name, value in sorted(settings["rules"].items())),
-        "",
-        f"Digest of the whole configuration: `{digest_of(settings)}`. `checksums.sha256` is written last: where it is "
-        "missing, the release is not complete.",
-        "",
-    ]
+def section(name: str, context: Row) -> str:
+    """One section of the card."""
+    return sections().get_template(name).render(context)
 
 
-def _profile(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
-    """The profile in words; empty for a benchmark with only one set of rules."""
-    return f"profile `{settings['generate']['profile']}`, " if len(benchmark.profiles) > 1 else ""
+def table(head: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of Markdown."""
+    head = list(head)
+    lines = ["|" + "".join(f" {name} |" if name else " |" for name in head), "|" + "---|" * len(head)]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
-def how_to_load(parts: Sequence[Part], settings: dict[str, Any]) -> list[str]:
-    """The lines of Python that load a release, its provenance beside it."""
-    split = settings["export"]["split"]
-    key = next(part for part in parts if part.folder == "data").schema.names[0]
-    return [
-        "## How to load it",
-        "",
-        "```python",
-        "from datasets import load_dataset",
-        "",
-        f'questions = load_dataset("path/of/this/release", split="{split}")',
-        f'provenance = load_dataset("path/of/this/release", "provenance", split="{split}")  # its id: {key}',
-        "```",
-        "",
-        "Or with `pandas.read_parquet`. Before trusting a copy: `sha256sum --check checksums.sha256`. `croissant.json` "
-        "describes all tables for machines.",
-        "",
-    ]
-
-
-def _cited(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
-    """The papers of the datasets that it rests on, whose authors are to be cited too."""
-    if are_samples(settings):
-        return []
-    found = [benchmark.card.sources.get(name) for name in sorted({scene.dataset for scene in scenes})]
-    return [line for citation in found if citation for line in ("", *citation.splitlines())]
-
-
-def _terms(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
-    """Whose data it rests on, whom to cite, and whom to ask."""
-    stated = terms_of(scenes, settings, benchmark)
-    contact = settings["export"]["contact"]
-    return [
-        "## Terms, citation, contact",
-        "",
-        *(f"- {plain(name)} ({n}): {words}" for name, n, words in stated),
-        "",
-        f"What this release passes on, and what not: `{TERMS_FILE}`. Cite the benchmark that it follows, the datasets "
-        "and scan2qa:",
-        "",
-        "```bibtex",
-        *benchmark.card.citation.splitlines(),
-        *_cited(scenes, settings, benchmark),
-        "",
-        *_CITED.format(version=version(TOOL)).splitlines(),
-        "```",
-        "",
-        "What a question came from stands under its `id` in `provenance`. "
-        f"Contact: {contact or 'not stated yet (`export.contact`)'}.",
-        "",
-    ]
-
-
-def _columns(parts: Sequence[Part], benchmark: Benchmark[Any, Any]) -> list[str]:
-    """Every column of every table."""
-    lines = ["## Columns", ""]
+def _of_tables(parts: Sequence[Part], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
+    """Tables and columns of a release; empty tables are no configurations for `datasets`."""
+    columns = []
     for folder, schema in {part.folder: part.schema for part in parts}.items():
-        said = said_of(benchmark, folder)
-        lines += [f"`{'default' if folder == 'data' else folder}`:", "", "| column | type | |", "|---|---|---|"]
-        lines += [f"| `{field.name}` | {_type(field.type)} | {said[field.name]} |" for field in schema]
-        lines += [""]
-    return lines
+        known = columns_of(benchmark, folder)
+        rows = [(f"`{field.name}`", _type(field.type), known[field.name]) for field in schema]
+        columns.append(("default" if folder == "data" else folder, rows))
+    return {
+        "overview": OVERVIEW_FILE,
+        "present": {part.folder for part in parts} | {f"{part.folder}/{part.split}" for part in parts},
+        "key": next(part for part in parts if part.folder == "data").schema.names[0],
+        "columns_of_tables": columns,
+        "splits_of_configurations": [
+            (f"`{name}`", f"`{split}`", part.num_rows or "0 (not to be loaded)")
+            for name, splits in configurations(parts).items()
+            for split, part in splits.items()
+        ],
+    }
 
 
 def _type(kind: pa.DataType) -> str:
@@ -220,133 +142,178 @@ def _type(kind: pa.DataType) -> str:
     return DTYPES[str(kind)]
 
 
-def _counts(summary: dict[str, Any]) -> list[str]:
-    lines = [
-        "## Questions and dropped candidates",
-        "",
-        "| task | questions | dropped | most frequent reasons |",
-        "|---|---|---|---|",
+def _of_scenes(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
+    """Datasets, readers, rules, corrections, limits of sight and terms."""
+    per_dataset = sorted(Counter(scene.dataset for scene in scenes).items())
+    readers = sorted({(scene.source.reader, scene.source.reader_version) for scene in scenes})
+    fields = type(next(iter(benchmark.profiles.values()))).model_fields
+    meanings = {name: plain(field.description or "") for name, field in fields.items()}
+    fixes = [
+        map(plain, (fix.id, scene.id, fix.change, fix.why, f"{fix.who}, {fix.date}"))
+        for scene in scenes
+        for fix in scene.fixes
     ]
+    of_world = [(world, [s for s in scenes if s.facts.world == world.name]) for world in benchmark.worlds]
+    # The papers of the datasets that it rests on, whose authors are to be cited too.
+    cited = [] if are_samples(settings) else [benchmark.card.sources.get(name) for name, _ in per_dataset]
+    return {
+        "scenes_of_datasets": [f"{n} {plain(name)}" for name, n in per_dataset],
+        "schema_version": SCHEMA_VERSION,
+        "readers": [f"`{name}` {number}" for name, number in readers],
+        "rules": [(f"`{name}`", value, meanings.get(name, "")) for name, value in sorted(settings["rules"].items())],
+        "corrections": [tuple(row) for row in fixes],
+        "sight": [line for world, own in of_world if own for line in world.sight(own)],
+        "terms": terms_of(scenes, settings, benchmark),
+        "terms_file": TERMS_FILE,
+        "cited": list(filter(None, cited)),
+    }
+
+
+def _of_counts(summary: Row) -> dict[str, Any]:
+    """Questions, rejections, answers, splits, findings and remarks."""
+    counts, answers = [], []
     for task in sorted({*summary["questions"], *summary["rejections"]}):
         reasons = Counter(summary["rejections"].get(task, {}))
         top = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(3))
-        lines.append(f"| {task} | {summary['questions'].get(task, 0)} | {sum(reasons.values())} | {top} |")
-    lines += [
-        "",
-        "Answers of multiple-choice tasks, and their letters:",
-        "",
-        "| task | answers | letters |",
-        "|---|---|---|",
-    ]
-    for task, answers in sorted(summary["answers"].items()):
-        common = Counter(answers).most_common(4)
-        shown = ", ".join(f"{plain(answer)} {n}" for answer, n in common) + (
-            ", …" if len(answers) > len(common) else ""
-        )
-        letters = ", ".join(f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items()))
-        lines.append(f"| {task} | {shown} | {letters} |")
-    return [*lines, ""]
+        counts.append((task, summary["questions"].get(task, 0), sum(reasons.values()), top))
+    for task, given in sorted(summary["answers"].items()):
+        common = [f"{plain(answer)} {n}" for answer, n in Counter(given).most_common(4)]
+        more = ["…"] if len(given) > len(common) else []
+        letters = [f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items())]
+        answers.append((task, ", ".join(common + more), ", ".join(letters)))
+    guessed, few = known_weaknesses(summary["blind"], summary["questions"])
+    findings = Counter(name for _, name, *_ in summary["findings"])
+    return {
+        "counts": counts,
+        "answers": answers,
+        "leaks": [(name, *counted) for name, counted in summary["splits"].items()],
+        "findings": [f"{n} {name}" for name, n in sorted(findings.items())],
+        "guessed": guessed,
+        "guessed_above": f"{GUESSED_ABOVE:g}",
+        "few": few,
+        "few_questions": FEW,
+        "remarks": remarks(summary["flags"]),
+    }
 
 
-def _splits(summary: dict[str, Any], benchmark: Benchmark[Any, Any]) -> list[str]:
-    """How it is divided, and what the division leaks."""
-    splits = benchmark.columns.splits
-    if splits is None:
-        return []
-    rows = [f"| {name} | {' | '.join(map(str, counted))} |" for name, counted in summary["splits"].items()]
-    return [
-        "## Splits",
-        "",
-        f'{splits.said} `load_dataset(…, "{splits.folder}", split="{splits.names[0]}")`. What they leak, counted:',
-        "",
-        f"| split | questions | of how many (`{splits.group}`) | that other splits have too |",
-        "|---|---|---|---|",
-        *rows,
-        "",
-    ]
-
-
-def _fixes(scenes: Sequence[AnyScene], settings: dict[str, Any]) -> list[str]:
-    """What people corrected, or that nothing was."""
-    if not settings["applies_fixes"]:
-        profile = settings["generate"]["profile"]
-        return ["## Corrections", "", f"None: profile `{profile}` takes the metadata as they are published.", ""]
-    made = [(scene.id, fix) for scene in scenes for fix in scene.fixes]
-    if not made:
-        return ["## Corrections", "", "None.", ""]
-    rows = [[fix.id, scene, fix.change, fix.why, f"{fix.who}, {fix.date}"] for scene, fix in made]
-    return [
-        "## Corrections",
-        "",
-        "Corrected by people before questions were made; `provenance` names, in `fixes`, what a question rests on.",
-        "",
-        "| fix | scene | change | why | who |",
-        "|---|---|---|---|---|",
-        *(f"| {' | '.join(map(plain, row))} |" for row in rows),
-        "",
-    ]
-
-
-def _remarks(flags: Mapping[str, int]) -> str:
+def remarks(flags: Mapping[str, int]) -> str:
     """Every remark with its number; of one that says many things ("accepted: a cat") only how many these are."""
     groups: dict[str, dict[str, int]] = {}
     for flag, n in sorted(flags.items()):
         groups.setdefault(flag.partition(": ")[0], {})[flag] = n
-    told = [
+    found = [
         f"{sum(own.values())} {plain(name)} ({len(own)} different)"
         if len(own) > VALUES_TOLD
         else ", ".join(f"{n} {plain(flag)}" for flag, n in own.items())
         for name, own in groups.items()
     ]
-    return ", ".join(told) or "none"
+    return ", ".join(found) or "none"
 
 
-def _weak(summary: Mapping[str, Any]) -> list[str]:
-    """Tasks that are guessed though nobody should, and those of which there are few questions."""
+def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.text_only.TextOnly`."""
     guessed = []
-    for row in summary["blind"]:
+    for row in rows:
         last = row["debiased"] or row["released"]
-        if not last or not last["earned"]:
+        if last and last["earned"]:
+            name, earned = max(last["earned"].items(), key=lambda item: (item[1], item[0]))
+            if earned - last["chance"] > GUESSED_ABOVE:
+                guessed.append(f"{row['task']} {earned:.3f} {name} (chance {last['chance']:.3f})")
+    return guessed, [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
+
+
+def text_only_context(
+    rows: Sequence[Row],
+    settings: Row,
+    models: Sequence[Row],
+    given_away: Mapping[str, Mapping[str, float]],
+) -> dict[str, Any]:
+    """What section ``text_only`` is filled with.
+
+    Args:
+        rows: `blind.text_only.TextOnly`.
+        settings: the part of the configuration that the release depends on.
+        models: `blind.totals.ModelTotals`.
+        given_away: what attackers earn on the published benchmark (`benchmarks.benchmark.Card`).
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
+    attackers = sorted({name for row in rows for name in row["asked"]["earned"]}, key=lambda n: (n == "forest", n))
+    troubles = []
+    for name in names:
+        found = [row["voters"][name] for row in rows if name in row["voters"]]
+        failed, unread = (sum(voter[key] for voter in found) for key in ("unanswered", "unread"))
+        if failed or unread:
+            troubles.append((name, failed, unread))
+    best = []
+    for row in rows if given_away else ():
+        earned = [row[split] and row[split]["earned"] for split in ("asked", "released", "debiased")]
+        best.append((row["task"], *map(_best, (*earned, given_away.get(row["task"])))))
+    return {
+        "settings": settings,
+        "rows": rows,
+        "asked_models": names,
+        "panel": [model["name"] for model in settings["blind"]["models"] if model["provider"] != "embedded"],
+        "remove": settings["blind"]["remove"],
+        "troubles": troubles,
+        "paid_models": [model for model in models if model["provider"] not in UNPAID],
+        "attackers": attackers,
+        "earned": [cells for row in rows for cells in _earned(row, attackers)],
+        "knowledge": [f"{name}: {ATTACKERS[name]}" for name in attackers],
+        "best_attackers": best,
+        "votes": [_votes(row, names) for row in rows if names],
+    }
+
+
+def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:
+    """What guessing earns on each split of a task."""
+    for split, label in (("asked", "asked"), ("released", "released"), ("debiased", "`debiased`")):
+        if (found := row[split]) is None or (split == "released" and found == row["asked"]):
             continue
-        name, earned = max(last["earned"].items(), key=lambda item: (item[1], item[0]))
-        if earned - last["chance"] > GUESSED_ABOVE:
-            guessed.append(f"{row['task']} {earned:.3f} {name} (chance {last['chance']:.3f})")
-    few = [f"{task} {n}" for task, n in sorted(summary["questions"].items()) if n < FEW]
-    lines = []
-    if guessed:
-        lines.append(
-            f"- Guessed without the video by more than {GUESSED_ABOVE:g} above chance, whatever was removed for it: "
-            f"{', '.join(guessed)}."
-        )
-    if few:
-        lines.append(f"- Too few questions for a figure of the task alone (under {FEW}): {', '.join(few)}.")
-    return lines
+        both = split == "asked" and found == row["released"]
+        cells = [row["task"], "asked and released" if both else label, found["n"], _share(found["chance"])]
+        cells += [_share(found["earned"].get(name)) for name in attackers]
+        if found["error"] is not None:
+            cells[-1] += f" ± {found['error']:.3f}"
+        yield cells
 
 
-def _limits(
-    summary: dict[str, Any],
-    scenes: Sequence[AnyScene],
-    settings: dict[str, Any],
-    was_reviewed: bool,
-    benchmark: Benchmark[Any, Any],
-    folders: Collection[str],
-) -> list[str]:
-    findings = Counter(name for _, name, *_ in summary["findings"])
-    units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
-    whose = (
-        f"The {units} are samples, and show nothing real." if are_samples(settings) else f"The {units}' own terms hold."
-    )
-    quirk = benchmark.card.quirks.get(settings["generate"]["profile"])
-    of_world = [(world, [s for s in scenes if s.facts.world == world.name]) for world in benchmark.worlds]
-    return [
-        "## Known limits",
-        "",
-        *(line for world, own in of_world if own for line in world.sight(own)),
-        *([] if was_reviewed else ["- No human review took place."]),
-        f"- Findings in the raw data: {', '.join(f'{n} {name}' for name, n in sorted(findings.items())) or 'none'}.",
-        *_weak(summary),
-        f"- Remarks on questions: {_remarks(summary['flags'])}.",
-        f"- {whose} This release holds {f'no video, but {pixels}' if pixels else 'no media'}; {benchmark.card.media}.",
-        *([f"- {quirk}"] if quirk else []),
-        "",
-    ]
+def _best(earned: Mapping[str, float] | None) -> str:
+    """The best attacker and what it earns."""
+    if not earned:
+        return ""
+    name = max(earned, key=lambda name: (earned[name], name))
+    return f"{earned[name]:.3f} {name}"
+
+
+def _votes(row: Row, names: Sequence[str]) -> list[object]:
+    """What the models had right in a task, and what that removed."""
+    votes = [_vote(row["voters"].get(name)) for name in names]
+    return [row["task"], *votes, _share(row["agreement"]), row["answered"], row["balanced"], f"{row['by_luck']:.1f}"]
+
+
+def _vote(voter: Row | None) -> str:
+    if voter is None:
+        return ""
+    after = "" if voter["right_released"] in {None, voter["right"]} else f" -> {voter['right_released']:.3f}"
+    return f"{voter['right']:.3f}{after} ({voter['luck']:.3f}), {voter['standing']}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _of_review(asked: pa.Table, reviewed: Reviewed) -> dict[str, Any]:
+    stands = {stand.id: stand for stand in reviewed.stands}
+    states = Counter(state_of(stands, i).state for i in asked["id"].to_pylist())
+    return {
+        "states": [(state, states[state], words) for state, words in STATES.items() if states[state]],
+        "agreements": [
+            (row.task, f"{row.about}s", row.items, *(figure(value) for value in (row.raw, row.kappa, row.alpha)))
+            for row in reviewed.agreements
+        ],
+    }
+
+
+def figure(value: float | None) -> str:
+    """A figure of agreement as text."""
+    return "n/a" if value is None else f"{value:.3f}"

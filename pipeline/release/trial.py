@@ -7,7 +7,6 @@ wrong, a number scores its mean relative accuracy, as in the benchmark.
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections import Counter, defaultdict
@@ -22,6 +21,7 @@ from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
 from pipeline.questions.published import Published
+from pipeline.release.comparison import page_environment
 
 _VIDEO: Final = ".mp4"
 ANSWERS: Final = ("number", "video", "question", "options", "answer")
@@ -95,18 +95,14 @@ def key_sheet(chosen: Sequence[Published]) -> bytes:
 
 def page(chosen: Sequence[Published], shown: Sequence[Shown]) -> bytes:
     """The sheet as a page with what is ``shown`` for each of the chosen questions; it saves the answers as CSV."""
-    parts = []
+    rows: list[tuple[int, str, str | None, bool, Published, Sequence[str]]] = []
     before: tuple[str, str | None] | None = None
     for number, (question, media) in enumerate(zip(chosen, shown, strict=True), 1):
-        if before != (scene_of(question), media.video):
-            parts.append(f"<h2>{html.escape(scene_of(question))}</h2>")
-            if media.video is not None:
-                address = html.escape(media.video, quote=True)
-                parts.append(f'<video controls muted preload="metadata" src="{address}"></video>')
-        before = scene_of(question), media.video
-        parts.append(_question(number, question, media.pictures))
-    head, foot = _PAGE.split("QUESTIONS")
-    return (head + "\n".join(parts) + foot).encode()
+        place = scene_of(question), media.video
+        rows.append((number, *place, place != before, question, media.pictures))
+        before = place
+    text = page_environment().get_template("trial.html.jinja").render(rows=rows)
+    return f"{text}\n".encode()
 
 
 def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Marked]:
@@ -149,23 +145,6 @@ def _score(question: Published, reply: str) -> float | None:
     return mean_relative_accuracy(value, float(question.ground_truth))
 
 
-def _question(number: int, question: Published, pictures: Sequence[str]) -> str:
-    text = html.escape(question.question.strip())
-    if question.options:
-        fields = "".join(
-            f'<label><input type="radio" name="q{number}" value="{html.escape(option[:1], quote=True)}">'
-            f"{html.escape(option)}</label>"
-            for option in question.options
-        )
-    else:
-        fields = f'<input type="text" inputmode="decimal" name="q{number}" aria-label="answer {number}">'
-    images = "".join(
-        f'<img src="{html.escape(address, quote=True)}" alt="picture {n} of question {number}">'
-        for n, address in enumerate(pictures, 1)
-    )
-    return f"<fieldset><legend>{number}</legend>{images}<p>{text}</p>{fields}</fieldset>"
-
-
 def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -182,35 +161,3 @@ def _rows(raw: bytes, needed: Sequence[str], what: str) -> Sequence[Mapping[str,
     if any(row.get(name) is None for row in rows for name in needed):
         raise ConfigError(f"the {what} lack one of the columns {', '.join(needed)}")
     return rows
-
-
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>scan2qa trial</title>
-<style>
-body { font: 16px/1.4 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-video { width: 100%; max-height: 50vh; background: #000; position: sticky; top: 0; z-index: 1; }
-fieldset img { max-width: 100%; max-height: 50vh; margin: .3rem .5rem .3rem 0; }
-fieldset { margin: 1rem 0; border: 1px solid #bbb; }
-label { display: block; padding: .15rem 0; }
-</style></head><body>
-<h1>Trial</h1>
-<p>Watch each video as often as you like, answer what is asked below it, and save your answers at the end. Numbers: in
-the unit that the question names. Leave out what the video does not tell you.</p>
-<form id="form">
-QUESTIONS
-</form>
-<p><button id="save">Save answers</button></p>
-<script>
-document.getElementById("save").onclick = () => {
-  const data = new FormData(document.getElementById("form"));
-  const quoted = value => '"' + String(value || "").replaceAll('"', '""') + '"';
-  const count = document.querySelectorAll("fieldset").length;
-  const lines = ["number,answer"];
-  for (let n = 1; n <= count; n++) lines.push(n + "," + quoted(data.get("q" + n)));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([lines.join("\\n") + "\\n"], { type: "text/csv" }));
-  link.download = "answers.csv";
-  link.click();
-};
-</script></body></html>
-"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -26,14 +26,15 @@ from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TIN
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.media import Media, place_media
 from pipeline.release.metadata import CROISSANT_FILE, Part, croissant
-from pipeline.release.review_section import accepted, review_section, review_table
 from pipeline.release.tables import (
     FIXES,
     SCHEMA_METADATA,
+    accepted,
+    columns_of,
     fixes_table,
     provenance_table,
     removed_blind,
-    said_of,
+    review_table,
     split_by_verdict,
 )
 from pipeline.release.terms import TERMS_FILE, licences
@@ -82,72 +83,100 @@ class Blind:
     models: tuple[ModelTotals, ...] = ()
 
 
-def write_release(
-    folder: Path,
-    selected: Iterable[pa.Table],
-    scenes: Sequence[AnyScene],
-    settings: dict[str, Any],
-    blind: Blind,
-    reviewed: Reviewed,
-    benchmark: Benchmark[Any, Any],
-    whole: Callable[[], Iterable[AnyScene]],
-    pictures: Iterable[pa.Table] = (),
-    media: Iterable[Media] = (),
-    overview: Overview | None = None,
-) -> tuple[bytes, dict[str, str]]:
-    """Writes all files of the release; gives the summary (`Released` as JSON), and each file's SHA-256.
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """What a release is made of.
 
-    Args:
-        folder: an empty folder.
+    Attributes:
         selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
             at a time, since the rejections of a thousand scans would fill the memory.
         scenes: the scenes of the release.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
+        benchmark: whose columns, card and pictures it has.
         blind: what stages `blind`, `filter` and `prune` found.
         reviewed: what stage `review` found.
-        benchmark: whose columns, card and pictures it has.
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
     """
-    split = settings["export"]["split"]
-    with TableFile(folder / _name("rejected", split), REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-        sorted_out = _sort_out(selected, removed_blind(blind.filtered), rejected)
-        tables = _tables(sorted_out.kept, scenes, settings, blind, reviewed, benchmark)
-        summary = _summary(sorted_out.kept, sorted_out.reasons, scenes, blind.summary(sorted_out.offered), blind.models)
-        summary["silent"] = sorted_out.silent
-        summary["splits"] = _splits(tables, benchmark)
+
+    selected: Iterable[pa.Table]
+    scenes: Sequence[AnyScene]
+    settings: dict[str, Any]
+    benchmark: Benchmark[Any, Any]
+    blind: Blind = field(default_factory=Blind)
+    reviewed: Reviewed = field(default_factory=Reviewed)
+    whole: Callable[[], Iterable[AnyScene]] = lambda: ()
+    pictures: Iterable[pa.Table] = ()
+    media: Iterable[Media] = ()
+    overview: Overview | None = None
+
+    @property
+    def split(self) -> str:
+        """The name of the full split."""
+        return str(self.settings["export"]["split"])
+
+    @property
+    def title(self) -> str:
+        """What the release is called."""
+        return str(self.settings["export"]["pretty_name"])
+
+
+def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str, str]]:
+    """Writes all files of a release into an empty folder; gives the summary (`Released` as JSON) and their SHA-256."""
+    rejections = _name("rejected", inputs.split)
+    with TableFile(folder / rejections, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
+        sorted_out = _sort_out(inputs.selected, removed_blind(inputs.blind.filtered), rejected)
+        tables = _tables(sorted_out.kept, inputs)
+        summary = _summary(sorted_out, tables, inputs)
         parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
-        parts.append(Part("rejected", split, REJECTIONS, rejected.num_rows, rejected.nbytes))
+        parts.append(Part("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        files |= benchmark.pictures(sorted_out.kept, whole)
         kept = set(sorted_out.kept["id"].to_pylist())
-        files |= {r["file"]: r["picture"] for table in pictures for r in table.to_pylist() if r["id"] in kept}
-        placed = place_media(folder, media, kept)
-        for (part, of), table in tables.items():
-            if part == "data":
-                files |= benchmark.harness(of, _name(part, of), table)
+        files |= _question_files(sorted_out.kept, kept, tables, inputs)
+        placed = place_media(folder, inputs.media, kept)
         folders = {Path(name).parts[0] for name in (*files, *placed)}
-        files[TERMS_FILE] = licences(scenes, settings, benchmark, folders).encode()
-        title = settings["export"]["pretty_name"]
-        told = _told(sorted_out, scenes)
-        if overview is not None:
-            files[OVERVIEW_FILE] = overview(title, told, sorted_out.kept, partial(_captioned, benchmark, files))
-        review = review_section(sorted_out.kept, reviewed)
-        if summary["blind"]:
-            files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1).encode()
-        files["README.md"] = dataset_card(parts, summary, scenes, settings, review, benchmark, folders).encode()
+        if inputs.overview is not None:
+            captioned = partial(_captioned, inputs.benchmark, files)
+            files[OVERVIEW_FILE] = inputs.overview(
+                inputs.title, _line(sorted_out, inputs.scenes), sorted_out.kept, captioned
+            )
+        files |= _texts(sorted_out.kept, parts, summary, folders, inputs)
         rejected.publish()
-    tables_sums = {part.file: _sha256(files[part.file]) for part in parts if part.file in files}
-    tables_sums[_name("rejected", split)] = rejected.sha256
-    files[CROISSANT_FILE] = croissant(title, benchmark.card, parts, partial(said_of, benchmark), tables_sums)
+    sums = {name: _sha256(raw) for name, raw in files.items()} | {rejections: rejected.sha256}
+    files[CROISSANT_FILE] = croissant(
+        inputs.title, inputs.benchmark.card, parts, partial(columns_of, inputs.benchmark), sums
+    )
     for name, raw in files.items():
         write_atomically(folder / name, raw)
-    sums = placed | {name: _sha256(raw) for name, raw in files.items()}
-    sums[_name("rejected", split)] = rejected.sha256
+    sums |= placed | {CROISSANT_FILE: _sha256(files[CROISSANT_FILE])}
     write_atomically(folder / CHECKSUMS, checksums(sums))
     return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums
+
+
+def _question_files(
+    asked: pa.Table, kept: Collection[int], tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
+) -> dict[str, bytes]:
+    """Pictures of questions, and files with which public harnesses ask them."""
+    files = dict(inputs.benchmark.pictures(asked, inputs.whole))
+    files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
+    for (part, split), table in tables.items():
+        if part == "data":
+            files |= inputs.benchmark.harness(split, _name(part, split), table)
+    return files
+
+
+def _texts(
+    asked: pa.Table, parts: Sequence[Part], summary: dict[str, Any], folders: Collection[str], inputs: ReleaseInputs
+) -> dict[str, bytes]:
+    """The card, the terms, and the table of what is guessed where there is one."""
+    scenes, settings, benchmark = inputs.scenes, inputs.settings, inputs.benchmark
+    card = dataset_card(parts, summary, scenes, settings, asked, inputs.reviewed, benchmark, folders)
+    files = {"README.md": card, TERMS_FILE: licences(scenes, settings, benchmark, folders)}
+    if summary["blind"]:
+        files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1)
+    return {name: text.encode() for name, text in files.items()}
 
 
 class _SortedOut(NamedTuple):
@@ -199,7 +228,7 @@ def _captioned(benchmark: Benchmark[Any, Any], files: Mapping[str, bytes], quest
     return files.get(f"{benchmark.card.captioned}/{question}.png")
 
 
-def _told(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
+def _line(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
     """The release on one line."""
     asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
     about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
@@ -249,49 +278,39 @@ def _tiny(asked: pa.Table) -> pa.Table:
     return asked.take(pa.array(chosen, pa.int64()))
 
 
-def _tables(
-    asked: pa.Table,
-    scenes: Sequence[AnyScene],
-    settings: dict[str, Any],
-    blind: Blind,
-    reviewed: Reviewed,
-    benchmark: Benchmark[Any, Any],
-) -> dict[tuple[str, str], pa.Table]:
+def _tables(asked: pa.Table, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
-    split = settings["export"]["split"]
+    scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
     gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
-    public = benchmark.columns.table
+    public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
     tables = {("data", split): public(asked, pruned)}
     if blind.pruned is not None:
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
     tables["data", TINY] = public(_tiny(asked), pruned)
-    if (own := benchmark.columns.splits) is not None:
+    if own is not None:
         whole = tables["data", split]
         tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
-    tables["provenance", split] = provenance_table(asked, scenes, settings, blind.pruned)
+    tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
-    if reviewed.stands:
-        tables["accepted", split] = public(accepted(asked, reviewed), pruned)
-        tables["review", split] = review_table(asked, reviewed)
+    if inputs.reviewed.stands:
+        tables["accepted", split] = public(accepted(asked, inputs.reviewed), pruned)
+        tables["review", split] = review_table(asked, inputs.reviewed)
     return tables
 
 
 def _summary(
-    kept: pa.Table,
-    reasons: Counter[tuple[str, str]],
-    scenes: Sequence[AnyScene],
-    blind: Sequence[TextOnly],
-    models: Sequence[ModelTotals],
+    sorted_out: _SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
 ) -> dict[str, Any]:
-    rows = kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
+    """All of `Released` but the files."""
+    rows = sorted_out.kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
     chosen = rows[rows["options"].notna()]
     rejections: dict[str, dict[str, int]] = {}
-    for (task, reason), n in sorted(reasons.items()):
+    for (task, reason), n in sorted(sorted_out.reasons.items()):
         rejections.setdefault(task, {})[reason] = n
     return {
         "questions": _counts(rows["task"]),
@@ -299,9 +318,11 @@ def _summary(
         "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
         "letters": {task: _counts(part["ground_truth"]) for task, part in chosen.groupby("task")},
         "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
-        "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
-        "blind": [row.model_dump() for row in blind],
-        "models": [row.model_dump() for row in models],
+        "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in inputs.scenes for f in s.findings],
+        "blind": [row.model_dump() for row in inputs.blind.summary(sorted_out.offered)],
+        "models": [row.model_dump() for row in inputs.blind.models],
+        "silent": sorted_out.silent,
+        "splits": _splits(tables, inputs.benchmark),
     }
 
 

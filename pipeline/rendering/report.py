@@ -13,8 +13,8 @@ import jinja2
 from markupsafe import Markup
 
 from pipeline.core.schema import Quarantine
-from pipeline.release.comparison_report import PAGES, Report
-from pipeline.release.review_section import figure
+from pipeline.release.card import figure
+from pipeline.release.comparison import Report, page_environment
 from pipeline.release.writer import Released
 from pipeline.rendering import figures
 from pipeline.rendering.examples import DRAWN, Example
@@ -119,10 +119,8 @@ def _context(told: Told) -> dict[str, Any]:
 
 
 def environment_of_pages() -> jinja2.Environment:
-    """Where pages are made: whatever stands in a question is text there, and no markup."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PAGES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
+    """Where pages are made, with the filters of the report and the gallery."""
+    environment = page_environment()
     environment.filters |= {"count": _count, "percent": _percent, "words": words, "cut": _cut, "embedded": embedded}
     environment.filters |= {"figure": figure, "bar": _bar}
     return environment

@@ -18,7 +18,7 @@ from pipeline.engine.store import Store
 from pipeline.release.history import RELEASE, RELEASES, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of
 from pipeline.release.terms import are_samples
-from pipeline.release.writer import Blind, Released, release_is_whole, write_release
+from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
 from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.picture import are_pictures_wanted
@@ -53,9 +53,6 @@ def run(context: StageContext) -> bytes:
     said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
-    def whole() -> Iterator[AnyScene]:
-        return map(read_scene, context.all_bytes("look"))
-
     kept = dict(context.results.get("look", ()))
     store = Store(context.folder / STORE)
 
@@ -67,11 +64,20 @@ def run(context: StageContext) -> bytes:
         return overview(title, told, asked, sketch, captioned)
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        selected, own = context.tables("select"), dict(context.settings)
-        pictures = context.tables("legend")
         shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
-        media = chain(media_of(shown, context.folder), _drawings(context))
-        return write_release(folder, selected, scenes, own, blind, reviewed, benchmark, whole, pictures, media, draw)
+        inputs = ReleaseInputs(
+            selected=context.tables("select"),
+            scenes=scenes,
+            settings=dict(context.settings),
+            benchmark=benchmark,
+            blind=blind,
+            reviewed=reviewed,
+            whole=lambda: map(read_scene, context.all_bytes("look")),
+            pictures=context.tables("legend"),
+            media=chain(media_of(shown, context.folder), _drawings(context)),
+            overview=draw,
+        )
+        return write_release(folder, inputs)
 
     return publish(context.folder, write, context.config.keep, context.fence)
 

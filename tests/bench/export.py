@@ -21,8 +21,7 @@ from rich.console import Console
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import asked_in
-from pipeline.release.writer import ZSTD_LEVEL, Blind, write_release
-from pipeline.review.reviewed import Reviewed
+from pipeline.release.writer import ZSTD_LEVEL, ReleaseInputs, write_release
 from pipeline.stages.export import settings
 from pipeline.worlds.registry import read_scene
 from tests.bench.builds import MIB, raw_scenes, written
@@ -54,7 +53,7 @@ def main() -> None:
         made_s, start = time.process_time() - start, time.process_time()
         said = settings(config_of(meta))
         release = folder / "release"
-        write_release(release, copies(tables, names), listed, said, Blind(), Reviewed(), BENCHMARKS["vsi"], lambda: ())
+        write_release(release, ReleaseInputs(copies(tables, names), listed, said, BENCHMARKS["vsi"]))
         seconds = time.process_time() - start - made_s
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB
         plain = pq.read_table(release / "data" / "test-00000-of-00001.parquet")

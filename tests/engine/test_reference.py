@@ -18,7 +18,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine import reference
 from pipeline.engine.config import config_model
 from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
-from pipeline.release.tables import SAID
+from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.reason_examples import (
     ANY,
     EXAMPLES,
@@ -283,7 +283,7 @@ def test_a_new_benchmark_is_told_which_file_to_write(
 
 def test_the_columns_page_names_every_column() -> None:
     page = references(BUILDS, PAGES)["columns.md"]
-    for column in (*SAID, *(c for b in BENCHMARKS.values() for c in b.columns.said)):
+    for column in (*COLUMN_DOCS, *(c for b in BENCHMARKS.values() for c in b.columns.said)):
         assert f"| `{column}` |" in page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.benchmarks.vsi.benchmark import VSI
-from pipeline.release.blind_section import blind_section
+from pipeline.release.card import section, text_only_context
 
 SETTINGS: dict[str, Any] = {"blind": {"models": [], "remove": "all_correct"}, "prune": None, "prices_of": "2026"}
 
@@ -24,12 +24,16 @@ def row(task: str) -> dict[str, Any]:
     }
 
 
+def lines_of(*arguments: Any) -> list[str]:
+    return section("text_only", text_only_context(*arguments)).splitlines()
+
+
 def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
     given_away = {"turns": {"forest": 0.6, "by text": 0.61}}
-    lines = blind_section([row("turns"), row("news")], SETTINGS, [], given_away)
+    lines = lines_of([row("turns"), row("news")], SETTINGS, [], given_away)
     assert "| turns | 0.500 by name | 0.450 forest |  | 0.610 by text |" in lines
     assert "| news | 0.500 by name | 0.450 forest |  |  |" in lines
-    assert not any("published benchmark" in line for line in blind_section([row("turns")], SETTINGS, [], {}))
+    assert not any("published benchmark" in line for line in lines_of([row("turns")], SETTINGS, [], {}))
 
 
 def test_every_task_has_a_published_figure() -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
-from pipeline.release.comparison import Asked, Change, Release
-from pipeline.release.comparison_report import Report, markdown, page
+from pipeline.release.comparison import Asked, Change, Release, Report, markdown, page
 from pipeline.release.history import history
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of

@@ -25,11 +25,9 @@ from pipeline.blind.ask import REPLIES
 from pipeline.blind.priors import PRIORS
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS
-from pipeline.release.blind_section import ATTACKERS
-from pipeline.release.card import _remarks, _weak
+from pipeline.release.card import ATTACKERS, known_weaknesses, remarks
 from pipeline.release.metadata import CROISSANT_FILE, Part, header
-from pipeline.release.review_section import REVIEW
-from pipeline.release.tables import CORRECTIONS, SAID, said_of
+from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.release.writer import TINY_PER_TASK, _tiny
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
@@ -55,13 +53,13 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_public_column_is_said(benchmark: object) -> None:
     columns = benchmark.columns  # type: ignore[attr-defined]
     assert list(columns.said) == columns.schema.names
-    assert said_of(benchmark, "data") == columns.said  # type: ignore[arg-type]
+    assert columns_of(benchmark, "data") == columns.said  # type: ignore[arg-type]
     assert benchmark.card.citation.startswith("@")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("schema", [REJECTIONS, REPLIES, REVIEW, CORRECTIONS])
 def test_every_column_of_the_other_tables_is_said(schema: pa.Schema) -> None:
-    assert set(schema.names) - {"message"} <= set(SAID)  # a server's words are not released
+    assert set(schema.names) - {"message"} <= set(COLUMN_DOCS)  # a server's words are not released
 
 
 def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them() -> None:
@@ -179,9 +177,9 @@ def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
 def test_remarks_that_say_many_things_are_counted_alone() -> None:
     """The answers that are accepted besides are remarks too: the card of an exam had 500 of them."""
     flags = {f"accepted: {n}": 2 for n in range(5)} | {"domain: aerial": 3, "domain: driving": 4, "open_plan": 1}
-    assert _remarks(flags) == r"10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open\_plan"
-    assert _remarks({"<b>": 1}) == r"1 \<b\>"
-    assert _remarks({}) == "none"
+    assert remarks(flags) == r"10 accepted (5 different), 3 domain: aerial, 4 domain: driving, 1 open\_plan"
+    assert remarks({"<b>": 1}) == r"1 \<b\>"
+    assert remarks({}) == "none"
 
 
 def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
@@ -193,9 +191,9 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
             "debiased": None if debiased is None else {"chance": 0.25, "earned": {"forest": debiased}},
         }
 
-    guessed, few = _weak({"blind": [row("a", 0.34), row("b", 0.36), row("c", None)], "questions": {"a": 50, "b": 49}})
-    assert guessed.endswith(": b 0.360 forest (chance 0.250), c 0.900 by name (chance 0.250).")
-    assert few.endswith("(under 50): b 49.")
+    guessed, few = known_weaknesses([row("a", 0.34), row("b", 0.36), row("c", None)], {"a": 50, "b": 49})
+    assert guessed == ["b 0.360 forest (chance 0.250)", "c 0.900 by name (chance 0.250)"]
+    assert few == ["b 49"]
 
 
 def test_every_attacker_is_explained() -> None:
