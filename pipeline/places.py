@@ -27,8 +27,8 @@ from pipeline.core.extras import need
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
-from pipeline.reading.maps.countries import COUNTRIES
-from pipeline.reading.maps.roads import Road
+from pipeline.reading.maps.areas import COUNTRIES
+from pipeline.reading.maps.streets import Road
 
 CITY_COLUMNS: Final = ("name", "country_code", "lat_deg", "lon_deg", "population")
 MERGED_KM: Final = (

@@ -28,7 +28,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.stages.fix import FIX
 from pipeline.stages.trace import find
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import Renderer, Shot, captioned
 from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walk
 from pipeline.worlds.registry import configured, read_scene

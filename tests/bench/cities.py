@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Leg, Way
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.core.errors import ConfigError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageFont
 
 from pipeline.benchmarks.cityeqa.pictures import task_pictures
-from pipeline.benchmarks.cityeqa.tasks.poses import AXES
+from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.drawing.fonts import font
 from pipeline.worlds.city.facts import CityScene
 from tests.benchmarks.cityeqa.cities import small

@@ -33,7 +33,7 @@ from pipeline.places import (
     road_score,
     rows_of,
 )
-from pipeline.reading.maps.roads import Road
+from pipeline.reading.maps.streets import Road
 
 CENTRE = City("Here", "DE", 50.0, 8.0, 100_000, rank=1)
 ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)

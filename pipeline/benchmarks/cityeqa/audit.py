@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Audit
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import Told, parse
 from pipeline.core.listing import Listing

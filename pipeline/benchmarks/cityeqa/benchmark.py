@@ -7,8 +7,7 @@ from typing import Final
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.authoring import author
-from pipeline.benchmarks.cityeqa.card import CARD
-from pipeline.benchmarks.cityeqa.columns import COLUMNS
+from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import SCORE

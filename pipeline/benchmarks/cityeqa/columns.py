@@ -1,4 +1,4 @@
-"""The public columns of CityEQA: those of the release, and ours."""
+"""The public columns of CityEQA, those of the release and ours, and what its dataset card says."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
-from pipeline.benchmarks.cityeqa.tasks.poses import AXES, POSES
+from pipeline.benchmarks.benchmark import Card
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES
+from pipeline.benchmarks.cityeqa.released import AXES, POSES
 from pipeline.core.identity import digest_of
+from pipeline.core.templates import load_table
 from pipeline.questions.published import Columns, Splits
 
 # Moves and turns of the oracle, up to which a task is easy, and up to which it is medium. Ours; people needed 9 in the
@@ -18,27 +20,11 @@ EASY_STEPS: Final = 12
 MEDIUM_STEPS: Final = 25
 TRAIN: Final = 0.7
 VALIDATION: Final = 0.1
-_POSE: Final = pa.list_(pa.float64())
+_TABLE: Final = load_table("cityeqa/columns")
 SCHEMA: Final = pa.schema(
     [
-        pa.field("question_id", pa.int64()),
-        pa.field("question", pa.string()),
-        pa.field("answer", pa.string()),
-        pa.field("category", pa.string()),
-        pa.field("observation_pose", _POSE),
-        pa.field("target_pose", _POSE),
-        pa.field("initial_pose", _POSE),
-        pa.field("city", pa.string()),
-        pa.field("group", pa.string()),
-        pa.field("split", pa.string()),
-        pa.field("answer_type", pa.string()),
-        pa.field("hops", pa.int32()),
-        pa.field("difficulty", pa.string()),
-        pa.field("oracle_steps", pa.int32()),
-        pa.field("path_m", pa.float64()),
-        pa.field("landmarks", pa.list_(pa.string())),
-        pa.field("oracle_x", pa.list_(pa.float64())),
-        pa.field("oracle_y", pa.list_(pa.float64())),
+        (name, pa.list_(pa.type_for_alias(kind[:-2])) if kind.endswith("[]") else pa.type_for_alias(kind))
+        for name, (kind, _) in _TABLE.items()
     ]
 )
 
@@ -97,26 +83,6 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-SAID: Final = {
-    "question_id": "of the question; the key of all other tables",
-    "question": "its text: how to get there, then what is asked",
-    "answer": "in words",
-    "category": "one of the six of CityEQA",
-    "observation_pose": "where the answer can be seen: x, y, z in metres, roll, pitch, yaw in degrees",
-    "target_pose": "of the thing that is asked about, in the same numbers",
-    "initial_pose": "where the agent starts, in the same numbers",
-    "city": "whose frame the poses are in",
-    "group": "the thing asked about: no split has a part of a group",
-    "split": "train, validation or test, by group",
-    "answer_type": "yes/no, number, closed or open text",
-    "hops": "landmarks and target that the wording leads past",
-    "difficulty": "easy, medium or hard, by the oracle's steps",
-    "oracle_steps": "moves of 10 m and turns of 30 degrees of an agent that sees all it passes",
-    "path_m": "shortest path from the start to where the answer can be seen",
-    "landmarks": "ids of the landmarks of the wording, in order",
-    "oracle_x": "where the oracle stood, metres east",
-    "oracle_y": "and north",
-}
 SPLITS: Final = Splits(
     "by_target",
     "split",
@@ -124,4 +90,27 @@ SPLITS: Final = Splits(
     "group",
     "the tasks of `default` for training, validation and test, by target: tasks of one target give one another away.",
 )
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID, SPLITS)
+COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()}, SPLITS)
+
+
+CITATION: Final = """\
+@article{zhao2025cityeqa,
+  title = {CityEQA: A Hierarchical LLM Agent on Embodied Question Answering Benchmark in City Space},
+  author = {Zhao, Yong and Xu, Kai and Zhu, Zhengqiu and Hu, Yue and Zheng, Zhiheng and Chen, Yingfeng and Ji, Yatai
+            and Gao, Chen and Li, Yong and Huang, Jincai},
+  journal = {arXiv preprint arXiv:2502.12532},
+  year = {2025}
+}"""
+
+CARD: Final = Card(
+    module=__name__,
+    about="Questions that an agent answers by finding their object in a city, after CityEQA, built with scan2qa.",
+    captioned="maps",
+    media="`city` names them: poses are metres and degrees in that city's frame, x east, y north, yaw clockwise",
+    citation=CITATION,
+    chosen=frozenset({"answer_more_frequent"}),
+    terms={"sample_cities": "procedural cities, made by scan2qa: none"},
+    parts={
+        "maps": "`maps/<question_id>.png`: the map about a task with start, landmarks, target and the oracle's way."
+    },
+)

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Leg
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import RELATIONS
+from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.arrays import BoolArray, IntArray
 
 

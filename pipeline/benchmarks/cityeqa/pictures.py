@@ -11,7 +11,7 @@ import pyarrow as pa
 from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.cityeqa.columns import way_of
-from pipeline.benchmarks.cityeqa.tasks.poses import AXES
+from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.worlds.city.facts import BUILDING, Thing

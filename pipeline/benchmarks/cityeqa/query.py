@@ -14,11 +14,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.kinds import ANCHORS, LANDMARKS, SHOP, SIGNBOARD
-from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
-from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, footprints
-from pipeline.benchmarks.cityeqa.streetwise import Streetwise
-from pipeline.benchmarks.cityeqa.wording import BEHIND, DIRECTIONS, FRONT, MOSTS, RELATIONS, STREETWISE
+from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, Streetwise, footprints
+from pipeline.benchmarks.cityeqa.wording import (
+    ANCHORS,
+    BEHIND,
+    COLOURS,
+    DIRECTIONS,
+    FRONT,
+    LANDMARKS,
+    MOSTS,
+    RELATIONS,
+    SHOP,
+    SIGNBOARD,
+    STREETWISE,
+    Phrase,
+)
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, Thing
 from pipeline.worlds.city.frontage import Frontage, frontage, lines_of

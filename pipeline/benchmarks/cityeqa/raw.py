@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import OPEN
-from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import Measure
+
+YES_OR_NO, NUMBER, CLOSED, OPEN = ANSWER_TYPES = ("yes/no", "number", "closed text", "open text")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+# Proper names are open text, common nouns and colours closed: the question tells which it wants.
+_ASKS_NAME: Final = re.compile(
+    r"\bnames?\b|\bcalled\b|\bwhat (?:does|do)\b.*\b(?:say|read)\b|\bwritten\b", re.IGNORECASE
+)
+
+
+def answer_type(asked: str, answer: str) -> str:
+    """Which of `ANSWER_TYPES` an answer is."""
+    bare = normalised(answer)
+    if bare in {"yes", "no"}:
+        return YES_OR_NO
+    if _NUMBER.fullmatch(bare):
+        return NUMBER
+    return OPEN if _ASKS_NAME.search(asked) else CLOSED
+
 
 YES_NO: Final = ("yes", "no")
 FEW: Final = 4  # answers: each is given as often as any other

@@ -3,6 +3,10 @@
 A bearing holds *surely* where it lies within 45 degrees less a margin of an axis, and *possibly* within 45 degrees
 plus that margin, or where two things touch and have no bearing at all. A wording that leads somewhere surely, and
 nowhere else even possibly, leads to one place.
+
+About streets a thing lies in front of another, behind it, across the street or on the same side of it. A front is where
+a shop or a sign faces, or the side towards the street that a thing surely lies on (`worlds.city.frontage`). Of what has
+no sure street or front all of this may be so of whatever is near: a wording that says it leads nowhere surely.
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, SAME_SIDE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.frontage import Frontage, Lines
 
 QUARTER_DEG: Final = 45.0  # half of what a direction covers
 TOUCHING_M: Final = 1.0  # nearer, the nearest points tell no direction
@@ -105,3 +111,91 @@ def _pairs_of(one: IntArray, other: IntArray, lines: np.ndarray) -> Pairs:
     ends = shapely.get_coordinates(lines).reshape(-1, 4)
     east, north = (ends[:, 2:] - ends[:, :2]).T
     return Pairs(one, other, np.hypot(east, north), np.degrees(np.arctan2(east, north)) % 360)
+
+
+ALONG_M: Final = 15.0  # what is across the street surely is so much farther along it at most
+ALONG_FAR_M: Final = 35.0  # and possibly so much
+REACHES_M: Final = {FRONT: 15.0, BEHIND: 25.0}  # what is surely in front; what may be is twice as far
+
+
+class Streetwise:
+    """The relations of things about streets.
+
+    Args:
+        shapes: (T,) footprints.
+        lines: the streets.
+        fronts: what lies on them.
+        margin_deg: by which a sure bearing keeps from the diagonals about a front, and a possible one may pass them.
+        reach_m: how far what is across the street or on the same side may be; possibly a tenth farther.
+    """
+
+    def __init__(self, shapes: np.ndarray, lines: Lines, fronts: Frontage, margin_deg: float, reach_m: float) -> None:
+        self.shapes, self.lines, self.fronts = shapes, lines, fronts
+        self.margin_deg, self.reach_m = margin_deg, reach_m
+
+    def holds(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+        """Whether the other of each pair surely (n,) is so to the one, and whether it possibly is."""
+        if relation in (FRONT, BEHIND):
+            return self._before(relation, pairs)
+        return self._about(relation, pairs)
+
+    def off_front_deg(self, one: IntArray, bearing_deg: FloatArray) -> FloatArray:
+        """Angle (n,) between bearings and the fronts of things; NaN where these are not sure."""
+        return np.abs((bearing_deg - self.fronts.front_deg[one] + 180) % 360 - 180)
+
+    def _before(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+        off = self.off_front_deg(pairs.one, pairs.bearing_deg)
+        if relation == BEHIND:
+            off = 180.0 - off
+        reach = REACHES_M[relation]
+        apart, known = pairs.distance_m >= TOUCHING_M, np.isfinite(off)
+        sure = apart & known & (pairs.distance_m <= reach)
+        sure[sure] = off[sure] <= QUARTER_DEG - self.margin_deg
+        if relation == FRONT:  # what is on the other side of the street is across it
+            sure[sure] = ~self._crossed(pairs, np.flatnonzero(sure))
+        maybe = pairs.distance_m <= 2 * reach
+        doubtful = maybe & known & apart
+        maybe[doubtful] = off[doubtful] <= QUARTER_DEG + self.margin_deg
+        return sure, maybe
+
+    def _about(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+        f = self.fronts
+        a, b = pairs.one, pairs.other
+        near = pairs.distance_m <= 1.1 * self.reach_m
+        known = (f.line[a] >= 0) & (f.line[b] >= 0) & (f.side[a] != 0) & (f.side[b] != 0)
+        one_street = known & (f.line[a] == f.line[b])
+        # Pieces of one street that the map does not join, as both ways of an avenue, may be one; so may nameless ones.
+        pieces = known & ~one_street & (self._name(f.line[a]) == self._name(f.line[b]))
+        sides = f.side[a] * f.side[b]
+        wanted = one_street & (sides == (1 if relation == SAME_SIDE else -1))
+        sure = wanted & (pairs.distance_m <= self.reach_m) & (pairs.distance_m >= TOUCHING_M)
+        maybe = near & f.maybe[a] & f.maybe[b] & (~known | wanted | pieces)
+        if relation == ACROSS:
+            own = np.flatnonzero(maybe & wanted)
+            along = self._along_m(pairs, own)
+            maybe[own] &= along <= ALONG_FAR_M
+            sure[own] &= along <= ALONG_M
+            sure[sure] = self._crossed(pairs, np.flatnonzero(sure))
+        return sure, maybe
+
+    def _name(self, line: IntArray) -> IntArray:
+        names = np.append(self.lines.name, -1)  # the last, of no line
+        return np.asarray(names[line])
+
+    def _along_m(self, pairs: Pairs, chosen: IntArray) -> FloatArray:
+        """How much farther along their street the others of some pairs (k,) are, between the nearest points."""
+        ends = shapely.get_coordinates(self._between(pairs, chosen)).reshape(-1, 4)
+        line = self.lines.shapes[self.fronts.line[pairs.one[chosen]]]
+        at = [shapely.line_locate_point(line, shapely.points(end)) for end in (ends[:, :2], ends[:, 2:])]
+        return np.abs(at[1] - at[0])
+
+    def _crossed(self, pairs: Pairs, chosen: IntArray) -> BoolArray:
+        """Whether the shortest lines of some pairs (k,) cross any street."""
+        if not len(self.lines.shapes) or not len(chosen):
+            return np.zeros(len(chosen), dtype=bool)
+        between = self._between(pairs, chosen)
+        hit, _ = shapely.STRtree(self.lines.shapes).query(between, predicate="intersects")
+        return np.isin(np.arange(len(chosen)), hit)
+
+    def _between(self, pairs: Pairs, chosen: IntArray) -> np.ndarray:
+        return np.asarray(shapely.shortest_line(self.shapes[pairs.one[chosen]], self.shapes[pairs.other[chosen]]))

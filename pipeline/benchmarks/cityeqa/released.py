@@ -44,6 +44,10 @@ class Pose(NamedTuple):
         return self[:3]
 
 
+AXES: Final = Pose._fields
+UNITS: Final = ("m", "m", "m", "deg", "deg", "deg")
+
+
 @dataclass(frozen=True)
 class Task:
     """One released row.

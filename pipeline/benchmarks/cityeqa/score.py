@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from pydantic import Field
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, answer_type
-from pipeline.benchmarks.cityeqa.judge import judged
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, pose_of, read_released
 from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec
+from pipeline.llm.base import ModelSpec, Request, user
+from pipeline.llm.prompts import load_prompt
 from pipeline.metrics.number_words import normalised
 from pipeline.metrics.replies import plain
+from pipeline.questions import judging
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -36,6 +37,29 @@ from pipeline.questions.scoring_protocol import (
     is_too_long,
     unmeasured,
 )
+
+PROMPT: Final = "judge_cityeqa"
+LOWEST, HIGHEST = 1, 5
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"mark": {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST}},
+    "required": ["mark"],
+    "additionalProperties": False,
+}
+
+
+def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
+    """Marks (n,) in [1, 5], and what else `judging.judged` gives."""
+    return judging.judged(answers, ask, request, lambda value: float(value["mark"]), lowest=float(LOWEST))
+
+
+def request(answer: Answer) -> Request:
+    """What the judge is asked about one answer."""
+    prompt = load_prompt(PROMPT)
+    question = answer.question
+    text = prompt.render(question=question.question, answer=question.ground_truth, response=answer.reply)
+    return Request((user(text),), SCHEMA, prompt=prompt.version)
+
 
 QAA, MATCH, MTS, SUCCESS, SPL = "qaa", "match", "mts", "success", "spl"
 NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"

@@ -16,13 +16,12 @@ import numpy as np
 
 from pipeline.benchmarks.cityeqa.ends import AllEnds, Ends, without
 from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Found as Reached
 from pipeline.benchmarks.cityeqa.query import Leg, Way
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.supplement import Chain, Start, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule

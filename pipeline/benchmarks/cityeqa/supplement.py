@@ -14,16 +14,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Leg, Way
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Told, render
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Phrase, Told, render
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
 from pipeline.worlds.city.facts import BUILDING
-from pipeline.worlds.city.observe.sight import MOST_RAYS
+from pipeline.worlds.city.sight import MOST_RAYS
 
 SIDES: Final = 8  # eighths of the compass
 RINGS: Final = 3  # thirds of the distance

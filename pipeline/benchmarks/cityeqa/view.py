@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -10,18 +12,16 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.kinds import BUS_STOP, SHOP, SIGNBOARD
-from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.telling import telling_words
+from pipeline.benchmarks.cityeqa.wording import BUS_STOP, COLOURS, SHOP, SIGNBOARD, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
+from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, Thing
-from pipeline.worlds.city.observe.free import FreeSpace
-from pipeline.worlds.city.observe.paths import Paths
-from pipeline.worlds.city.observe.sight import Sight
+from pipeline.worlds.city.paths import FreeSpace, Paths
+from pipeline.worlds.city.sight import Sight
 from pipeline.worlds.city.solids import Solids
 
 SHOWN_BY_NAME: Final = frozenset({SHOP, BUS_STOP})
@@ -213,3 +213,19 @@ class CityView:
         if thing.sign is not None and self.read(i):
             found.add(Phrase(thing.noun, name=thing.sign))
         return tuple(sorted((p for p in found if p.is_sayable), key=str))
+
+
+STEM: Final = 4  # letters that a word of the name and one of the sort have in common
+_TELLING: Final = tuple(load_table("cityeqa/telling")["beginnings"])
+
+
+def telling_words(name: str, sort: str) -> int:
+    """How many words of a name tell what it is: by their beginning that of the sort, or of any sort."""
+    sorts = tuple(word[:STEM] for word in _words(sort) if len(word) >= STEM and word != "shop")
+    return sum(word.startswith((*_TELLING, *sorts)) for word in _words(name))
+
+
+def _words(text: str) -> list[str]:
+    """In small letters without accents."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    return re.findall(r"[^\W\d_]+", bare)

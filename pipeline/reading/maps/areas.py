@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipeline.reading.maps.countries import COUNTRIES
+from pipeline.core.templates import load_table
 from pipeline.reading.maps.feature import usable_name
+
+COUNTRIES: Final[dict[str, str]] = load_table("maps/countries")  # English name by ISO 3166-1 code of two letters
+
 
 COUNTRY: Final = "country"
 CITY: Final = "city"

@@ -25,7 +25,7 @@ from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.maps.areas import CITY, COUNTRY, Area, Kind, area_of
 from pipeline.reading.maps.feature import METRES_PER_DEGREE
 from pipeline.reading.maps.read import OSM_SUFFIXES
-from pipeline.reading.maps.roads import Road, road_of
+from pipeline.reading.maps.streets import Road, road_of
 
 SUFFIXES: Final = (*OSM_SUFFIXES, ".geojson")
 _HERE: Final = np.zeros((1, 2))

@@ -23,9 +23,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, Tally, named, usable_name
-from pipeline.reading.maps.osm import KINDS, height_of, kind_of, telling
+from pipeline.reading.maps.osm import KINDS, height_of, kind_of, osm_tags, telling
 from pipeline.reading.maps.streets import is_way
-from pipeline.reading.maps.tags import osm_tags
 
 WGS84_NAMES: Final = ("crs84", "4326")
 SEEN: Final = ("kind", "noun", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign", "facing_deg", "on")

@@ -10,8 +10,26 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model, Name
+from pipeline.core.templates import load_table
 from pipeline.reading.maps.feature import Feature
-from pipeline.reading.maps.nouns import BUILDING, BUILT, CHRISTIAN, NOUN_OF, POINTS
+
+BUILDING: Final = "building"
+TOWER: Final = "tower"
+WATER: Final = "body of water"
+
+_TABLE: Final = load_table("maps/nouns")
+NOUN_OF: Final[dict[str, str]] = {kind: noun for noun, kinds in _TABLE["kinds"].items() for kind in kinds}
+CHRISTIAN: Final = "church"  # what a building of this religion looks like
+POINTS: Final = frozenset(_TABLE["points"])
+BUILT: Final = frozenset(_TABLE["built"])
+COLOURED: Final = BUILT | frozenset(_TABLE["coloured_too"])
+SLIM: Final = 1.2  # height over width from which on a building may be called a tower
+
+
+def may_be(noun: str) -> frozenset[str]:
+    """The nouns of all that somebody might call so."""
+    return frozenset(_TABLE["also"].get(noun, ())) | {noun}
+
 
 Channel = Annotated[int, Field(ge=0, le=255)]
 Rgb = tuple[Channel, Channel, Channel]  # sRGB

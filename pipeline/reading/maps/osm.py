@@ -2,6 +2,10 @@
 
 Most buildings there have no height, and then none is made up: ``building:levels`` is not a height (it bounds one, where
 only more or less tall is asked). Holes in outlines are filled.
+
+In the properties of a GeoJSON feature tags stand as its tools write them: Overpass Turbo and QGIS write each tag as a
+property; osmtogeojson, where it is told not to, one property ``tags``; GDAL the rarer ones as text, ``other_tags``:
+``"building:levels"=>"3","roof:colour"=>"red"``.
 """
 
 from __future__ import annotations
@@ -18,6 +22,25 @@ from pipeline.core.findings import Findings, note
 from pipeline.core.mirrors import here
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Box, Feature, Tally, named
+
+_PAIR: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
+_ESCAPED: Final = re.compile(r"\\(.)")
+
+
+def osm_tags(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The tags that a feature's properties have, numbers as texts; of anything else in them no word is taken."""
+    under, rarer = facts.get("tags"), facts.get("other_tags")
+    found = {**facts, **(under if isinstance(under, dict) else {})}
+    tags = {
+        key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.items() if _told(value)
+    }
+    pairs = _PAIR.findall(rarer) if isinstance(rarer, str) else []
+    return tags | {_ESCAPED.sub(r"\1", key): _ESCAPED.sub(r"\1", value) for key, value in pairs}
+
+
+def _told(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+
 
 # What has these keys and a name may serve as a landmark; streets and districts have no one place.
 KINDS: Final = ("building", "amenity", "tourism", "historic", "leisure", "man_made", "natural", "shop", "office")

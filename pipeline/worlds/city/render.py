@@ -6,7 +6,6 @@ building of unknown height is drawn up to `GUESSED_M` as a chequer: it hides wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,9 +14,8 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, Thing
-from pipeline.worlds.city.observe.prism_mesh import prism_mesh
-from pipeline.worlds.city.observe.sight import GROUND_M, HEIGHT, WIDTH, pixel_rays
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.sight import GROUND_M, HEIGHT, WIDTH, pixel_rays
+from pipeline.worlds.city.solids import USUAL_RGB, Solids, prism_mesh
 
 Picture = npt.NDArray[np.uint8]
 Rgb = tuple[int, int, int]
@@ -25,15 +23,6 @@ Rgb = tuple[int, int, int]
 GUESSED_M: Final = 12.0  # top of what may stand above a building of unknown height, in pictures
 READABLE_PX: Final = 9  # a sign is so high in the picture before it can be read
 _SIGN_SHARE: Final = 0.33  # of a shop front's height is what is written on it
-_USUAL: Final[Mapping[str, Rgb]] = {
-    "building": (186, 180, 170), "car": (120, 120, 124), "bus": (200, 170, 60), "bench": (130, 88, 52),
-    "tree": (62, 118, 52), "signboard": (235, 235, 230), "shop": (92, 112, 128), "crossing": (240, 240, 236),
-    "parking": (98, 98, 104), "park": (112, 150, 84), "water": (88, 132, 178), "sports field": (122, 162, 92),
-    "playground": (196, 164, 112), "swimming pool": (96, 178, 214), "fountain": (150, 186, 206),
-    "statue": (148, 148, 140), "bus stop": (70, 96, 140), "traffic light": (48, 52, 48), "street lamp": (70, 72, 76),
-    "waste bin": (64, 84, 64), "post box": (206, 172, 40), "phone box": (172, 44, 44), "kiosk": (168, 120, 72),
-    "tower": (176, 168, 156), "beach": (224, 206, 160),
-}  # fmt: skip
 _OTHER: Final[Rgb] = (160, 160, 160)
 _GROUND: Final = np.array((150, 149, 143), dtype=np.float32)
 _OUTSIDE: Final = np.array((122, 130, 104), dtype=np.float32)  # beyond what the map covers
@@ -160,7 +149,7 @@ def captioned(shot: Shot) -> Picture:
 
 
 def _rgb(thing: Thing) -> Rgb:
-    return thing.rgb or _USUAL.get(thing.kind, _OTHER)
+    return thing.rgb or USUAL_RGB.get(thing.kind, _OTHER)
 
 
 def _sky(toward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

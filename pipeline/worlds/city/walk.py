@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.city.facts import Pose
-from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.paths import FreeSpace
 
 MOVE_M: Final = 10.0  # CityEQA: of the Navigator and the Explorer
 TURN_DEG: Final = 30.0

@@ -1,17 +1,55 @@
-"""The world of cities."""
+"""The world of cities, and what is shown of it: photographs, a map from above, a card's words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from PIL import Image
+
 from pipeline.core.schema import Model
-from pipeline.worlds.city.facts import City, CityScene
-from pipeline.worlds.city.photos import photographs
+from pipeline.core.sketch import Sketch, Thing
+from pipeline.formats.images import decode_color, jpeg_bytes
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.city.facts import City, CityScene, Photo
 from pipeline.worlds.city.readers.city import Cities
-from pipeline.worlds.city.sight import BULKY, UNITS, sight
-from pipeline.worlds.city.sketch import sketch
 from pipeline.worlds.world import Samples, World
+
+
+def sketch(scene: CityScene) -> Sketch:
+    """The city as a map: east to the right, north up."""
+    city = scene.facts
+    things = tuple(Thing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
+    return Sketch(ground=(city.bounds,) if city.bounds else (), things=things)
+
+
+UNITS: Final = "cities"
+BULKY: Final = ("things", "streets")  # long facts, which only questions are made from
+
+
+def sight(scenes: Sequence[CityScene]) -> list[str]:
+    """How far it is known what poses show, in lines of Markdown."""
+    return [
+        f"- What can be seen from where in the {len(scenes)} cities comes from their maps, not from pictures:",
+        "  what a map lacks hides nothing here. A building of unknown height hides all behind it.",
+    ]
+
+
+LONG_SIDE: Final = 1024  # pixels of what is shown
+
+
+def photographs(files: SceneFiles, scene: CityScene, wanted: Sequence[Photo]) -> Iterator[bytes]:
+    """JPEG of each of some photographs, in order. Raises RawDataError for one that cannot be decoded."""
+    for photo in wanted:
+        path = files.root / photo.path
+        color = decode_color(files.raw(path))
+        if color is None:
+            raise files.fault(path, "unreadable_picture", "it cannot be decoded", "fetch the picture again")
+        image = Image.fromarray(color)
+        image.thumbnail((LONG_SIDE, LONG_SIDE))
+        yield jpeg_bytes(np.asarray(image))
 
 
 class CityConfig(Model):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.answers import answer_type
 from pipeline.benchmarks.cityeqa.audit import UNSUPPORTED, examine
+from pipeline.benchmarks.cityeqa.raw import answer_type
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
 from pipeline.benchmarks.cityeqa.wording import Hop, parse
 from pipeline.core.errors import ConfigError

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pipeline.benchmarks.cityeqa.authoring.author import TARGETS, TASK, Author, declared
-from pipeline.benchmarks.cityeqa.authoring.check import measures, told_by
-from pipeline.benchmarks.cityeqa.authoring.told import facts
+from pipeline.benchmarks.cityeqa.authoring.check import facts, measures, told_by
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS

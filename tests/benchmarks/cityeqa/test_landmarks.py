@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Leg, Limits, Query, Way
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import RELATIONS
+from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.schema import Source
 from pipeline.worlds.city.facts import City, CityScene
 from tests.benchmarks.cityeqa.cities import tasks_of

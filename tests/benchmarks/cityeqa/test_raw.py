@@ -6,13 +6,12 @@ from collections import Counter
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.answers import CLOSED
-from pipeline.benchmarks.cityeqa.phrases import Phrase
-from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import CLOSED, Raw, evened, in_turns
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.tasks.answers import known_of
-from pipeline.benchmarks.cityeqa.tasks.object_recognition import ObjectRecognition
+from pipeline.benchmarks.cityeqa.tasks.base import known_of
+from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import Phrase
 from tests.benchmarks.cityeqa.cities import sample, tasks_of
 
 DIRECTIONS = ("north", "east", "south", "west")

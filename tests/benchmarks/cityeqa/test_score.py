@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.judge import request
-from pipeline.benchmarks.cityeqa.score import SCORE, Settings
+from pipeline.benchmarks.cityeqa.score import SCORE, Settings, request
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored

@@ -20,16 +20,14 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.cityeqa import search as searching
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
-from pipeline.benchmarks.cityeqa.observing import Observer
-from pipeline.benchmarks.cityeqa.oracle import Oracle
-from pipeline.benchmarks.cityeqa.phrases import Phrase
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
 from pipeline.benchmarks.cityeqa.query import Leg, Way
 from pipeline.benchmarks.cityeqa.raw import Raw
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.search import STAGES, Search
 from pipeline.benchmarks.cityeqa.supplement import Chain, Start, starts, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, Phrase
 from pipeline.worlds.city.facts import CityScene
 from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, small, tasks_of

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 import shapely
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES
-from pipeline.benchmarks.cityeqa.raw import evened
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, evened
 from pipeline.benchmarks.cityeqa.released import CATEGORIES
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
@@ -22,8 +21,8 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
 from pipeline.metrics.number_words import normalised
 from pipeline.worlds.city.facts import CityScene, RawTask
-from pipeline.worlds.city.observe.free import FreeSpace
-from pipeline.worlds.city.observe.sight import Sight
+from pipeline.worlds.city.paths import FreeSpace
+from pipeline.worlds.city.sight import Sight
 from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, shape, targets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.telling import telling_words
+from pipeline.benchmarks.cityeqa.view import telling_words
 
 
 @pytest.mark.parametrize(

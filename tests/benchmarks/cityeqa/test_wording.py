@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase, phrase
 from pipeline.benchmarks.cityeqa.query import Leg, Limits, Query, Way
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Told, parse, render
+from pipeline.benchmarks.cityeqa.wording import COLOURS, DIRECTIONS, RELATIONS, Hop, Phrase, Told, parse, phrase, render
 from pipeline.core.errors import TemplateError
 from pipeline.worlds.city.facts import City, Street, Thing
 from tests.conftest import REAL_DATA

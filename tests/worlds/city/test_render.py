@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.city.observe.sight import Sight
 from pipeline.worlds.city.render import Renderer, captioned
+from pipeline.worlds.city.sight import Sight
 from tests.worlds.city.cities import city, house, point
 
 HERE = city(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.walk import Walk
 from tests.worlds.city.cities import city, house
 

@@ -17,14 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.benchmarks.cityeqa.answers import ANSWER_TYPES, OPEN
-from pipeline.benchmarks.cityeqa.authoring.check import GAP, called, measures, told_by
-from pipeline.benchmarks.cityeqa.authoring.told import facts
-from pipeline.benchmarks.cityeqa.phrases import Phrase, phrase
+from pipeline.benchmarks.cityeqa.authoring.check import GAP, called, facts, measures, told_by
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, OPEN
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import Told, parse, render
+from pipeline.benchmarks.cityeqa.wording import Phrase, Told, parse, phrase, render
 from pipeline.core.identity import digest
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs

@@ -1,20 +1,63 @@
-"""What a question about a thing of a city must meet, as far as the map tells."""
+"""What a question about a thing of a city must meet, as far as the map tells, and what a model is told of the thing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from pipeline.benchmarks.cityeqa.authoring.wares import SORTS, foreign, had, is_had_alone
-from pipeline.benchmarks.cityeqa.phrases import COLOURS, Phrase
+import numpy as np
+
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import Hop, Told, render
+from pipeline.benchmarks.cityeqa.wording import COLOURS, Hop, Phrase, Told, render
 from pipeline.core.errors import TemplateError
+from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
+from pipeline.questions.model_authoring import quoted
 from pipeline.questions.open_items import OpenItem, form, leaks, stems
 from pipeline.questions.rules import Measure, rule
+
+
+class Ware(NamedTuple):
+    """Sorts that surely have something, and sorts that perhaps do."""
+
+    has: frozenset[str]
+    may: frozenset[str]
+
+
+def _read() -> dict[str, list[Ware]]:
+    table, found = load_table("cityeqa/wares"), dict[str, list[Ware]]()
+    for row in table["rows"]:
+        words, has, may = (part.strip() for part in row.format(**table["groups"]).split("|"))
+        ware = Ware(*(frozenset(sort.strip() for sort in sorts.split(",") if sort.strip()) for sorts in (has, may)))
+        for stem in stems(words):
+            found.setdefault(stem, []).append(ware)
+    return found
+
+
+WARES: Final[Mapping[str, list[Ware]]] = _read()
+SORTS: Final = frozenset(sort for wares in WARES.values() for ware in wares for sort in (*ware.has, *ware.may))
+
+
+def had(text: str, sort: str) -> list[str]:
+    """Words of a text, as stems, that name what a sort surely has."""
+    return sorted(stem for stem in stems(text) if any(sort in ware.has for ware in WARES.get(stem, ())))
+
+
+def foreign(text: str, sort: str) -> list[str]:
+    """Words of a text, as stems, that name what a sort surely has not, be it of a known sort."""
+    if sort not in SORTS:
+        return []
+    return sorted(
+        stem for stem in stems(text) if stem in WARES and not any(sort in ware.has | ware.may for ware in WARES[stem])
+    )
+
+
+def is_had_alone(texts: Iterable[str], sort: str) -> int:
+    """How many texts name something that a sort surely has, and nothing that it has not."""
+    return sum(bool(had(text, sort)) and not foreign(text, sort) for text in texts)
+
 
 GAP: Final = "TARGET"  # what a model writes for the target, which each text calls as it introduced it
 PLACE: Final = "the place"  # for the gap, where it does not matter what the target is called
@@ -91,3 +134,36 @@ def _reads_otherwise(question: str, phrase: Phrase) -> bool:
     except TemplateError:
         return True
     return False
+
+
+AROUND_M: Final = 40.0
+AROUND: Final = 12  # things, the nearest
+_OF: Final = {
+    "name": "name",
+    "sign": "what can be read there",
+    "colour": "colour",
+    "roof_colour": "colour of the roof",
+    "roof_shape": "shape of the roof",
+    "height_m": "height in metres",
+    "levels": "storeys",
+}
+
+
+def facts(view: CityView, i: int) -> list[str]:
+    """The lines about a thing. Names from files are `quoted`."""
+    thing = view.things[i]
+    found = [f"sort: {thing.noun}"]
+    for name, said in _OF.items():
+        value = getattr(thing, name)
+        if value is not None:
+            found.append(f"{said}: {quoted(value) if name in ('name', 'sign') else value}")
+    if thing.on is not None and thing.on in view.index:
+        found.append(f"it is in: {view.things[view.index[thing.on]].noun}")
+    near = view.around(i, AROUND_M)
+    away = view.distance_m(i, near)
+    for k in np.argsort(away, kind="stable")[:AROUND].tolist():
+        other = view.things[int(near[k])]
+        if other.id != thing.on:
+            read = view.read(int(near[k]))
+            found.append(f"around: {other.noun}{f' {quoted(read)}' if read else ''}, {away[k]:.0f} m away")
+    return found

@@ -6,21 +6,122 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pipeline.benchmarks.cityeqa import phrases, wording
-from pipeline.benchmarks.cityeqa.observing import Observer
-from pipeline.benchmarks.cityeqa.oracle import Oracle
-from pipeline.benchmarks.cityeqa.raw import Raw, evened, in_turns
+from pipeline.benchmarks.cityeqa import wording
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
+from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, OPEN, YES_OR_NO, Raw, answer_type, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
 from pipeline.benchmarks.cityeqa.search import Found, Search
 from pipeline.benchmarks.cityeqa.supplement import Chain, Start, chains, others, spread, starts, turned
-from pipeline.benchmarks.cityeqa.tasks.poses import AXES, POSES, UNITS
-from pipeline.benchmarks.cityeqa.tasks.written import written
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
 from pipeline.core.arrays import FloatArray
+from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.metrics.number_words import normalised
+from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
+from pipeline.worlds.city.facts import RawTask
+
+
+def parts(*asks: str) -> tuple[str, ...]:
+    """Paths of the templates that texts with some questions are put together from."""
+    return (*wording.PARTS, *(f"cityeqa/parts/{ask}" for ask in asks))
+
+
+def known_of(answers: Iterable[str | None]) -> tuple[str, ...]:
+    """The different ones of some answers, in alphabetical order; of "UBS" and "ubs" the first."""
+    found: dict[str, str] = {}
+    for answer in sorted({answer for answer in answers if answer}):
+        found.setdefault(normalised(answer), answer)
+    return tuple(found.values())
+
+
+def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str) -> tuple[str, ...]:
+    """At most so many of some different answers, drawn for a thing; the truth may be among them."""
+    if len(known) <= most:
+        return tuple(known)
+    drawn = rng_for(view.scene.id, view.things[i].id, what, "others").choice(len(known), most, replace=False)
+    return tuple(known[k] for k in sorted(drawn.tolist()))
+
+
+def colours_of(view: CityView, things: Collection[int], roof: bool = False) -> tuple[str, ...]:
+    """The colours that some things have, in alphabetical order."""
+    found = {view.things[i].roof_colour if roof else view.things[i].colour for i in things}
+    return tuple(sorted(colour for colour in found if colour is not None))
+
+
+def numbers_to(most: int) -> tuple[str, ...]:
+    """The numbers from one on, as words."""
+    return NUMBERS[1 : most + 1]
+
+
+def plural(noun: str) -> str:
+    """Several of a kind."""
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
+
+
+OTHERS: Final = 9  # other answers that are offered to who guesses
+DEFAULT: Final = "Object Recognition"  # of a task whose category nobody told
+
+
+def written(view: CityView, category: str) -> Iterator[Raw]:
+    """The tasks of a category; those of one that is none are refused with the tasks of `DEFAULT`."""
+    for task in view.city.tasks:
+        known = task.category is None or task.category in CATEGORIES
+        if (task.category if task.category and known else DEFAULT) == category:
+            yield _raw(view, task, known)
+
+
+def _raw(view: CityView, task: RawTask, sorted_in: bool) -> Raw:
+    known = task.target is not None and task.target in view.index
+    i = view.index.get(task.target or "", 0)
+    answer = task.answer.casefold()
+    phrases = tuple(p for p in view.phrases(i) if known and not _says(p, answer))
+    kind = answer_type(task.question, task.answer)
+    return Raw(
+        kind=WRITTEN,
+        target=i,
+        operands=(task.target or "unknown", task.id),
+        phrases=phrases,
+        part="",
+        answer=task.answer,
+        others=_others(view, i, kind, answer),
+        answer_type=kind,
+        shown=(i,),
+        pixels_min=view.rules.pixels_min // 4,
+        told=task.question,
+        pose=tuple(float(v) for v in task.p_obs),
+        checks=(
+            rule("category_unknown", float(sorted_in), ">=", 1, f"categories of {', '.join(CATEGORIES)}"),
+            rule("target_unknown", float(known), ">=", 1, "targets"),
+            rule("name_says_the_answer", len(phrases), ">=", 1, "names"),
+        ),
+        flags=(WRITTEN,),
+    )
+
+
+def _says(phrase: Phrase, answer: str) -> bool:
+    """Whether what the target is called tells the answer."""
+    return any(part is not None and part.casefold() == answer for part in (phrase.noun, phrase.colour, phrase.name))
+
+
+def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
+    """What else people or things of the city would have it."""
+    if kind == YES_OR_NO:
+        return ANSWERS
+    if kind == NUMBER:
+        return NUMBERS[1:] if answer in NUMBERS else tuple(str(n) for n in range(1, OTHERS + 1))
+    if answer in COLOURS:
+        return COLOURS
+    said = [task.answer for task in view.city.tasks if answer_type(task.question, task.answer) == kind]
+    names, nouns = (view.read(j) for j in range(len(view.things))), (thing.noun for thing in view.things)
+    return others_of(view, i, known_of([*said, *(names if kind == OPEN else nouns)]), OTHERS, "written")
+
 
 AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time
 TILE_M: Final = 128.0
@@ -44,7 +145,7 @@ class EqaTask(CaseTask[CityView]):
     share = 1
     form: Form = FreeText()
     template = "cityeqa/question"
-    parts = (*phrases.PARTS, *wording.PARTS)
+    parts = wording.PARTS
     about: frozenset[str] | None = None  # kinds of the things that it asks about; None: all
 
     def raws(self, view: CityView) -> Iterator[Raw]:

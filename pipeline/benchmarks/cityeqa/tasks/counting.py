@@ -1,17 +1,132 @@
-"""Counting: things in a place or around something, all of them in view; and the storeys of a building."""
+"""Counting and Existence Judgement: things in a place, around something or in front of it, and storeys of buildings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import NUMBER
-from pipeline.benchmarks.cityeqa.raw import NUMBERS, Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import numbers_to, parts, plural
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
-from pipeline.benchmarks.cityeqa.tasks.gathered import ASKED, Gathered, gathered
+import numpy as np
+import shapely
+
+from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, Raw
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
+from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
+from pipeline.worlds.city.solids import box_ring
+
+PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres", "fronted"))  # in, around, before which
+ASKED: Final = frozenset({*PLACES, *CENTRES, *FRONTED})  # whose surroundings are asked about
+FRONT_M: Final = (10.0, 12.0)  # how wide and how deep that is
+COUNTED: Final = tuple(KINDS["counted"])
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The things of a kind in a place or around something.
+
+    Attributes:
+        at: index of the place.
+        kind: of the things.
+        near_m: how far around; None: in the place, or in front of it.
+        front: whether in front of it.
+        things: indices of those surely there.
+        checks: whether the map is complete for the kind, and whether it is sure of every thing that it is there or not.
+    """
+
+    at: int
+    kind: str
+    near_m: int | None
+    things: tuple[int, ...]
+    checks: tuple[Measure, ...]
+    front: bool = False
+
+    @property
+    def where(self) -> str:
+        """In which of three ways: "in", "near" or "front"."""
+        return "front" if self.front else "in" if self.near_m is None else "near"
+
+    def said(self, place: str) -> str:
+        """The same in words, of a place of a kind."""
+        return {"front": "in front of", "in": "in", "near": f"within {self.near_m} m of"}[self.where] + f" a {place}"
+
+
+def gathered(view: CityView) -> Iterator[Gathered]:
+    """Every place with every kind that its city counts."""
+    there = {thing.kind for thing in view.things}
+    kinds = [kind for kind in COUNTED if kind in there]
+    for i in view.targets(*ASKED):
+        place = view.things[i]
+        others = [kind for kind in kinds if kind != place.kind]
+        if place.kind in PLACES and place.outline is not None:
+            yield from _in(view, i, others)
+        elif place.kind in CENTRES:
+            yield from _near(view, i, others)
+        if place.kind in FRONTED and place.facing_deg is not None:
+            yield from in_front(view, i, kinds)
+
+
+def complete(view: CityView, kind: str) -> Measure:
+    """Whether the map has all things of a kind, as its source declares."""
+    return rule("map_incomplete", float(kind in view.city.complete), ">=", 1, f"declared complete for {kind}")
+
+
+def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+    margin = view.rules.near_margin_m
+    about, shape = view.around(i, margin), view.query.shapes[i]
+    for kind in kinds:
+        others = view.among(about, kind)
+        points = shapely.points(view.centers[others])
+        doubtful = shapely.distance(shape.exterior, points) < margin
+        yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful)
+
+
+def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+    margin, within = view.rules.near_margin_m, view.rules.near_m
+    about = view.around(i, max(within) + margin)
+    distance = dict(zip(about.tolist(), view.distance_m(i, about).tolist(), strict=True))
+    for kind in kinds:
+        others = view.among(about, kind)
+        away = np.array([distance[other] for other in others.tolist()])
+        for metres in within:
+            yield _gathered(view, i, kind, metres, others, away <= metres, np.abs(away - metres) < margin)
+
+
+def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+    """The things of some kinds in front of a thing that faces somewhere."""
+    about, zone = view.around(i, 2 * max(FRONT_M)), _before(view, i)
+    for kind in kinds:
+        others = view.among(about, kind)
+        points = shapely.points(view.centers[others])
+        doubtful = shapely.distance(zone.exterior, points) < view.rules.near_margin_m
+        yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, front=True)
+
+
+def _gathered(
+    view: CityView,
+    i: int,
+    kind: str,
+    near_m: int | None,
+    others: IntArray,
+    there: BoolArray,
+    doubtful: BoolArray,
+    front: bool = False,
+) -> Gathered:
+    """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
+    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
+    return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
+
+
+def _before(view: CityView, i: int) -> shapely.Polygon:
+    """What lies in front of a thing that faces somewhere: a rectangle that begins at its middle."""
+    wide, deep = FRONT_M
+    facing = view.things[i].facing_deg or 0.0
+    yaw = np.radians(facing)
+    middle = view.centers[i] + deep / 2 * np.array([np.sin(yaw), np.cos(yaw)])
+    return shapely.Polygon(box_ring(middle, wide, deep, facing))
 
 
 class Counting(EqaTask):
@@ -74,5 +189,48 @@ def _storeys(view: CityView, i: int) -> Raw:
         checks=(
             rule("half_storeys", levels % 1, "<=", 0, "storeys"),
             rule("too_many", levels, "<=", view.rules.count_max, "storeys"),
+        ),
+    )
+
+
+class Existence(EqaTask):
+    """Both answers only where the map has every thing of the kind; each sort is as often there as it is not."""
+
+    name = "Existence Judgement"
+    about = ASKED
+    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")
+
+    def raws(self, view: CityView) -> Iterator[Raw]:
+        """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
+        seen = {(t.kind, t.colour) for t in view.things if t.colour in COLOURS}
+        colours = {kind: sorted(colour for of, colour in seen if of == kind and colour) for kind, _ in seen}
+        for found in gathered(view):
+            for colour in (None, *colours.get(found.kind, ())):
+                yield _exists(view, found, Phrase(found.kind, colour))
+
+
+def _exists(view: CityView, found: Gathered, asked: Phrase) -> Raw:
+    place, near = view.things[found.at], found.near_m is not None
+    said = str(asked).partition(" ")[2]
+    those = [i for i in found.things if asked.colour is None or view.things[i].colour == asked.colour]
+    unknown = [i for i in found.things if asked.colour is not None and view.things[i].colour is None]
+    return Raw(
+        kind="any",
+        target=found.at,
+        operands=(place.id, said, str(found.near_m or found.where)),
+        phrases=view.phrases(found.at),
+        part=f"ask_exists_{found.where}",
+        fields={"thing": said} | ({"metres": str(found.near_m)} if near else {}),
+        answer=YES_NO[0] if those else YES_NO[1],
+        others=YES_NO,
+        answer_type=YES_OR_NO,
+        shown=(found.at, *those[:1]) if those else (found.at, *found.things),
+        pixels_min=view.rules.pixels_min // 4,
+        about=found.things,
+        even=f"{said} {found.said(place.kind)}",  # farther about there is more
+        checks=(
+            *found.checks,
+            rule("colour_unknown", len(unknown), "<=", 0, "things"),
+            Measure("count", len(those), "things", subject=said),
         ),
     )

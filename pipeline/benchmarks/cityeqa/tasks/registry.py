@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.tasks.attribute_recognition import AttributeRecognition
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
-from pipeline.benchmarks.cityeqa.tasks.counting import Counting
-from pipeline.benchmarks.cityeqa.tasks.existence import Existence
-from pipeline.benchmarks.cityeqa.tasks.object_recognition import ObjectRecognition
+from pipeline.benchmarks.cityeqa.tasks.counting import Counting, Existence
+from pipeline.benchmarks.cityeqa.tasks.recognition import AttributeRecognition, ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
 

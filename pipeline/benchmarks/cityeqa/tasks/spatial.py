@@ -9,15 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
-from pipeline.benchmarks.cityeqa.kinds import SHOP, SIGNBOARD
-from pipeline.benchmarks.cityeqa.phrases import Phrase
-from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import colours_of, known_of, others_of, parts
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, Raw
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.street import across, street_questions, tallest
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, KINDS, SHOP, SIGNBOARD, Phrase
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
@@ -26,24 +22,7 @@ SIDES: Final = ("left", "right")
 ACROSS_DEG: Final = 35.0  # what is beside something lies within so much of the line along its front
 SAME_FRONT_DEG: Final = 20.0  # and faces the same way within so much
 PAIRS: Final = 12  # pairs of things that are compared from one, the nearest
-NAMED: Final = frozenset(
-    {
-        SHOP,
-        BUILDING,
-        "fountain",
-        "statue",
-        "kiosk",
-        "bus stop",
-        "post box",
-        "phone box",
-        "parking",
-        "park",
-        "playground",
-        "sports field",
-        "tower",
-        "water",
-    }
-)
+NAMED: Final = frozenset(KINDS["related"])
 
 
 class SpatialReasoning(EqaTask):

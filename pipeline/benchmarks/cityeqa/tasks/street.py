@@ -7,17 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.answers import CLOSED, OPEN
-from pipeline.benchmarks.cityeqa.answers import YES_NO as YES_OR_NO
-from pipeline.benchmarks.cityeqa.kinds import SHOP
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
-from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
+from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, Raw
 from pipeline.benchmarks.cityeqa.supplement import others as named
-from pipeline.benchmarks.cityeqa.tasks.answers import known_of, others_of
-from pipeline.benchmarks.cityeqa.tasks.gathered import complete
+from pipeline.benchmarks.cityeqa.tasks.base import known_of, others_of
+from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, SHOP, Phrase
 from pipeline.core.arrays import IntArray
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.solids import UNBOUNDED_M

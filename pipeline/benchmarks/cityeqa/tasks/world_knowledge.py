@@ -8,64 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.answers import YES_NO as YES_OR_NO
-from pipeline.benchmarks.cityeqa.kinds import NO_SHOPS, SHOP
-from pipeline.benchmarks.cityeqa.raw import YES_NO, Raw
-from pipeline.benchmarks.cityeqa.tasks.answers import parts
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.raw import YES_NO, YES_OR_NO, Raw
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, parts
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP
+from pipeline.core.templates import load_table
 from pipeline.questions.rules import rule
 
 # What one can do in shops of some sorts, and in which others perhaps, of which it is not asked; surely in no other.
 USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "buy bread": (
-        ("bakery",),
-        ("supermarket", "convenience store", "pastry shop", "deli", "café"),
-    ),
-    "buy medicine": (
-        ("pharmacy",),
-        ("supermarket", "drugstore", "hospital", "clinic"),
-    ),
-    "withdraw money": (
-        ("bank",),
-        ("post office", "exchange office", "supermarket", "casino"),
-    ),
-    "get a haircut": (
-        ("hairdresser's",),
-        ("beauty salon",),
-    ),
-    "spend the night": (
-        ("hotel", "hostel", "guest house"),
-        ("hospital", "clinic"),
-    ),
-    "buy a bunch of flowers": (
-        ("flower shop",),
-        ("supermarket", "garden centre", "garden shop"),
-    ),
-    "borrow books": (
-        ("library",),
-        ("bookshop", "school", "university", "community centre"),
-    ),
-    "buy a pair of shoes": (
-        ("shoe shop",),
-        ("sports shop", "clothes shop", "department store", "boutique", "mall"),
-    ),
-    "order a meal": (
-        ("restaurant", "fast-food restaurant"),
-        (
-            "café", "bar", "pub", "hotel", "casino", "bakery", "deli", "supermarket", "cinema", "nightclub", "mall",
-            "department store", "museum", "theatre", "butcher's", "seafood shop", "guest house", "hostel",
-        ),
-    ),
-    "fill up a car with petrol": (
-        ("petrol station",),
-        ("car repair shop", "car rental office"),
-    ),
-    "post a parcel": (
-        ("post office",),
-        ("newsagent's", "convenience store", "kiosk", "supermarket"),
-    ),
-}  # fmt: skip
+    use: (tuple(sorts["has"]), tuple(sorts["may"])) for use, sorts in load_table("cityeqa/uses").items()
+}
 
 
 class WorldKnowledge(EqaTask):

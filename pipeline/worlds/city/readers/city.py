@@ -19,9 +19,8 @@ from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.maps.feature import Box, Feature
+from pipeline.reading.maps.feature import Box, Feature, Placed
 from pipeline.reading.maps.osm import KINDS, osm_bounds
-from pipeline.reading.maps.placed import Placed
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.reader import Listing, SceneRef
@@ -41,9 +40,8 @@ from pipeline.worlds.city.readers.city_files import (
     read_settings,
     stem,
 )
-from pipeline.worlds.city.readers.kinds import ALL_KINDS, KEYS, PART, TOLD
 from pipeline.worlds.city.readers.tasks import read_photos, read_tasks
-from pipeline.worlds.city.readers.things import on_facades, things_of, with_parts
+from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, TOLD, on_facades, things_of, with_parts
 
 CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
 FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen

@@ -11,6 +11,7 @@ The columns are those of the released file, which is a list alone. In place of `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -23,8 +24,35 @@ from pipeline.reading.maps.feature import usable_name
 from pipeline.worlds.city.facts import BUILDING, City, Photo, Pose, RawTask, Thing
 from pipeline.worlds.city.readers.checks import Faults
 from pipeline.worlds.city.readers.city_files import PHOTOS_FILE, TASKS_FILE
-from pipeline.worlds.city.readers.poses import in_radians, pose_of
 from pipeline.worlds.city.solids import Solids
+
+NAMES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
+_TURN_TOLERANCE: Final = 2e-3  # radians, within which an angle is a quarter turn
+
+
+def pose_of(raw: object) -> Pose | str:
+    """A pose of six numbers, its yaw in [0, 360); or what is wrong with it."""
+    if not isinstance(raw, list | tuple):
+        return f"is {type(raw).__name__}, not a list of six numbers"
+    if len(raw) != len(NAMES):
+        return f"has {len(raw)} numbers, not six ({', '.join(NAMES)})"
+    for name, value in zip(NAMES, raw, strict=True):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return f"has no finite number as its {name}"
+    x, y, z, roll, pitch, yaw = (float(value) for value in raw)
+    if abs(roll) > 180 or abs(pitch) > 90:
+        return "has a roll beyond 180 or a pitch beyond 90 degrees"
+    if not -360 <= yaw <= 360:
+        return "has a yaw beyond 360 degrees"
+    return x, y, z, roll, pitch, yaw % 360.0
+
+
+def in_radians(yaws: Sequence[float]) -> bool:
+    """Whether yaws, as they stand in a file, look like radians: none above 2 pi, and one is a quarter turn of them."""
+    turned = [abs(yaw) for yaw in yaws if yaw]
+    quarters = [abs(yaw - math.pi / 2 * round(yaw / (math.pi / 2))) <= _TURN_TOLERANCE for yaw in turned if yaw >= 1]
+    return bool(turned) and max(turned) <= 2 * math.pi + _TURN_TOLERANCE and any(quarters)
+
 
 TEXT_MAX: Final = 1000  # characters of a question or an answer
 DEEP_M: Final = 1.0  # within a footprint: what is deeper is in the house, not on its wall

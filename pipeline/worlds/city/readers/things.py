@@ -1,28 +1,133 @@
-"""Map features as the things of a city: what they are called, what is seen of them, on whose facade they are."""
+"""Map features as the things of a city: what they are called, what is seen of them, on whose facade they are.
+
+Their kind is what a query names, their noun what a question says (templates/city/kinds.yaml). Keys and values are those
+of OpenStreetMap; the property ``kind`` of GeoJSON files may have any of the values, kinds or nouns. What is in no list
+is not spoken of.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
-from pipeline.reading.maps.feature import Feature, mentioned
-from pipeline.reading.maps.looks import LEVELS_MAX, Look, look_of, rgb_of
+from pipeline.reading.maps.feature import Feature, Placed, circle_about, mentioned
+from pipeline.reading.maps.looks import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Look, look_of, rgb_of
 from pipeline.reading.maps.osm import height_of
-from pipeline.reading.maps.placed import Placed, circle_about
 from pipeline.worlds.city.facts import BUILDING, Thing
-from pipeline.worlds.city.readers.kinds import PART, is_unclear, sort_of
 from pipeline.worlds.city.solids import FACING
+
+SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
+
+
+class Sort(NamedTuple):
+    """A kind and a noun."""
+
+    kind: str
+    noun: str
+
+
+_TABLE: Final = load_table("city/kinds")
+_PREMISES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["premises"]
+_THINGS: Final[Mapping[str, Mapping[str, Sort]]] = {
+    key: {value: Sort(*names) for value, names in things.items()} for key, things in _TABLE["things"].items()
+}
+_WHICH: Final = {source: (which["key"], which["seen"]) for source, which in _TABLE["which"].items()}
+_WHICH_KEYS: Final = tuple(key for key, _ in _WHICH.values())
+PART: Final = "building:part"  # of a building, with a height of its own
+STOP_POSITION: Final = "stop_position"  # where buses halt, on the roadway: nobody sees it
+KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS)), PART)  # of OpenStreetMap, that are read at all
+TOLD: Final = ("public_transport", "min_height", *_WHICH_KEYS)  # that say more of what has one of these
+
+
+def _words() -> dict[str, Sort]:
+    found = {word: Sort(*names) for word, names in _TABLE["more"].items()}
+    for table in _PREMISES.values():
+        for value, noun in table.items():
+            found.setdefault(value.replace("_", " "), Sort(SHOP, noun))
+            found.setdefault(noun, Sort(SHOP, noun))
+    for things in _THINGS.values():
+        for value, sort in things.items():
+            found.setdefault(value.replace("_", " "), sort)
+            found.setdefault(sort.noun, sort)
+    return found
+
+
+_WORDS: Final[Mapping[str, Sort]] = _words()
+
+
+ALL_KINDS: Final = frozenset(sort.kind for sort in _WORDS.values()) | {BUILDING}
+
+
+def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort, str] | None:
+    """Kind and noun of a map's thing, and what of its tags says it; None: nothing that one would speak of.
+
+    A building that is a shop as a whole, or a church, keeps the kind ``building`` and has the other noun.
+    """
+    if solid or (not is_point and tags.get("kind", "").casefold() == BUILDING):
+        return _building(tags)
+    if "kind" in tags:
+        word = tags["kind"].strip().casefold().replace("_", " ")
+        found = _WORDS.get(word)
+        return (found, f"kind={tags['kind']}") if found else None
+    for key, things in _THINGS.items():
+        if tags.get(key) in things and not (key == "highway" and not is_point):
+            return _narrower(tags, things[tags[key]], f"{key}={tags[key]}")
+    return _premises(tags)
+
+
+def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, str] | None:
+    """What a thing is by a second key too; None where nobody sees it from afar."""
+    if tags.get("public_transport") == STOP_POSITION:
+        return None
+    if source not in _WHICH:
+        return sort, source
+    key, seen = _WHICH[source]
+    if key not in tags:
+        return sort, source
+    return (Sort(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
+
+
+def is_unclear(source: str) -> bool:
+    """Whether what says of a thing what it is (`sort_of`) leaves open what one sees there."""
+    return source in _WHICH
+
+
+def _premises(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
+    for key, nouns in _PREMISES.items():
+        if tags.get(key) in nouns:
+            return Sort(SHOP, nouns[tags[key]]), f"{key}={tags[key]}"
+    if tags.get("shop", "no") not in ("no", "vacant"):
+        return Sort(SHOP, "shop"), f"shop={tags['shop']}"  # of some sort that has no word here
+    return None
+
+
+def _building(tags: Mapping[str, str]) -> tuple[Sort, str]:
+    premises = _premises(tags)
+    if premises:
+        return Sort(BUILDING, premises[0].noun), premises[1]
+    if tags.get("amenity") == "place_of_worship" and tags.get("religion") == "christian":
+        return Sort(BUILDING, CHRISTIAN), "amenity=place_of_worship, religion=christian"
+    for key in ("noun", "building", "man_made", "amenity", "historic", "leisure", "kind"):
+        noun = NOUN_OF.get(tags.get(key, "").casefold().replace("_", " "), "")
+        if noun in BUILT:
+            return Sort(BUILDING, noun), f"{key}={tags[key]}"
+    told = next(
+        (f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), "an outline of a building"
+    )
+    return Sort(BUILDING, BUILDING), told
+
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's
 FACADE_M: Final = 5.0  # from a shop's point to the wall that it is taken to front

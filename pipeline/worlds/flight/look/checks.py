@@ -21,8 +21,7 @@ from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.structured import structured
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.looks import Look
-from pipeline.reading.maps.nouns import BUILT, COLOURED, TOWER, may_be
+from pipeline.reading.maps.looks import BUILT, COLOURED, TOWER, Look, may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, Crop, Measured, fits
 

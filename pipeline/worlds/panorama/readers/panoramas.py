@@ -23,7 +23,7 @@ from pipeline.core.schema import Finding, Origin
 from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
-from pipeline.reading.maps.countries import COUNTRIES
+from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.worlds.city.facts import Thing
-from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.solids import Solids
 from tests.worlds.city.cities import city, house, point
 

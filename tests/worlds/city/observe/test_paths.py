@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.arrays import BoolArray
-from pipeline.worlds.city.observe import paths as module
-from pipeline.worlds.city.observe.free import FreeSpace, Slab
-from pipeline.worlds.city.observe.paths import Paths
+from pipeline.worlds.city import paths as module
+from pipeline.worlds.city.paths import FreeSpace, Paths, Slab
 from tests.worlds.city.cities import city, house
 
 

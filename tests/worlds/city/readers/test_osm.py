@@ -14,8 +14,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.phrases import Phrase
 from pipeline.benchmarks.cityeqa.query import Limits, Query
+from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.worlds.city.facts import CityScene, Thing
 from pipeline.worlds.city.solids import Solids
 from tests.conftest import REAL_DATA

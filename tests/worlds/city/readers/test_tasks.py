@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.worlds.city.facts import CityScene
-from pipeline.worlds.city.readers.poses import in_radians, pose_of
+from pipeline.worlds.city.readers.tasks import in_radians, pose_of
 from tests.worlds.city.cities import block, read, spot, write
 
 GOOD: dict[str, Any] = {

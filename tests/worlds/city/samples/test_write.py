@@ -13,7 +13,7 @@ import shapely
 
 from pipeline.sampling.city_plan import PLANS
 from pipeline.worlds.city.facts import CityScene
-from pipeline.worlds.city.observe.free import FreeSpace
+from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.city.samples.write import COMPLETE, write_cities
 from tests.worlds.city.cities import read

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.reading.maps.feature import Box, Feature, box_around
-from pipeline.reading.maps.placed import Placed
+from pipeline.reading.maps.feature import Box, Feature, Placed, box_around
 from pipeline.worlds.flight.readers.surroundings import buildings, landmarks
 
 FIJI = Origin(lat_deg=-17.0, lon_deg=179.9995, alt_m=3.0)

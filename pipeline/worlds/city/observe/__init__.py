@@ -1,1 +1,0 @@
-"""What can be observed in a city: free space, sight, shortest paths."""
