@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.sampling.camera import TURN_BY_SKY, TURN_DEG_S, WALK_M_S, CameraView, Lens, film
-from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.rooms import RoomPlan
+from pipeline.worlds.indoor.samples.rooms import PLANS, RoomPlan
 
 STILL = (CameraView(1.0, 2.0, 90.0, 0.0), CameraView(1.0, 2.0, 120.0, 0.0))
 SWAY = np.sin(np.radians(2.5))  # a hand-held camera is never quite where it should be

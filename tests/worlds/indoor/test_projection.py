@@ -16,8 +16,8 @@ from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.projection import Cameras
 from pipeline.worlds.indoor.samples import arkitscenes, scannet, scannetpp
-from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.scan import scan
+from pipeline.worlds.indoor.samples.render import scan
+from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 

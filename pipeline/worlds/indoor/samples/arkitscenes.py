@@ -20,8 +20,8 @@ from pipeline.core.identity import digest
 from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes, png_bytes
 from pipeline.sampling.transforms import inverse
+from pipeline.worlds.indoor.samples.render import SampleScan, scan
 from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan
-from pipeline.worlds.indoor.samples.scan import SampleScan, scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
 # The video; lowres_wide, depth and confidence keep every second pixel of it: 256x192, as in the dataset.

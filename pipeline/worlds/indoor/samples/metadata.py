@@ -9,29 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import rng_for
+from pipeline.sampling.data import sample_data
 
+_PLAN: Final = sample_data("indoor/metadata")
 # Category -> sides in metres: along the wall, away from it, up; and the height of the lower face above the floor.
-FURNITURE: Final[dict[str, tuple[float, float, float, float]]] = {
-    "bed": (2.05, 1.6, 0.55, 0.0),
-    "bookshelf": (0.9, 0.32, 1.9, 0.0),
-    "chair": (0.5, 0.52, 0.9, 0.0),
-    "door": (0.9, 0.08, 2.05, 0.0),
-    "lamp": (0.3, 0.3, 1.5, 0.0),
-    "microwave": (0.5, 0.4, 0.3, 0.9),
-    "monitor": (0.62, 0.2, 0.45, 0.75),
-    "nightstand": (0.45, 0.4, 0.55, 0.0),
-    "plant": (0.35, 0.35, 0.8, 0.0),
-    "refrigerator": (0.7, 0.68, 1.75, 0.0),
-    "sofa": (2.1, 0.95, 0.85, 0.0),
-    "stove": (0.6, 0.6, 0.9, 0.0),
-    "table": (1.4, 0.8, 0.75, 0.0),
-    "trash bin": (0.3, 0.3, 0.4, 0.0),
-    "tv": (1.2, 0.12, 0.7, 0.6),
-    "whiteboard": (1.5, 0.06, 1.0, 0.9),
-}
+FURNITURE: Final = TypeAdapter(dict[str, tuple[float, float, float, float]]).validate_python(_PLAN["furniture"])
 GAP_M: Final = 0.25  # between neighbours on a wall
 
 
@@ -46,33 +32,7 @@ class Plan:
     furniture: tuple[str, ...]
 
 
-PLANS: Final = (
-    Plan("bedroom", 4.6, 3.8, 0.0, ("bed", "nightstand", "nightstand", "lamp", "door", "bookshelf", "chair", "tv")),
-    Plan(
-        "kitchen", 4.2, 3.4, 20.0, ("refrigerator", "stove", "microwave", "table", *["chair"] * 3, "door", "trash bin")
-    ),
-    Plan(
-        "lounge",
-        6.4,
-        5.2,
-        65.0,
-        ("sofa", "tv", "plant", "plant", "lamp", "bookshelf", "table", "door", "chair", "chair"),
-    ),
-    Plan(
-        "office",
-        5.4,
-        4.6,
-        -35.0,
-        ("table", "table", *["chair"] * 4, *["monitor"] * 3, "whiteboard", "door", "trash bin"),
-    ),
-    Plan(
-        "studio",
-        8.2,
-        6.2,
-        10.0,
-        ("bed", "sofa", "tv", "stove", "refrigerator", "table", *["chair"] * 4, "door", "lamp", "plant"),
-    ),
-)
+PLANS: Final = TypeAdapter(tuple[Plan, ...]).validate_python(_PLAN["rooms"])
 
 
 def write_sample_metadata(folder: Path) -> None:

@@ -1,7 +1,12 @@
-"""Colour, depth and instance images of a sample scene, one ray per pixel (Open3D's RaycastingScene)."""
+"""Sample scans: a furnished plan and the camera's poses in it, and its images of colour, depth and instances.
+
+One ray per pixel goes into the mesh (Open3D's RaycastingScene).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +14,11 @@ import numpy.typing as npt
 import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
-from pipeline.sampling.camera import Lens
+from pipeline.sampling.camera import TURN_BY_SKY, Lens, film
 from pipeline.sampling.meshes import ColorArray, Look, SampleMesh
+from pipeline.sampling.transforms import product
+from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan, furnish, world_T_plan
+from pipeline.worlds.indoor.samples.surfaces import surfaces
 
 
 class Shot(NamedTuple):
@@ -85,3 +93,39 @@ def _looks(look: Look) -> npt.NDArray[np.float32]:
     values = np.concatenate([look.texels, look.light[..., None]], axis=2)
     first, second, third = (values[:, k] for k in range(3))
     return np.stack([first, second - first, third - first], axis=2).reshape(-1, 9).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class SampleScan:
+    """A scan in the world frame.
+
+    Attributes:
+        plan: what it was made from.
+        room: the furnished rooms.
+        world_T_camera: (N, 4, 4) poses of the frames as stored.
+        renderer: of the rooms' mesh.
+    """
+
+    plan: RoomPlan
+    room: Furnished
+    world_T_camera: FloatArray
+    renderer: Renderer
+
+    def shots(self, lens: Lens, pixels: npt.NDArray[np.int64]) -> Iterator[tuple[int, Shot]]:
+        """All frames in order; the pixels of each piece in frame i are counted into ``pixels[i]``."""
+        pieces = len(self.plan.pieces)
+        for i, pose in enumerate(self.world_T_camera):
+            shot = self.renderer.shoot(pose, lens)
+            pixels[i] = np.bincount(shot.owner.ravel() + 1, minlength=pieces + 1)[1 : pieces + 1]
+            yield i, shot
+
+    def no_pixels(self) -> npt.NDArray[np.int64]:
+        """Zeros (frames, pieces) for `shots` to count into."""
+        return np.zeros((len(self.world_T_camera), len(self.plan.pieces)), dtype=np.int64)
+
+
+def scan(plan: RoomPlan) -> SampleScan:
+    """Furnishes the rooms and walks the camera through them."""
+    room = furnish(plan)
+    poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
+    return SampleScan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh, surfaces()[1]))

@@ -13,19 +13,27 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import shapely
+from pydantic import TypeAdapter
 from shapely.geometry.base import BaseGeometry
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.sampling.camera import CameraView
+from pipeline.sampling.data import sample_data
 from pipeline.sampling.meshes import Look, MeshPart, SampleMesh, join
 from pipeline.sampling.shapes import panel_shape
 from pipeline.sampling.transforms import moved, rigid
-from pipeline.worlds.indoor.samples.furniture.kinds import KINDS
-from pipeline.worlds.indoor.samples.furniture.part import shape_of
-from pipeline.worlds.indoor.samples.light import beside_things, facing, in_corners, toward_foot
-from pipeline.worlds.indoor.samples.surfaces import GLOWING, surfaces, texels_of
+from pipeline.worlds.indoor.samples.furniture import KINDS, shape_of
+from pipeline.worlds.indoor.samples.surfaces import (
+    GLOWING,
+    beside_things,
+    facing,
+    in_corners,
+    surfaces,
+    texels_of,
+    toward_foot,
+)
 
 WALL_GAP_M: Final = 0.03  # between a wall and what stands at it
 REST_GAP_M: Final = 0.004  # between a thing and what it stands on, so that no vertex belongs to two boxes
@@ -111,6 +119,9 @@ class RoomPlan:
     room_type: str = "Misc."
 
 
+PLANS: Final = TypeAdapter(tuple[RoomPlan, ...]).validate_python(sample_data("indoor/rooms"))
+
+
 @dataclass(frozen=True)
 class Furnished:
     """What a plan makes, in the world frame.
@@ -190,7 +201,7 @@ def _furniture(plan: RoomPlan, boxes: Boxes) -> list[MeshPart]:
         kind = KINDS[piece.label]
         choice = int(rng_for("sample colors", plan.name, piece.label).integers(len(kind.colors)))
         chosen = dict(zip(("main", "second"), kind.colors[choice], strict=True))
-        more = () if kind.with_no is None or kind.with_no[0] in labels else kind.with_no[1]
+        more = () if kind.with_no in labels else kind.more
         size, axes = 2 * boxes.half[owner], boxes.axes[owner]
         turn = rigid(axes.T)
         transform = rigid(axes.T, boxes.center[owner] - moved(turn, boxes.half[owner][None])[0])

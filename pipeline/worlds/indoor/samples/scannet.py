@@ -23,8 +23,8 @@ from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import jpeg_bytes, json_bytes, lines_bytes, ply_bytes, png_bytes, zip_bytes
 from pipeline.sampling.meshes import SampleMesh
 from pipeline.sampling.transforms import inverse, product
+from pipeline.worlds.indoor.samples.render import SampleScan, scan
 from pipeline.worlds.indoor.samples.rooms import STRUCTURE, RoomPlan
-from pipeline.worlds.indoor.samples.scan import SampleScan, scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
 # The real ones at a quarter of the size: colour 1296x968, depth 640x480, of different focal lengths.

@@ -25,8 +25,8 @@ from pipeline.sampling.camera import Lens
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes
 from pipeline.sampling.meshes import SampleMesh
 from pipeline.sampling.transforms import inverse, product, rigid
+from pipeline.worlds.indoor.samples.render import scan
 from pipeline.worlds.indoor.samples.rooms import STRUCTURE, Furnished, RoomPlan
-from pipeline.worlds.indoor.samples.scan import scan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of
 
 # An iPhone's video is 1920x1440; depth is 256x192, as here.

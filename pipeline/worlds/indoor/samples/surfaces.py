@@ -1,5 +1,7 @@
 """What surfaces look like: plain colours and small pictures that repeat, in one picture of all of them.
 
+Light falls from above and from one side, less of it in corners and close to furniture.
+
 Integers and elementary arithmetic only, random numbers by name: the picture is the same on every machine.
 """
 
@@ -11,60 +13,23 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import shapely
+from shapely.geometry.base import BaseGeometry
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
+from pipeline.geometry.boxes import Boxes
+from pipeline.sampling.data import sample_data
 from pipeline.sampling.meshes import ColorArray
 
-Color = tuple[int, int, int]
 Shades = npt.NDArray[np.float64]
 
 TILE: Final = 256  # texels; a picture repeats after so many in both directions
 _APRON: Final = 24  # texels that a picture is continued by, so that no face needs to begin anew in its midst
 _WIDTH: Final = TILE + _APRON
 
-PLAIN: Final[dict[str, Color]] = {
-    "bag": (205, 208, 205),
-    "bark": (98, 72, 52),
-    "black": (34, 35, 38),
-    "blue": (44, 96, 176),
-    "blue light": (92, 146, 214),
-    "cardboard": (190, 152, 108),
-    "cream": (232, 220, 192),
-    "dark": (66, 68, 74),
-    "ember": (196, 62, 40),
-    "fire": (250, 168, 48),
-    "glass": (70, 88, 104),
-    "glow": (255, 244, 208),
-    "green": (66, 132, 72),
-    "grey": (122, 126, 130),
-    "grey light": (196, 198, 198),
-    "leaf 1": (62, 122, 60),
-    "leaf 2": (88, 150, 74),
-    "leaf 3": (110, 168, 84),
-    "lit": (116, 186, 240),
-    "moss": (82, 108, 78),
-    "moss light": (112, 138, 102),
-    "navy": (56, 76, 124),
-    "navy light": (86, 110, 164),
-    "night": (26, 34, 56),
-    "ochre": (206, 158, 62),
-    "porcelain": (242, 242, 238),
-    "red": (190, 50, 46),
-    "rust": (160, 78, 56),
-    "rust light": (190, 108, 82),
-    "screen": (34, 60, 108),
-    "silver": (184, 188, 192),
-    "sky": (158, 206, 240),
-    "soil": (74, 54, 40),
-    "steel": (148, 152, 158),
-    "stone": (150, 144, 136),
-    "terracotta": (188, 104, 74),
-    "tree": (92, 138, 84),
-    "water": (172, 214, 228),
-    "white": (236, 235, 230),
-}
-GLOWING: Final = frozenset({"fire", "glow", "lit", "night", "screen", "sky"})  # as bright in the shade
+_PLAN: Final = sample_data("indoor/surfaces")
+GLOWING: Final = frozenset(_PLAN["glowing"])  # as bright in the shade
 
 
 class Surface(NamedTuple):
@@ -75,31 +40,23 @@ class Surface(NamedTuple):
     texel_m: float
 
 
-def _planks(across: int, along: int) -> Callable[[np.random.Generator], Shades]:
+def _planks(rng: np.random.Generator, across: int, along: int) -> Shades:
     """Boards of so many texels, each in a shade of its own, every row of them shifted, with grain."""
-
-    def shades(rng: np.random.Generator) -> Shades:
-        v, u = np.indices((TILE, TILE))
-        shift = rng.integers(0, TILE, TILE // across)[v // across]
-        board = ((u + shift) % TILE) // along
-        out = 1.0 + rng.integers(-9, 7, (TILE // across, TILE // along))[v // across, board] / 100.0
-        out += rng.integers(-2, 3, (TILE // 4, TILE // 64))[v // 4, ((u + shift) % TILE) // 64] / 100.0
-        out[(v % across == 0) | ((u + shift) % along == 0)] *= 0.76
-        return out
-
-    return shades
+    v, u = np.indices((TILE, TILE))
+    shift = rng.integers(0, TILE, TILE // across)[v // across]
+    board = ((u + shift) % TILE) // along
+    out = 1.0 + rng.integers(-9, 7, (TILE // across, TILE // along))[v // across, board] / 100.0
+    out += rng.integers(-2, 3, (TILE // 4, TILE // 64))[v // 4, ((u + shift) % TILE) // 64] / 100.0
+    out[(v % across == 0) | ((u + shift) % along == 0)] *= 0.76
+    return out
 
 
-def _tiles(size: int, grout: int) -> Callable[[np.random.Generator], Shades]:
+def _tiles(rng: np.random.Generator, size: int, grout: int) -> Shades:
     """Square tiles in shades of their own, with lighter or darker joints."""
-
-    def shades(rng: np.random.Generator) -> Shades:
-        v, u = np.indices((TILE, TILE))
-        out = 1.0 + rng.integers(-5, 3, (TILE // size, TILE // size))[v // size, u // size] / 100.0
-        out[(v % size < grout) | (u % size < grout)] = 0.82
-        return out
-
-    return shades
+    v, u = np.indices((TILE, TILE))
+    out = 1.0 + rng.integers(-5, 3, (TILE // size, TILE // size))[v // size, u // size] / 100.0
+    out[(v % size < grout) | (u % size < grout)] = 0.82
+    return out
 
 
 def _grain(rng: np.random.Generator) -> Shades:
@@ -153,24 +110,10 @@ def _carpet(rng: np.random.Generator) -> Shades:
 
 
 _SKIRTING_TEXELS: Final = 7
-# Name: texel in metres, colour, shades; walls are wide enough that they repeat above no ceiling.
-PICTURES: Final[dict[str, tuple[float, Color, Callable[[np.random.Generator], Shades]]]] = {
-    "oak": (0.005, (196, 154, 104), _grain),
-    "walnut": (0.005, (120, 84, 58), _grain),
-    "cherry": (0.005, (152, 88, 60), _grain),
-    "brick": (0.0125, (158, 84, 66), _bricks),
-    "wicker": (0.005, (186, 148, 98), _woven),
-    "oak floor": (0.0075, (188, 146, 100), _planks(16, 128)),
-    "walnut floor": (0.0075, (142, 104, 74), _planks(16, 128)),
-    "stone floor": (0.01, (178, 172, 164), _tiles(32, 1)),
-    "carpet": (0.0125, (134, 136, 148), _carpet),
-    "cream wall": (0.0125, (228, 220, 202), _paper),
-    "green wall": (0.0125, (198, 212, 194), _paper),
-    "blue wall": (0.0125, (194, 208, 222), _paper),
-    "rose wall": (0.0125, (226, 206, 198), _paper),
-    "tiled wall": (0.0125, (222, 228, 228), _painted),
-    "ceiling": (0.0125, (242, 241, 236), _tiles(64, 1)),
-}
+SHADES: Final[dict[str, Callable[..., Shades]]] = {
+    "planks": _planks, "tiles": _tiles, "grain": _grain, "paper": _paper, "painted": _painted, "bricks": _bricks,
+    "woven": _woven, "carpet": _carpet,
+}  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -178,17 +121,18 @@ def surfaces() -> tuple[dict[str, Surface], ColorArray]:
     """All surfaces by name, and the picture (H, 280, 3) that holds them."""
     palette = np.zeros((1, _WIDTH, 3), dtype=np.uint8)
     found = {}
-    for column, (name, color) in enumerate(PLAIN.items()):
+    for column, (name, color) in enumerate(_PLAN["plain"].items()):
         palette[0, column] = color
         found[name] = Surface(column, 0, 0.0)
     bands, row = [palette], 1
-    for name, (texel_m, color, shades) in PICTURES.items():
-        band = np.array(color) * shades(rng_for("sample surface", name))[..., None]
+    for name, look in _PLAN["pictures"].items():
+        shades, *sizes = look["shades"]
+        band = np.array(look["color"]) * SHADES[shades](rng_for("sample surface", name), *sizes)[..., None]
         if name.endswith("wall"):
             band[: _SKIRTING_TEXELS - 1], band[_SKIRTING_TEXELS - 1] = (232, 230, 224), (150, 144, 136)
         image = np.clip(band, 0, 255).astype(np.uint8)
         bands.append(np.pad(image, ((0, _APRON), (0, _APRON), (0, 0)), mode="wrap"))
-        found[name] = Surface(0, row, texel_m)
+        found[name] = Surface(0, row, look["texel_m"])
         row += _WIDTH
     return found, np.concatenate(bands)
 
@@ -210,3 +154,49 @@ def texels_of(surface: Surface, corners: FloatArray, normals: FloatArray, size_m
         uv -= np.floor(uv.min(1, keepdims=True) / TILE + 1e-9) * TILE
         out[chosen] = np.maximum(uv, 0.0) + np.array([surface.column, surface.row])
     return out
+
+
+_AMBIENT: Final = 0.60
+_FROM_ABOVE: Final = 0.20
+_FROM_ASIDE: Final = 0.20
+_TOWARD_LIGHT: Final = (-0.48, -0.8, 0.36)  # unit length: walls and the sides of things differ in brightness
+_CONTACT_M: Final = 0.22  # how far a thing darkens the floor or the wall that it stands at
+_CONTACT: Final = 0.34
+_CORNER_M: Final = 0.5
+_CORNER: Final = 0.12
+_FOOT: Final = 0.22  # of a thing's height above its lower side: how much darker its foot is
+
+
+def facing(normals: FloatArray) -> FloatArray:
+    """Light (...) on surfaces with these unit normals (..., 3), nothing in the way."""
+    x, y, z = (normals[..., k] for k in range(3))
+    aside = x * _TOWARD_LIGHT[0] + y * _TOWARD_LIGHT[1] + z * _TOWARD_LIGHT[2]
+    return np.asarray(_AMBIENT + _FROM_ABOVE * (0.5 + 0.5 * z) + _FROM_ASIDE * (0.5 + 0.5 * aside))
+
+
+def toward_foot(height: FloatArray) -> FloatArray:
+    """What is left of the light at a share of a thing's height above its lower side."""
+    return 1.0 - _FOOT * np.maximum(1.0 - height / 0.6, 0.0) ** 2
+
+
+def beside_things(points: FloatArray, boxes: Boxes) -> FloatArray:
+    """What is left of the light at points (N, 3) of floor, walls and ceiling beside boxes."""
+    nearest = np.full(len(points), np.inf)
+    for center, half, axes in zip(boxes.center, boxes.half, boxes.axes, strict=True):
+        away = points - center
+        off = [
+            np.maximum(np.abs(away[:, 0] * a[0] + away[:, 1] * a[1] + away[:, 2] * a[2]) - h, 0.0)
+            for a, h in zip(axes, half, strict=True)
+        ]
+        nearest = np.minimum(nearest, off[0] * off[0] + off[1] * off[1] + off[2] * off[2])
+    near = np.maximum(1.0 - np.sqrt(nearest) / _CONTACT_M, 0.0)
+    return 1.0 - _CONTACT * near * near
+
+
+def in_corners(points: FloatArray, floor: BaseGeometry, height_m: float) -> FloatArray:
+    """What is left of the light at points (N, 3) close to where walls, floor and ceiling meet."""
+    sideways = np.asarray(shapely.distance(shapely.points(points[:, :2]), floor.boundary))
+    upright = np.minimum(points[:, 2], height_m - points[:, 2])
+    off = np.where(sideways > 1e-6, sideways, np.abs(upright))
+    near = np.maximum(1.0 - off / _CORNER_M, 0.0)
+    return 1.0 - _CORNER * near * near

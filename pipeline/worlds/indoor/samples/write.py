@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pipeline.core.files import write_atomically
 from pipeline.worlds.indoor.samples import arkitscenes, scannet, scannetpp
-from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.rooms import RoomPlan
+from pipeline.worlds.indoor.samples.rooms import PLANS, RoomPlan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, Truth
 
 _FORMATS = {"scannet": scannet, "scannetpp": scannetpp, "arkitscenes": arkitscenes}

@@ -19,7 +19,7 @@ from pipeline.worlds.indoor.observe.pixels import count_pixels
 from pipeline.worlds.indoor.observe.rays import LabelledMesh
 from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
-from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.registry import READERS

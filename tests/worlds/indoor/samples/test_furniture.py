@@ -8,9 +8,8 @@ import numpy as np
 import open3d as o3d
 import pytest
 
-from pipeline.worlds.indoor.samples.furniture.kinds import KINDS
-from pipeline.worlds.indoor.samples.furniture.part import shape_of
-from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.furniture import KINDS, shape_of
+from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.indoor.samples.surfaces import TILE, surfaces
 
 # Two labels for one thing, each in a dataset of its own or merged by VSI-Bench.

@@ -14,10 +14,10 @@ import trimesh
 from pipeline.geometry.boxes import closest_distance_m
 from pipeline.sampling.shapes import Shape, box_shape, cushion_shape, panel_shape, round_shape
 from pipeline.sampling.transforms import inverse, moved, product
-from pipeline.worlds.indoor.samples.furniture.part import BALL, CYLINDER
-from pipeline.worlds.indoor.samples.plans import PLANS
+from pipeline.worlds.indoor.samples.furniture import CYLINDER, PROFILES
 from pipeline.worlds.indoor.samples.rooms import (
     FURNITURE_STEP_M,
+    PLANS,
     STRUCTURE,
     STRUCTURE_STEP_M,
     RoomPlan,
@@ -140,7 +140,7 @@ VOLUME = 0.4 * 0.4 * 0.36
             round_shape(LOW, HIGH, 0.06, (*CYLINDER[:3], (0.5, 1.0), (0.5, 0.5), (0.0, 0.5)), axis=0),
             VOLUME * math.pi / 4 * 7 / 8,
         ),
-        (round_shape(LOW, HIGH, 0.06, BALL), VOLUME * math.pi / 6),
+        (round_shape(LOW, HIGH, 0.06, PROFILES["ball"]), VOLUME * math.pi / 6),
     ],
     ids=["box", "taper", "cylinder", "cone", "bowl", "ball"],
 )

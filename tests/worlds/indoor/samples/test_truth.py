@@ -9,9 +9,15 @@ import pytest
 import shapely
 
 from pipeline.geometry.boxes import closest_distance_m, stack
-from pipeline.worlds.indoor.samples.plans import PLANS
-from pipeline.worlds.indoor.samples.routes import SAME_CATEGORY, SampleRoute, turn_name
-from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, ObjectTruth, SceneTruth
+from pipeline.worlds.indoor.samples.rooms import PLANS
+from pipeline.worlds.indoor.samples.truth import (
+    SAME_CATEGORY,
+    SEEN_SHARE,
+    ObjectTruth,
+    SampleRoute,
+    SceneTruth,
+    turn_name,
+)
 from tests.conftest import Samples
 
 IDS = [f"{plan.dataset}/{plan.name}" for plan in PLANS]

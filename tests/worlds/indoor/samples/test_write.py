@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.worlds.indoor.samples.plans import L_OFFICE, STUDIO
+from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from tests.conftest import Samples
 
@@ -20,7 +20,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_the_second_writing_gives_the_same_bytes(samples: Samples, tmp_path: Path) -> None:
     """In another order and company."""
-    again = (STUDIO, L_OFFICE)
+    again = (PLANS[3], PLANS[1])
     truth = write_samples(tmp_path, again)
     first = files(samples.folder)
     written = {path: raw for path, raw in files(tmp_path).items() if any(plan.name in path for plan in again)}
