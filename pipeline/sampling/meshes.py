@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.sampling.transforms import moved
+from pipeline.sampling.camera import moved
 
 IntArray32 = npt.NDArray[np.int32]
 ColorArray = npt.NDArray[np.uint8]

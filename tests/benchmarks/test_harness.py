@@ -21,7 +21,7 @@ from PIL import Image as Picture
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.columns import SCHEMA as URBANVIDEO
-from pipeline.benchmarks.vsi.columns import SCHEMA as VSI
+from pipeline.benchmarks.vsi.card import SCHEMA as VSI
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 from pipeline.scoring.score import scored

@@ -238,7 +238,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
     [
         ("pipeline.worlds.indoor.readers.scannetpp", of(RAW, "scannetpp")),
         ("pipeline.worlds.indoor.readers.arkit_film", of(RAW, "arkitscenes")),
-        ("pipeline.worlds.indoor.readers.alignment", of(RAW, "scannet")),
+        ("pipeline.worlds.indoor.readers.scannet_frames", of(RAW, "scannet")),
         ("pipeline.formats.logs.xml_tracks", of(RAW, "flights")),
         ("pipeline.formats.sens", of(RAW, "scannet")),
         ("pipeline.worlds.indoor.observe.visibility", of(("observe",), *SCANS)),
@@ -250,7 +250,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.blind.ask", {("blind", None)}),
         ("pipeline.release.card", {("export", None)}),
         ("pipeline.worlds.indoor.fixes", of(("fix",), *SCANS)),
-        ("pipeline.worlds.indoor.sizes", of(("fix",), *SCANS)),
+        ("pipeline.worlds.indoor.doubts", of(("fix",), *SCANS)),
         ("pipeline.stages.unify", of(("unify",), *READERS)),
         ("pipeline.stages.registry", set()),
         ("pipeline.worlds.registry", set()),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.benchmarks.vsi.columns import SCHEMA
+from pipeline.benchmarks.vsi.card import SCHEMA
 from pipeline.core.schema import SCHEMA_VERSION
 from tests.benchmarks.cityeqa.made import task
 from tests.builds import Cli, command_line, rows_of

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from pipeline.benchmarks.vsi.columns import SCHEMA
+from pipeline.benchmarks.vsi.card import SCHEMA
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, scene_of, video_of

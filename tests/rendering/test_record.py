@@ -18,7 +18,7 @@ from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.drawn import spatial as flight_in_space
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
-from pipeline.worlds.indoor.spatial import spatial as scan_in_space
+from pipeline.worlds.indoor.sketch import spatial as scan_in_space
 from tests.builds import Cli, command_line, config_of, rows_of
 from tests.conftest import make_scene
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

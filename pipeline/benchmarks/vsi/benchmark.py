@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
-from pipeline.benchmarks.vsi.audit import coverage, examine
-from pipeline.benchmarks.vsi.card import CARD
-from pipeline.benchmarks.vsi.columns import COLUMNS
-from pipeline.benchmarks.vsi.drawings.drawings import DRAWINGS
-from pipeline.benchmarks.vsi.harness import harness_files
-from pipeline.benchmarks.vsi.known import contradictions
+from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
+from pipeline.benchmarks.vsi.card import CARD, COLUMNS, harness_files
+from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import SCORE
+from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.benchmarks.vsi.tasks.room import RoomSize
 from pipeline.core.video_form import VideoForm
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR

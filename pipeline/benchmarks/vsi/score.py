@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 from pydantic import Field
 
-from pipeline.benchmarks.vsi.columns import COLUMNS
+from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.extras import need
-from pipeline.worlds.indoor.facts import Scan
+from pipeline.worlds.indoor.doubts import implausible
+from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
@@ -14,10 +15,7 @@ from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
-from pipeline.worlds.indoor.sight import BULKY, UNITS, sight
-from pipeline.worlds.indoor.sizes import implausible
-from pipeline.worlds.indoor.sketch import sketch
-from pipeline.worlds.indoor.spatial import spatial
+from pipeline.worlds.indoor.sketch import sketch, spatial
 from pipeline.worlds.world import Samples, World
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.vsi.drawings.drawings import DRAWINGS
+from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.video_form import VideoForm
 from pipeline.geometry.boxes import closest_distance_m, closest_points, point_distance_m, stack

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.vsi.known import contradictions
+from pipeline.benchmarks.vsi.audit import contradictions
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs

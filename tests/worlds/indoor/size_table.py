@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from statistics import median
 
 from pipeline.reading.files import SceneFiles
+from pipeline.worlds.indoor.doubts import Typical
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.typical_sizes import Typical
 from pipeline.worlds.registry import READERS
 
 OF_NORMAL = 1.4826  # a median absolute deviation as a standard deviation

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.schema import Finding
+from pipeline.worlds.indoor.doubts import TYPICAL, Typical, factor_limit, implausible
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.sizes import factor_limit, implausible
-from pipeline.worlds.indoor.typical_sizes import TYPICAL, Typical
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
 from tests.conftest import rows_of as candidates_of

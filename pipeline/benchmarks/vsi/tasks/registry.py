@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.benchmarks.vsi.tasks.abs_distance import AbsDistance
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
-from pipeline.benchmarks.vsi.tasks.counting import ObjectCounting
+from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize
 from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS, RelDirection
 from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
-from pipeline.benchmarks.vsi.tasks.room import RoomSize
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
-from pipeline.benchmarks.vsi.tasks.size import ObjectSize
 from pipeline.questions.arrays import ArrayTask
 
 _ALL: Final[tuple[ArrayTask[ScanView], ...]] = (

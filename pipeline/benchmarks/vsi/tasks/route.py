@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -10,7 +11,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.benchmarks.vsi.tasks import route_steps
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
@@ -174,12 +174,12 @@ class RoutePlanning(ArrayTask[ScanView]):
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The way as numbered steps, with a blank for every turn."""
         start, facing, *passed = operands
-        steps = route_steps.written(facing, tuple(passed))
+        steps = steps_in_words(facing, tuple(passed))
         return {"start": start, "facing": facing, "destination": passed[-1], "steps": steps}
 
     def canonical(self, fields: Operands) -> tuple[str, ...] | None:
-        """The objects of the steps, also of routes that people worded (`route_steps.read`)."""
-        return route_steps.read(fields)
+        """The objects of the steps, also of routes that people worded (`parse_steps`)."""
+        return parse_steps(fields)
 
     def _walk(self, view: ScanView, operands: IntArray) -> Walk:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
@@ -317,3 +317,52 @@ def _metres_off(
     points = position[:, None] + direction[:, None] * steps[None, :, None]
     within = steps[None] <= np.where(np.isfinite(length), length, 0.0)[:, None]
     return ((floor.at(points) < radius_m) & within).sum(1) * CELL_M
+
+
+BLANK: Final = "[please fill in]"
+FORWARD: Final = "Go forward until the "
+_STEP: Final = re.compile(r"(?:^|\s+)\d+\.\s+")
+# The released routes also say "until passing the", "untli the", "until a", or how far.
+_FORWARD: Final = re.compile(
+    r"go forward(?: (?:until|untli))?(?: (?:passing|past))?(?: (?:the|a))? (.+)", re.IGNORECASE
+)
+
+
+def steps_in_words(facing: str, passed: tuple[str, ...]) -> str:
+    """The way as numbered steps, with a blank for every turn; none where the first object passed is the faced one."""
+    steps = [step for name in passed for step in (BLANK, FORWARD + name)]
+    if passed[0] == facing:
+        steps = steps[1:]
+    return " ".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def parse_steps(fields: Operands) -> tuple[str, ...] | None:
+    """Start, faced object and the objects passed, of a question's fields; None where the steps are no such route.
+
+    Routes that people wrote name things in their own words ("the sofa with two blankets"); these are given in lower
+    case, without the article, and it is for the scene to know them or not. Who goes straight on at the start is taken
+    to face what is met first, and a turn at the very end to be towards the destination.
+    """
+    start, facing, destination = (str(fields[key]) for key in ("start", "facing", "destination"))
+    text = str(fields["steps"]).strip()
+    ours = tuple(step.removeprefix(FORWARD) for step in _STEP.split(text) if step.startswith(FORWARD))
+    if ours and ours[-1] == destination and steps_in_words(facing, ours) == text:
+        return (start, facing, *ours)
+    steps = [step.strip(" .") for step in _STEP.split(text) if step.strip()]
+    passed: list[str] = []
+    turned = False
+    for number, step in enumerate(steps):
+        way = _FORWARD.fullmatch(step)
+        if way and (turned or number == 0):
+            passed.append(_bare_name(way[1]))
+        elif way or turned or step.lower() != BLANK:
+            return None
+        turned = not way
+    if turned:
+        passed.append(_bare_name(destination))
+    straight_on = bool(steps) and steps[0].lower() != BLANK
+    return (_bare_name(start), passed[0] if straight_on else _bare_name(facing), *passed) if passed else None
+
+
+def _bare_name(name: str) -> str:
+    return name.strip(" .,").lower().removeprefix("the ")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, IntArray
-from pipeline.worlds.indoor.observe.pixels import PixelCounts
-from pipeline.worlds.indoor.observe.rays import LabelledMesh
-from pipeline.worlds.indoor.observe.windows import Windows, count_pixels_in, windows
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.scans import Frames
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Rays, is_hidden, rays_along
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
 _RAYS: Final = 1 << 18  # an eighth of a second
@@ -92,3 +92,114 @@ def _is_absent(mesh: LabelledMesh, item: int, rays: int) -> bool:
 def _thinned(where: Windows, rays: int) -> Windows:
     """Windows with about so many rays, or as they are if they have fewer."""
     return where.thinned(max(1, math.ceil(math.sqrt(int(where.size.prod(1).sum()) / rays))))
+
+
+_CORNERS: Final = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+_NEAR_M: Final = 1e-3  # what is nearer than this to the camera's plane has no sound place in the picture
+_SPREAD: Final = np.array([0.7548776662466927, 0.5698402909980532])  # whose multiples cover a square evenly (R2)
+_CHUNK_RAYS: Final = 1 << 18  # at a time; they take about 40 MB
+
+
+class Windows(NamedTuple):
+    """One rectangle of pixels per frame and object, of an image of ``image`` (width, height) pixels.
+
+    ``frame`` (W,) ascending, ``item`` (W,) the object, ``low`` (W, 2) the first column and row, ``size`` (W, 2) how
+    many columns and rows, 0 where the object cannot be in the picture. Only every ``step``-th of both is meant.
+    """
+
+    frame: IntArray
+    item: IntArray
+    low: IntArray
+    size: IntArray
+    image: tuple[int, int]
+    step: int = 1
+
+    def take(self, index: IntArray | slice) -> Windows:
+        """Some of them."""
+        return self._replace(frame=self.frame[index], item=self.item[index], low=self.low[index], size=self.size[index])
+
+    def thinned(self, step: int) -> Windows:
+        """Every ``step``-th column and row, beginning elsewhere in every frame so that others are met in the next."""
+        start = np.floor((self.frame[:, None] * _SPREAD) % 1.0 * step).astype(np.intp)
+        size = np.maximum(-((start - self.size) // step), 0)
+        size[(size == 0).any(1)] = 0
+        return self._replace(low=self.low + start, size=size, step=step)
+
+
+def windows(mesh: LabelledMesh, frame: IntArray, item: IntArray, image: tuple[int, int]) -> Windows:
+    """Where objects ``item`` (W,) can be in frames ``frame`` (W,): the picture of the upright box around each.
+
+    All of the picture where that box reaches behind the camera; nothing where all of it is behind, or where the object
+    has no surface.
+    """
+    order = np.lexsort((item, frame))
+    frame, item = frame[order], item[order]
+    frames, extent = mesh.frames, mesh.extent[item]
+    corners = np.stack([extent[:, _CORNERS[:, axis], axis] for axis in range(3)], axis=-1)  # (W, 8, 3)
+    pose = frames.world_T_camera[frame]
+    local = np.einsum("wck,wkj->wcj", corners - pose[:, None, :3, 3], pose[:, :3, :3])
+    ahead = local[..., 2] > _NEAR_M
+    depth = np.where(ahead, local[..., 2], 1.0)
+    focal, middle = frames.intrinsics[frame, :2], frames.intrinsics[frame, 2:]
+    shrink = np.array(image) / frames.size
+    place = local[..., :2] / depth[..., None] * focal[:, None] + middle[:, None]
+    place = (place + 0.5) * shrink - 0.5
+    cut, gone = ~ahead.all(1), ~ahead.any(1)
+    edge = np.array(image)
+    # A pixel to each side, so that rounding loses none. NaN (no surface) compares as gone below.
+    low = np.where(cut[:, None], 0, np.clip(np.floor(np.nan_to_num(place.min(1))) - 1, 0, edge))
+    high = np.where(cut[:, None], edge, np.clip(np.ceil(np.nan_to_num(place.max(1))) + 2, 0, edge))
+    size = np.maximum(high - low, 0)
+    size[gone | (size == 0).any(1)] = 0
+    return Windows(frame, item, low.astype(np.intp), size.astype(np.intp), image)
+
+
+def count_pixels_in(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
+    """Pixels (W,) of each window's object in it.
+
+    What the mesh shows and measured depth hides is left out where the mesh shows at least ``least`` pixels; depth
+    images take long to open. None: the mesh alone.
+    """
+    rays = where.size.prod(1)
+    counts = np.zeros(len(rays), dtype=np.intp)
+    for start, stop in _chunks(rays):
+        part = slice(start, stop)
+        counts[part] = _count(mesh, where.take(part), least)
+    return counts
+
+
+def _count(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
+    rays, pixel, of = window_rays(mesh.frames, where)
+    hits = mesh.cast(rays)
+    mine = hits.label == where.item[of]
+    of, pixel, depth_m = of[mine], pixel[mine], hits.depth_m[mine].astype(np.float64)
+    counts = np.bincount(of, minlength=len(where.frame))
+    if least is None:
+        return counts
+    enough = counts >= least
+    frame = where.frame[of]
+    for shown in np.unique(where.frame[enough]):
+        here = slice(*np.searchsorted(frame, [shown, shown + 1]))
+        behind = is_hidden(mesh.frames, int(shown), pixel[here], depth_m[here])
+        if behind is not None:
+            counts -= np.bincount(of[here][behind[0]], minlength=len(counts))
+    return counts
+
+
+def window_rays(frames: Frames, where: Windows) -> tuple[Rays, FloatArray, IntArray]:
+    """Rays (R, 6) through the pixels of windows, as those of `camera_rays`; pixels (R, 2) in the full image; window."""
+    number = where.size.prod(1)
+    of = np.repeat(np.arange(len(number)), number)
+    inner = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    row, column = np.divmod(inner, np.maximum(where.size[of, 0], 1))
+    shrink = np.array(frames.size) / where.image
+    pixel = (np.stack([column, row], axis=1) * where.step + where.low[of] + 0.5) * shrink - 0.5
+    fx, fy, cx, cy = frames.intrinsics[where.frame].T
+    local = (pixel[:, 0] - cx[of]) / fx[of], (pixel[:, 1] - cy[of]) / fy[of]
+    return rays_along(local, frames.world_T_camera[where.frame][of]), pixel, of
+
+
+def _chunks(rays: IntArray) -> list[tuple[int, int]]:
+    """Runs of windows with about `_CHUNK_RAYS` rays each."""
+    edges = np.unique(np.cumsum(rays) // _CHUNK_RAYS, return_index=True)[1].tolist()
+    return list(pairwise([*edges, len(rays)]))

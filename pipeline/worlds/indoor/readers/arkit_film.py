@@ -20,8 +20,15 @@ from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.zips import ZipMember, bytes_of, zip_members
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.movies import movie_facts
-from pipeline.worlds.indoor.readers.frames import CLOCK_TOLERANCE_S, FrameTable, check_clock, frame_rate
-from pipeline.worlds.indoor.readers.poses import from_axis_angle, interpolate, invert
+from pipeline.worlds.indoor.readers.frames import (
+    CLOCK_TOLERANCE_S,
+    FrameTable,
+    check_clock,
+    frame_rate,
+    from_axis_angle,
+    interpolate,
+    invert,
+)
 
 STREAMS: Final = ("lowres_wide", "vga_wide", "wide")  # coarsest first: that is the one with depth of its size
 TRAJECTORIES: Final = ("lowres_wide.traj", "color.traj")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage
 from pipeline.reading.pictures import held_footage
-from pipeline.worlds.indoor.readers.poses import check_poses, upright_turn
 
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
 OFF_MESH_MAX: Final = 0.5  # share of such cameras; beyond it poses and mesh do not belong together
@@ -172,3 +171,139 @@ def frame_rate(time_s: FloatArray) -> float | None:
         return None
     rate = round(float(1.0 / np.median(gaps)), 3)
     return rate if FPS_MIN <= rate <= FPS_MAX else None
+
+
+RIGID_TOLERANCE: Final = 0.02  # largest entry of |R Rᵀ - 1|; float32 poses of the datasets stay below 1e-3
+POSITION_MAX_M: Final = 1000.0
+STEEP: Final = 0.87  # a camera that looks up or down by more than 60 degrees has no clear up in its picture
+# OpenGL and ARKit cameras have y up and look along -z.
+OPENCV_FROM_OPENGL: Final = np.diag([1.0, -1.0, -1.0, 1.0])
+
+Turn = Literal[0, 90, 180, 270]
+TURNS: Final[tuple[Turn, ...]] = (0, 90, 180, 270)
+
+
+class Usable(NamedTuple):
+    """Which of N poses can be used, and how many cannot, by reason."""
+
+    good: BoolArray
+    skipped: dict[str, int]
+
+
+def check_poses(world_T_camera: FloatArray) -> Usable:
+    """Tells rigid poses (N, 4, 4) from the rest: not finite, not rigid, or far outside any building."""
+    finite: BoolArray = np.asarray(np.isfinite(world_T_camera).all(axis=(1, 2)))
+    safe = np.where(finite[:, None, None], world_T_camera, np.eye(4))
+    turn = safe[:, :3, :3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(np.einsum("nij,nkj->nik", turn, turn) - np.eye(3)).max(axis=(1, 2))
+        mirrored = np.einsum("ni,ni->n", np.cross(turn[:, 0], turn[:, 1]), turn[:, 2]) < 0
+        last_row = np.abs(safe[:, 3] - [0, 0, 0, 1]).max(axis=1)
+    rigid = (off <= RIGID_TOLERANCE) & ~mirrored & (last_row <= RIGID_TOLERANCE)
+    near = np.abs(safe[:, :3, 3]).max(axis=1) <= POSITION_MAX_M
+    counts = {
+        "pose_not_finite": int((~finite).sum()),
+        "pose_not_rigid": int((finite & ~rigid).sum()),
+        "pose_far_away": int((finite & rigid & ~near).sum()),
+    }
+    return Usable(finite & rigid & near, {reason: n for reason, n in counts.items() if n})
+
+
+def from_axis_angle(axis_angle: FloatArray, translation: FloatArray) -> FloatArray:
+    """Transforms (N, 4, 4) from rotation vectors (N, 3), radians, and translations (N, 3)."""
+    from scipy.spatial.transform import Rotation  # takes half a second
+
+    pose = np.zeros((len(axis_angle), 4, 4))
+    pose[:, :3, :3] = Rotation.from_rotvec(axis_angle).as_matrix() if len(axis_angle) else np.empty((0, 3, 3))
+    pose[:, :3, 3] = translation
+    pose[:, 3, 3] = 1.0
+    return pose
+
+
+def invert(pose: FloatArray) -> FloatArray:
+    """The inverse of rigid transforms (N, 4, 4)."""
+    result = np.zeros_like(pose)
+    result[:, :3, :3] = pose[:, :3, :3].transpose(0, 2, 1)
+    result[:, :3, 3] = -np.einsum("nji,nj->ni", pose[:, :3, :3], pose[:, :3, 3])
+    result[:, 3, 3] = 1.0
+    return result
+
+
+def interpolate(pose: FloatArray, first: IntArray, second: IntArray, share: FloatArray) -> FloatArray:
+    """Transforms (M, 4, 4) that lie at ``share`` of the way from ``pose[first]`` to ``pose[second]``.
+
+    Positions along the straight line, rotations about the one axis between the two.
+    """
+    from scipy.spatial.transform import Rotation  # takes half a second
+
+    a, b = pose[first], pose[second]
+    step = Rotation.from_matrix(np.einsum("nij,nkj->nik", b[:, :3, :3], a[:, :3, :3])).as_rotvec()
+    result = a.copy()
+    turn = Rotation.from_rotvec(step * share[:, None]).as_matrix()
+    result[:, :3, :3] = np.einsum("nij,njk->nik", turn, a[:, :3, :3])
+    result[:, :3, 3] = a[:, :3, 3] + (b[:, :3, 3] - a[:, :3, 3]) * share[:, None]
+    return result
+
+
+def upright_turn(world_T_camera: FloatArray) -> tuple[Turn, float] | None:
+    """The clockwise turn in degrees that brings the world's up to the top of most pictures, and the share of these.
+
+    Frames of a camera that looks steeply up or down have no say. None if there are no others.
+    """
+    up = world_T_camera[:, 2, :3]  # the world's z in camera axes: the third row of world_R_camera
+    clear = np.abs(up[:, 2]) < STEEP
+    if not clear.any():
+        return None
+    # 0 at the top of the picture, 90 at its left: there a turn of 90 degrees clockwise brings it to the top.
+    left_of_top_deg = np.degrees(np.arctan2(-up[clear, 0], -up[clear, 1]))
+    votes = np.bincount(np.round(left_of_top_deg / 90).astype(np.intp) % 4, minlength=4)
+    winner = int(votes.argmax())
+    return TURNS[winner], float(votes[winner] / votes.sum())
+
+
+OFF_CENTRE_MAX: Final = 0.1  # of width or height, from the principal point to the middle; phones stay below 0.02
+SHAPE_TOLERANCE: Final = 0.02  # between widths over heights; ScanNet's 1296x968 and its 640x480 differ by 0.004
+
+Size = tuple[int, int]
+
+
+def check_pinhole(files: SceneFiles, path: Path, pinhole: FloatArray, size: Size) -> None:
+    """Raises RawDataError where fx, fy, cx, cy (4,) are no camera of pictures of this size."""
+    fx, fy, cx, cy = pinhole
+    if not (np.isfinite(pinhole).all() and min(fx, fy) > 0 and 0 < cx < size[0] and 0 < cy < size[1]):
+        message = f"fx {fx:g}, fy {fy:g}, cx {cx:g}, cy {cy:g} do not fit an image of {size[0]}x{size[1]} pixels"
+        raise files.fault(path, "bad_intrinsics", message, "fetch the file again")
+
+
+def camera_size(
+    files: SceneFiles, path: Path, pinhole: FloatArray, pictures: Size, stated: Sequence[Size], findings: Findings
+) -> Size:
+    """The size of picture, (width, height), that fx, fy, cx, cy (4,) belong to.
+
+    The principal point tells, since it lies near the middle: of the pictures' own size and the stated ones the best
+    fit; where none fits, the pictures' own, scaled until it does. A note tells where it is not the pictures' own.
+
+    Raises:
+        RawDataError: no scale of the pictures fits, or they have another shape, so that they were cut.
+    """
+    cx, cy = float(pinhole[2]), float(pinhole[3])
+    size = min((pictures, *stated), key=lambda s: _off_centre(s, cx, cy))
+    if not _off_centre(size, cx, cy) <= OFF_CENTRE_MAX:
+        scale = (cx / pictures[0] + cy / pictures[1]) if np.isfinite(cx + cy) else 0.0
+        size = max(1, round(pictures[0] * scale)), max(1, round(pictures[1] * scale))
+    shape = (size[0] * pictures[1]) / (size[1] * pictures[0])
+    if not _off_centre(size, cx, cy) <= OFF_CENTRE_MAX or abs(shape - 1) > SHAPE_TOLERANCE:
+        message = f"cx {cx:g}, cy {cy:g} do not fit pictures of {pictures[0]}x{pictures[1]} pixels, nor scaled ones"
+        raise files.fault(path, "bad_intrinsics", message, "fetch intrinsics and pictures of one export")
+    if size != pictures:
+        message = (
+            f"the pictures have {pictures[0]}x{pictures[1]} pixels, {files.relative(path)} belongs to "
+            f"{size[0]}x{size[1]} (cx {cx:g}, cy {cy:g})"
+        )
+        remedy = "none is needed: the camera is scaled to the pictures; see the depth agreement of the scene"
+        findings.add(note("pictures_resized", "video", message, remedy, pictures[0] / size[0], 1, "scale"))
+    return size
+
+
+def _off_centre(size: Size, cx: float, cy: float) -> float:
+    return max(abs(cx / size[0] - 0.5), abs(cy / size[1] - 0.5))

@@ -29,15 +29,22 @@ from pipeline.reading.footage import Footage
 from pipeline.reading.reader import Listing
 from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.alignment import INFO, alignment, scan_info
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
-from pipeline.worlds.indoor.readers.meshes import load_mesh, transformed
-from pipeline.worlds.indoor.readers.objects import Instance, assemble, curated, label_vertices
-from pipeline.worlds.indoor.readers.rooms import measure_room
-from pipeline.worlds.indoor.readers.scannet_frames import Film, exported_film, sens_film
-from pipeline.worlds.indoor.readers.segments import Group, check_shared, members, parse_groups, segment_indices
+from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room, transformed
+from pipeline.worlds.indoor.readers.objects import (
+    Group,
+    Instance,
+    assemble,
+    check_shared,
+    curated,
+    label_vertices,
+    members,
+    parse_groups,
+    segment_indices,
+)
+from pipeline.worlds.indoor.readers.scannet_frames import INFO, Film, alignment, exported_film, scan_info, sens_film
 
 MESH: Final = "{}_vh_clean_2.ply"
 SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"

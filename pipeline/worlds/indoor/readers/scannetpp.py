@@ -26,22 +26,23 @@ from pipeline.reading.movies import movie_footage
 from pipeline.reading.reader import Listing
 from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.benchmark_map import benchmark_map, map_bytes
-from pipeline.worlds.indoor.readers.categories import Curation, load_curation
+from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, load_curation, map_bytes
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
-from pipeline.worlds.indoor.readers.meshes import load_mesh
-from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_against_own, curated, label_vertices
-from pipeline.worlds.indoor.readers.rooms import measure_room
-from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, VIDEOS, Film, open_film
-from pipeline.worlds.indoor.readers.scannetpp_poses import POSES
-from pipeline.worlds.indoor.readers.segments import (
+from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
+from pipeline.worlds.indoor.readers.objects import (
     Group,
+    Instance,
     Members,
+    assemble,
+    check_against_own,
     check_shared,
+    curated,
+    label_vertices,
     members,
     parse_groups,
     segment_indices,
 )
+from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, POSES, VIDEOS, Film, open_film
 
 MESH: Final = "scans/mesh_aligned_0.05.ply"
 SEGMENTS: Final = "scans/segments.json"

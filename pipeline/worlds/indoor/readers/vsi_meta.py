@@ -23,7 +23,7 @@ from pipeline.reading.checks import check_box, check_keys, check_name, check_rep
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.reader import Listing, SceneRef
-from pipeline.worlds.indoor.counts import count_doubts
+from pipeline.worlds.indoor.doubts import count_doubts
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})

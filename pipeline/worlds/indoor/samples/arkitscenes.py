@@ -17,9 +17,8 @@ from scipy.spatial.transform import Rotation
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest
-from pipeline.sampling.camera import Lens
+from pipeline.sampling.camera import Lens, inverse
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes, png_bytes
-from pipeline.sampling.transforms import inverse
 from pipeline.worlds.indoor.samples.render import SampleScan, scan
 from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
-from pipeline.sampling.camera import TURN_BY_SKY, Lens, film
+from pipeline.sampling.camera import TURN_BY_SKY, Lens, film, product
 from pipeline.sampling.meshes import ColorArray, Look, SampleMesh
-from pipeline.sampling.transforms import product
 from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan, furnish, world_T_plan
 from pipeline.worlds.indoor.samples.surfaces import surfaces
 

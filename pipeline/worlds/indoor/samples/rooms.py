@@ -19,11 +19,10 @@ from shapely.geometry.base import BaseGeometry
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.boxes import Boxes, stack
-from pipeline.sampling.camera import CameraView
+from pipeline.sampling.camera import CameraView, moved, rigid
 from pipeline.sampling.data import sample_data
 from pipeline.sampling.meshes import Look, MeshPart, SampleMesh, join
 from pipeline.sampling.shapes import panel_shape
-from pipeline.sampling.transforms import moved, rigid
 from pipeline.worlds.indoor.samples.furniture import KINDS, shape_of
 from pipeline.worlds.indoor.samples.surfaces import (
     GLOWING,

@@ -19,10 +19,9 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
-from pipeline.sampling.camera import Lens
+from pipeline.sampling.camera import Lens, inverse, product
 from pipeline.sampling.encode import jpeg_bytes, json_bytes, lines_bytes, ply_bytes, png_bytes, zip_bytes
 from pipeline.sampling.meshes import SampleMesh
-from pipeline.sampling.transforms import inverse, product
 from pipeline.worlds.indoor.samples.render import SampleScan, scan
 from pipeline.worlds.indoor.samples.rooms import STRUCTURE, RoomPlan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of

@@ -21,10 +21,9 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
-from pipeline.sampling.camera import Lens
+from pipeline.sampling.camera import Lens, inverse, product, rigid
 from pipeline.sampling.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes
 from pipeline.sampling.meshes import SampleMesh
-from pipeline.sampling.transforms import inverse, product, rigid
 from pipeline.worlds.indoor.samples.render import scan
 from pipeline.worlds.indoor.samples.rooms import STRUCTURE, Furnished, RoomPlan
 from pipeline.worlds.indoor.samples.truth import SceneTruth, truth_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.indoor.facts import Room
-from pipeline.worlds.indoor.observe.completeness import REACH_M, unscanned_below
+from pipeline.worlds.indoor.observe.visibility import REACH_M, unscanned_below
 
 SQUARE = ((0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0))
 # A gap across the room, from wall to wall but for half a metre at each end.

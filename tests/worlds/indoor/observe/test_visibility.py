@@ -9,11 +9,16 @@ import trimesh
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
-from pipeline.worlds.indoor.observe.pixels import PixelCounts, Sides, count_pixels
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, camera_rays, face_objects
-from pipeline.worlds.indoor.observe.verdicts import verdicts
-from pipeline.worlds.indoor.observe.visibility import ObserveConfig, examined_frames, observe
-from pipeline.worlds.indoor.observe.windows import Windows, count_pixels_in, windows
+from pipeline.worlds.indoor.observe.closer import Windows, count_pixels_in, windows
+from pipeline.worlds.indoor.observe.rays import (
+    LabelledMesh,
+    PixelCounts,
+    Sides,
+    camera_rays,
+    count_pixels,
+    face_objects,
+)
+from pipeline.worlds.indoor.observe.visibility import ObserveConfig, examined_frames, observe, verdicts
 
 FOCAL = 300.0
 SIZE = (640, 480)

@@ -19,10 +19,9 @@ from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
-from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
+from pipeline.worlds.indoor.readers.arkitscenes import TURN_OF_SKY, ARKitScenes
+from pipeline.worlds.indoor.readers.frames import check_poses, from_axis_angle, interpolate, invert, upright_turn
 from pipeline.worlds.indoor.readers.objects import in_box
-from pipeline.worlds.indoor.readers.poses import check_poses, from_axis_angle, interpolate, invert, upright_turn
-from pipeline.worlds.indoor.readers.sky import TURN_OF_SKY
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, edit_raw, remove, sky
 from tests.worlds.indoor.readers.conftest import only_scene, read_only
@@ -403,7 +402,7 @@ def test_in_box_against_the_plain_formula(seed: int) -> None:
 
 @pytest.mark.real_data
 def test_every_sky_of_the_real_table_is_understood(real_vsi: Path) -> None:
-    from pipeline.worlds.indoor.readers.sky import metadata_row
+    from pipeline.worlds.indoor.readers.arkitscenes import metadata_row
 
     root = real_vsi.parent / "arkitscenes"
     lines = (root / "metadata.csv").read_text().splitlines()[1:]

@@ -10,8 +10,7 @@ import pytest
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.findings import Findings
-from pipeline.worlds.indoor.readers.benchmark_map import benchmark_map, map_bytes
-from pipeline.worlds.indoor.readers.categories import load_curation, normal
+from pipeline.worlds.indoor.readers.categories import benchmark_map, load_curation, map_bytes, normal
 from pipeline.worlds.indoor.readers.objects import curated
 
 # Categories of the whole release, 288 scenes, that none of the 122 scenes at hand has.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.findings import Findings
-from pipeline.worlds.indoor.readers.rooms import HOLES_MAX, measure_room
+from pipeline.worlds.indoor.readers.meshes import HOLES_MAX, measure_room
 
 
 def floor(hole_m: float = 0.0) -> np.ndarray:

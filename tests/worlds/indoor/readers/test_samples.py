@@ -15,8 +15,7 @@ import pytest
 
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
-from pipeline.worlds.indoor.observe.pixels import count_pixels
-from pipeline.worlds.indoor.observe.rays import LabelledMesh
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, count_pixels
 from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.samples.rooms import PLANS

@@ -19,8 +19,8 @@ from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.readers.objects import owners
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
-from pipeline.worlds.indoor.readers.segments import owners
 from pipeline.worlds.registry import configured
 from tests.oracles.public_tools import instances_on_vertices
 from tests.worlds.indoor.readers.broken_scans import desk_takes_chair, each_frame, edit_json, edit_raw, opengl, remove

@@ -12,8 +12,8 @@ import shapely
 import trimesh
 
 from pipeline.geometry.boxes import closest_distance_m
+from pipeline.sampling.camera import inverse, moved, product
 from pipeline.sampling.shapes import Shape, box_shape, cushion_shape, panel_shape, round_shape
-from pipeline.sampling.transforms import inverse, moved, product
 from pipeline.worlds.indoor.samples.furniture import CYLINDER, PROFILES
 from pipeline.worlds.indoor.samples.rooms import (
     FURNITURE_STEP_M,
