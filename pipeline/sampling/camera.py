@@ -1,6 +1,7 @@
-"""The camera that films the sample rooms: pinhole lenses, and a hand-held walk through given views.
+"""The camera that films the sample rooms: pinhole lenses, a hand-held walk through given views, and transforms.
 
-Camera axes: OpenCV (x right, y down, z forward). Whole pixel coordinates are the centres of pixels.
+Camera axes: OpenCV (x right, y down, z forward). Whole pixel coordinates are the centres of pixels. Transforms
+(4, 4) are written out: BLAS and LAPACK round differently from processor to processor.
 """
 
 from __future__ import annotations

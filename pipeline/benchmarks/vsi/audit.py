@@ -1,4 +1,9 @@
-"""Answers a published question file again: parses the operands out of each text and asks the same task code."""
+"""Answers a published question file again: parses the operands out of each text and asks the same task code.
+
+Also finds what published questions say otherwise than the data (`contradictions`). Before a release people looked at
+answers and corrected some without touching the metadata (two chairs where five are in the room). Whoever builds from
+the same metadata would ask again with the value that was found wrong.
+"""
 
 from __future__ import annotations
 

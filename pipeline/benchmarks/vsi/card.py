@@ -1,4 +1,7 @@
-"""What VSI-Bench says of itself in the dataset card."""
+"""The release of VSI-Bench: public columns, dataset card, and files for lmms-eval and VLMEvalKit.
+
+Both harnesses mark it with their own functions of VSI-Bench.
+"""
 
 from __future__ import annotations
 

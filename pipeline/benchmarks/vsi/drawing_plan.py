@@ -1,4 +1,7 @@
-"""A scan ready to be drawn: what all of its maps show, and how a question's things are marked on them."""
+"""A scan ready to be drawn: what all of its maps show, and how a question's things are marked on them.
+
+A section shows boxes from the side, in an upright plane in which a length is drawn as long as it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A scan from above: its floor, the footprints of its boxes, and where the camera went."""
+"""A scan from above: its floor, the footprints of its boxes, and where the camera went.
+
+Also a scan in space: its boxes, its mesh and the way of the camera.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""room_size_estimation: the floor area of the scanned space."""
+"""Tasks that measure: how many there are, how large an object or the room is, how far apart two objects are."""
 
 from __future__ import annotations
 

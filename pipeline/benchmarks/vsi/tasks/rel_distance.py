@@ -94,6 +94,9 @@ class RelDistance(ArrayTask[ScanView]):
         return (str(fields["primary"]), *sorted(fields["choices"]))
 
 
+# How often an object of a category is the nearest of four, whatever it is near to: what someone without the video would
+# go by. Made from the askable candidates of the 122 released scenes at hand, every scene alike
+# (`python -m tests.benchmarks.vsi.nearness_table`).
 OF_ANY: Final = 0.25  # of a category that is not known
 NEAREST: Final[dict[str, float]] = {
     "backpack": 0.26,

@@ -1,4 +1,8 @@
-"""A closer look, at the full frame rate, where the examined frames leave something open about single objects."""
+"""A closer look, at the full frame rate, where the examined frames leave something open about single objects.
+
+Rays go only into the part of the picture where the object can be, which makes it cheap to look at all frames of a video
+for a few objects.
+"""
 
 from __future__ import annotations
 

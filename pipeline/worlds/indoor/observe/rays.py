@@ -1,4 +1,4 @@
-"""Rays from a scan's cameras into its labelled mesh.
+"""Rays from a scan's cameras into its labelled mesh, and pixels of every object in every examined frame by them.
 
 The triangle that a ray hits tells the object. Where the frame has a depth image the hit must not lie behind what was
 measured there: something that the mesh lacks then hides it.

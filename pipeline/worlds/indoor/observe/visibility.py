@@ -1,6 +1,6 @@
 """Visibility of every object: in the examined frames, in every frame budget, and where that leaves something open.
 
-A ray per pixel of a reduced image goes into the labelled mesh for every examined frame (`pixels`). All frames are
+A ray per pixel of a reduced image goes into the labelled mesh for every examined frame (`rays`). All frames are
 looked at where an object first appears, and for what no examined frame shows at all (`closer`).
 """
 

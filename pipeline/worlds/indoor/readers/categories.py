@@ -1,4 +1,7 @@
-"""Which of a dataset's labels become categories of questions: ``meta_schemas/categories/<dataset>.yaml``."""
+"""Which of a dataset's labels become categories of questions: ``meta_schemas/categories/<dataset>.yaml``.
+
+Of ScanNet++ also ``map_benchmark.csv``: which label stands for which class of its benchmark, and which for none.
+"""
 
 from __future__ import annotations
 

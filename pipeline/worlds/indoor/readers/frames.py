@@ -1,4 +1,9 @@
-"""Camera frames of a scan: usable ones kept, the others counted, pictures loaded when asked for."""
+"""Camera frames of a scan: usable ones kept, the others counted, pictures loaded when asked for.
+
+Poses tell which are usable, how they turn, and which way is up in the picture; camera axes are OpenCV's (x right,
+y down, z forward), and all functions take whole batches. `camera_size` tells which size of picture a camera's
+intrinsics belong to: pictures get resized, and files go on stating the old size.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mesh of a scan: read from its PLY file and checked before anything is measured on it."""
+"""The mesh of a scan, read from its PLY file and checked, and the room as a whole, measured on its vertices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""From annotated instances to the objects of a scene, and back: which vertices show which object."""
+"""From annotated instances to the objects of a scene, and back: which vertices show which object.
+
+ScanNet and ScanNet++ state which vertices of a segmented mesh belong to which annotated group. A vertex may belong to
+several groups (in ScanNet++ that is common: a monitor lies within the group of its table). It then shows the group with
+the fewest vertices, of equally large ones the first of the file, as in ScanNet++'s own toolbox
+(semantic/transforms/mesh.py, which sorts a vertex's instances by size).
+"""
 
 from __future__ import annotations
 
@@ -143,7 +149,7 @@ def label_vertices(
     """Index (V,) into ``objects`` of what each vertex shows, -1 for none.
 
     An object takes the vertices of the instance that has its box; of instances that share a vertex, the smallest has it
-    (see `segments`). Objects without such an instance, be it that the
+    (see `owners`). Objects without such an instance, be it that the
     annotation gives no vertices or that a fix changed or added them, take the unclaimed vertices in their box, and
     where boxes overlap the smallest box wins; the floor under an object is not part of it.
     """

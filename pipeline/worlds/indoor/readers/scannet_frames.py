@@ -1,4 +1,7 @@
-"""Frames of a ScanNet scan: from its .sens file, or from the folders that ScanNet's SensReader exports."""
+"""Frames of a ScanNet scan: from its .sens file, or from the folders that ScanNet's SensReader exports.
+
+Also ScanNet's ``<scene>.txt``: entries ``key = value``, among them the transform that aligns the scan.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The film of a ScanNet++ scene: the phone's video or its extracted pictures, or else those of the DSLR camera."""
+"""The film of a ScanNet++ scene: the phone's video or its extracted pictures, or else those of the DSLR camera.
+
+Poses are the phone's, from ``pose_intrinsic_imu.json`` or COLMAP, or the DSLR camera's, from COLMAP.
+"""
 
 from __future__ import annotations
 
