@@ -1,8 +1,9 @@
 """Doubts about counts that differ from the boxes, and about objects of no plausible size.
 
-The longest side of an object may not be one of its kind: a ceiling light of 7 cm, a cup of 3 m. Such a box is that of a part, of something else or of several things, and every answer that rests on it is in doubt.
-What is usual is known of each category from the boxes of all scenes at hand, and of some from a published table; an
-object is doubtful where it is far from both. The table is fixed: a scene is judged alike whatever else is built.
+The longest side of an object may not be one of its kind: a ceiling light of 7 cm, a cup of 3 m. Such a box is that of
+a part, of something else or of several things, and every answer that rests on it is in doubt. What is usual is known
+of each category from the boxes of all scenes at hand, and of some from a published table; an object is doubtful where
+it is far from both. The table is fixed: a scene is judged alike whatever else is built.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class Typical(NamedTuple):
     spread: float
 
 
-# Mean sizes of categories in other scans, the longest side each, in metres: of SUN RGB-D (Qi et al., "Deep Hough Voting",
-# ICCV 2019) and of ScanNet, as given in the configurations of VoteNet in mmdetection3d 1.4.0.
+# Mean sizes of categories in other scans, the longest side each, in metres: of SUN RGB-D (Qi et al., "Deep Hough
+# Voting", ICCV 2019) and of ScanNet, as given in the configurations of VoteNet in mmdetection3d 1.4.0.
 PUBLISHED_M: Final[dict[str, tuple[float, ...]]] = {
     "bathtub": (1.4, 1.15),
     "bed": (2.11, 1.88),
