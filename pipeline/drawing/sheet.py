@@ -20,6 +20,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.templates import load_table
 from pipeline.drawing.canvas import LINE, TEXT, Box, Canvas
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened
 
@@ -33,41 +34,9 @@ MOST_STILLS: Final = 6
 _QUALITY: Final = 82
 _KEPT: Final = 32  # pictures, of 0.9 MB each as they come
 PANEL: Final = "#f6f7f9"
-_STYLE: Final = f"""
-:root{{color-scheme:light dark}}
-text{{font-family:"{FAMILY}",system-ui,sans-serif;fill:#1f2430}}
-.paper{{fill:#fff}}.panel{{fill:{PANEL}}}.ground{{fill:#e9ecf1;stroke:#b9c0cc;fill-rule:evenodd}}
-path,circle{{stroke-linejoin:round}}
-.thing{{fill:#d5dae3;fill-opacity:.55;stroke:#8a93a3;stroke-width:.8}}.faint{{stroke-dasharray:2 2;fill-opacity:.2}}
-.path{{fill:none;stroke:#7d8aa5;stroke-width:1.2;stroke-dasharray:1 3;stroke-linecap:round}}
-.way{{fill:none;stroke:#2b62b8;stroke-width:2.4;stroke-linecap:round}}
-.all{{stroke-width:1.4;stroke-opacity:.6}}.start{{fill:#fff;stroke:#2b62b8;stroke-width:2}}
-.nose{{fill:none;stroke:#14532d;stroke-width:1.6}}.nose.head{{fill:#14532d;stroke:none}}.cell{{fill:none;stroke:#b9c0cc}}
-.band{{stroke:none}}.of{{stroke:none;fill:none}}.way.head,.here{{fill:#2b62b8;stroke:#fff;stroke-width:.8}}
-.a,.b,.c,.d,.e,.f{{fill-opacity:.35;stroke-width:1.8}}
-.a{{fill:#d1495b;stroke:#b02a40}}.b{{fill:#2a7f9e;stroke:#1b6580}}.c{{fill:#5a8f29;stroke:#44701d}}
-.d{{fill:#8e5bb5;stroke:#71429a}}.e{{fill:#b7791f;stroke:#8f5c11}}.f{{fill:#596579;stroke:#434d5e}}
-.dot{{fill-opacity:1;stroke:#fff;stroke-width:1.2}}
-.measure{{fill:none;stroke:#c2410c;stroke-width:2.2}}.measure.head{{fill:#c2410c;stroke:none}}
-.bar{{fill:none;stroke-width:3.5}}.onvideo{{fill:none;stroke-width:1.6}}.tick{{fill:none;stroke:#1f2430;stroke-width:1}}
-.aid{{fill:none;stroke:#596579;stroke-width:1;stroke-dasharray:4 3}}.aid.head{{fill:#596579;stroke:none}}
-.wedge{{fill:#e0a800;fill-opacity:.18;stroke:#b7791f;stroke-width:1}}
-.scale{{fill:none;stroke:#1f2430;stroke-width:1.2}}
-.stretch{{fill:#2b62b8;fill-opacity:.13}}.curve{{fill:none;stroke:#1f2430;stroke-width:1.4}}
-.edge{{fill:none;stroke:#fff;stroke-width:2;stroke-opacity:.75}}
-.name{{font-weight:700}}.name,.value,.small{{stroke:#fff;stroke-width:3;stroke-opacity:.85;paint-order:stroke;
-stroke-linejoin:round}}.value{{fill:#9a3412;font-weight:700}}.small,.note{{fill:#4b5465}}.digit{{fill:#fff;font-weight:700}}
-@media (prefers-color-scheme:dark){{
-text{{fill:#e8ebf1}}.paper{{fill:#14171d}}.panel{{fill:#1b1f27}}.ground{{fill:#262b36;stroke:#454d5d}}
-.thing{{fill:#3b4354;stroke:#6d788c}}.path{{stroke:#8793ab}}.way{{stroke:#7aa7f0}}.way.head,.here{{fill:#7aa7f0;stroke:#14171d}}
-.start{{fill:#14171d;stroke:#7aa7f0}}.nose{{stroke:#86efac}}.nose.head{{fill:#86efac}}.cell{{stroke:#454d5d}}
-.a{{fill:#e26d7d;stroke:#f08a98}}.b{{fill:#4fb0d2;stroke:#6cc5e4}}.c{{fill:#86bf52;stroke:#9ed36b}}
-.d{{fill:#b98ae0;stroke:#cba4ec}}.e{{fill:#e0a64b;stroke:#edbb6b}}.f{{fill:#95a1b6;stroke:#aeb9cc}}
-.dot{{stroke:#14171d}}.measure{{stroke:#fb923c}}.measure.head{{fill:#fb923c}}.tick,.scale,.curve{{stroke:#e8ebf1}}
-.aid{{stroke:#95a1b6}}.aid.head{{fill:#95a1b6}}.stretch{{fill:#7aa7f0;fill-opacity:.2}}
-.name,.value,.small{{stroke:#14171d}}.value{{fill:#fdba74}}.small,.note{{fill:#aeb7c6}}
-.bar,.onvideo{{fill:none}}.band{{stroke:none}}}}
-""".replace("\n", "")
+_STYLE: Final[str] = (
+    load_table("drawings/style")["svg"].replace("\n", "").replace("FAMILY", FAMILY).replace("PANEL", PANEL)
+)
 
 
 @dataclass(frozen=True)

@@ -10,24 +10,13 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Final
 
-# fmt: off
-_SMALL: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-# Of these languages a word counts only as the whole reply: "six" and "once" are words of several languages.
-_ALONE: Final = {
-    "cero": 0, "uno": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7, "ocho": 8, "nueve": 9,
-    "diez": 10, "un": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "sept": 7, "huit": 8, "neuf": 9, "dix": 10,
-    "eins": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
-    "due": 2, "tre": 3, "quattro": 4, "cinque": 5, "sei": 6, "sette": 7, "otto": 8, "nove": 9, "dieci": 10,
-    "dois": 2, "duas": 2, "três": 3, "quatro": 4, "sete": 7, "oito": 8, "dez": 10,
-    "один": 1, "два": 2, "три": 3, "четыре": 4, "пять": 5, "шесть": 6, "семь": 7, "восемь": 8, "девять": 9,
-    "десять": 10,
-}
-# fmt: on
-_VALUES: Final = {word: n for n, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, start=2)}
+from pipeline.core.templates import load_table
+
+_WORDS: Final = load_table("metrics/number_words")
+_SMALL: Final[tuple[str, ...]] = tuple(_WORDS["small"])
+_TENS: Final[tuple[str, ...]] = tuple(_WORDS["tens"])
+_ALONE: Final[dict[str, int]] = _WORDS["alone"]
+VALUES: Final = {word: n for n, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, start=2)}
 _SCALES: Final = {"hundred": 100, "thousand": 1000, "dozen": 12}
 _ONE: Final = r"(?:" + "|".join([*_SMALL, *_TENS]) + r")"
 _RUN: Final = re.compile(
@@ -76,7 +65,7 @@ def _english(match: re.Match[str]) -> str:
     before, after = match.string[: match.start()], match.string[match.end() :]
     if bare and (_NO_NUMBER_BEFORE.search(before) or _NO_NUMBER_AFTER.match(after)):
         return match[0]
-    if any(a in _SMALL and b in _VALUES for a, b in pairwise(words)):
+    if any(a in _SMALL and b in VALUES for a, b in pairwise(words)):
         return match[0]  # counted aloud: "one two three"
     total, current = 0, 0
     for word in words:
@@ -85,11 +74,11 @@ def _english(match: re.Match[str]) -> str:
             if word == "thousand":
                 total, current = total + current, 0
         else:
-            current += 1 if word in {"a", "an"} else _VALUES[word]
+            current += 1 if word in {"a", "an"} else VALUES[word]
     value = Decimal(total + current)
     if match["half"]:
         value += Decimal(next(part for name, part in _PARTS.items() if name in " ".join(match["half"].lower().split())))
-    digits = "".join(str(_VALUES[word]) for word in (match["point"] or "").lower().split()[1:])
+    digits = "".join(str(VALUES[word]) for word in (match["point"] or "").lower().split()[1:])
     return f"{value}.{digits}" if digits else str(value)
 
 

@@ -13,6 +13,7 @@ import re
 from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
+from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import with_digits
 from pipeline.metrics.replies import ANSWER_WORDS, LATIN, THIN, Reading, plain
 
@@ -24,35 +25,18 @@ class Unit(NamedTuple):
     factor: Decimal
 
 
-_LENGTHS: Final = {
-    "m": ("1", r"m|met(?:er|re)s?|metros?|mètres?|米|公尺|メートル|미터|метр(?:а|ов)?|متر"),
-    "cm": (
-        "0.01",
-        r"cms?|centimet(?:er|re)s?|centímetros?|centimètres?|zentimeter|厘米|公分|センチ(?:メートル)?|센티미터",
-    ),
-    "mm": ("0.001", r"mms?|millimet(?:er|re)s?|毫米|ミリ(?:メートル)?"),
-    "km": ("1000", r"kms?|kilomet(?:er|re)s?|公里|千米"),
-    "ft": ("0.3048", r"ft|feet|foot|英尺"),
-    "in": ("0.0254", r"in|inch(?:es)?|英寸"),
-    "yd": ("0.9144", r"yds?|yards?"),
-}
-_TIMES: Final = {
-    "s": ("1", r"s|secs?|seconds?|秒"),
-    "min": ("60", r"mins?|minutes?|分钟"),
-    "h": ("3600", r"hrs?|hours?|小时"),
-}
-_ANGLES: Final = {"deg": ("1", r"°|degs?|degrees?|度")}
+_TABLE: Final[dict[str, dict[str, tuple[str, str]]]] = load_table("metrics/units")
 _SQUARE: Final = r"(?:square|sq\.?|平方)\s*-?(?:{names})|(?:{names})\s*(?:\^\s*2|2|squared|²)"
 
 
 def _named() -> list[tuple[Unit, str]]:
     """Every unit with the words for it; areas first, since "square metres" ends like "metres"."""
-    areas = [(Unit("area", Decimal(f) ** 2), _SQUARE.format(names=names)) for f, names in _LENGTHS.values()]
+    areas = [(Unit("area", Decimal(f) ** 2), _SQUARE.format(names=names)) for f, names in _TABLE["length"].values()]
     areas.append((Unit("area", Decimal(1)), r"sqm|qm|㎡|平米|м2|кв\.? ?м"))
     areas.append((Unit("area", Decimal("0.3048") ** 2), r"sqft|sf"))
     plain = [
         (Unit(dimension, Decimal(factor)), names)
-        for dimension, table in (("length", _LENGTHS), ("time", _TIMES), ("angle", _ANGLES))
+        for dimension, table in _TABLE.items()
         for factor, names in table.values()
     ]
     return [*areas, *plain]

@@ -12,18 +12,12 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.metrics.number_words import VALUES
+
 # As the released code makes them, in doubles: 1 - 0.8 is a little less than a fifth, so 4 for 5 earns 0.6 and not 0.7.
 _CONFIDENCES: Final = np.linspace(0.5, 0.95, 10)
 _DIGITS: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _WORD: Final = re.compile(r"[a-z]+")
-# fmt: off
-_UNITS: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)
-# fmt: on
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_VALUES: Final = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, start=2)}
 _LARGEST: Final = 10**300  # "hundred hundred hundred …": beyond it doubles end
 _SCALES: Final = {"hundred": 100, "thousand": 1000}
 
@@ -60,15 +54,15 @@ def first_number(reply: str) -> float | None:
     text = reply.strip().lower()
     digits = _DIGITS.search(text)
     words = list(_WORD.finditer(text))
-    first = next((n for n, word in enumerate(words) if word[0] in _VALUES or word[0] in _SCALES), None)
+    first = next((n for n, word in enumerate(words) if word[0] in VALUES or word[0] in _SCALES), None)
     if digits and (first is None or digits.start() < words[first].start()):
         return float(digits[0])
     if first is None:
         return None
     total = current = 0
     for word in (word[0] for word in words[first:]):
-        if word in _VALUES:
-            current += _VALUES[word]
+        if word in VALUES:
+            current += VALUES[word]
         elif word == "hundred":
             current = max(current, 1) * _SCALES[word]
         elif word == "thousand":

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Benchmark, Card
 from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.core.templates import load_table
 from pipeline.release.terms import TERMS_FILE
 
 _SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
@@ -111,24 +112,7 @@ _TYPES: Final = {
     "string": "sc:Text",
     "bool": "sc:Boolean",
 }
-# As the specification gives it: http://mlcommons.org/croissant/1.0
-_CR: Final = (
-    "citeAs column conformsTo=dct:conformsTo dataBiases dataCollection extract field fileProperty fileObject fileSet "
-    "format includes isLiveDataset jsonPath key md5 parentField path personalSensitiveInformation recordSet references "
-    "regex repeated replace separator source subField transform"
-)
-_CONTEXT: Final[dict[str, Any]] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    **{name: meaning or f"cr:{name}" for name, _, meaning in (word.partition("=") for word in _CR.split())},
-}
+_CONTEXT: Final[dict[str, Any]] = load_table("card/croissant")
 
 
 def croissant(

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
+from pipeline.core.templates import load_table
 from pipeline.rendering.details import Detail, Dropped, Seen, doubts_of
 from pipeline.rendering.report import environment_of_pages, policy_hash
 
@@ -155,20 +156,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS]}…"
 
 
-STYLE: Final = (
-    "<style>"
-    ".ground{fill:#efece4;fill-rule:evenodd;stroke:#858b86}.thing{fill:#c9c4b6;fill-opacity:.55;stroke:#858b86}"
-    ".marked{fill:#d97706;fill-opacity:.6;stroke:#22282b;stroke-width:1.5}"
-    ".path{fill:none;stroke:#3f7f88;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}"
-    ".later{stroke-dasharray:3 6;opacity:.7}.start{fill:#fff;stroke:#3f7f88;stroke-width:2.5}.here{display:none}"
-    ".scale{fill:none;stroke:#22282b;stroke-width:3}"
-    '.label{font:600 17px system-ui,"DejaVu Sans",sans-serif;fill:#22282b;paint-order:stroke;stroke:#fff;'
-    "stroke-width:4;stroke-linejoin:round}"
-    "@media(prefers-color-scheme:dark){.ground{fill:#2a3133;stroke:#758083}.thing{fill:#4d5759;stroke:#758083}"
-    ".marked{fill:#f0a94a;stroke:#e6e8e6}.path{stroke:#6fb3bb}.start{fill:#1e2426;stroke:#6fb3bb}"
-    ".scale{stroke:#e6e8e6}.label{fill:#e6e8e6;stroke:#1e2426}}"
-    "</style>"
-)
+STYLE: Final[str] = load_table("drawings/style")["map"].replace("\n", "")
 
 
 def map_file(drawn: str) -> bytes:
