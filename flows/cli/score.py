@@ -26,7 +26,7 @@ from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.budget import Money
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
-from pipeline.llm.replay import record
+from pipeline.llm.providers import record
 from pipeline.llm.session import Session
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
 from pipeline.scoring.answered import COUNTED, LEFT_OUT

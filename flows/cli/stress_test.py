@@ -30,13 +30,12 @@ def stress_test(
     questions: Path, out: Path, group: str | None, ungrouped: bool, budget: int | None, tau: float | None
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
-    from pipeline.blind.attack import attack, attack_in  # scikit-learn takes a second to start
+    from pipeline.blind.attack import attack, attack_in, stress_table, summarise  # scikit-learn takes a second to start
     from pipeline.blind.config import PruneConfig
-    from pipeline.blind.folds import folds_of
+    from pipeline.blind.forest import on_all_cores
+    from pipeline.blind.items import folds_of
     from pipeline.blind.prune import prune
     from pipeline.blind.stress_test import stress_test as run_stress_test
-    from pipeline.blind.summary import stress_table, summarise
-    from pipeline.blind.workers import on_all_cores
 
     write = table_writer(out)
     if group and ungrouped:
@@ -66,7 +65,7 @@ def stress_test(
 
 def _mixed(items: Sequence[Item]) -> dict[str, float]:
     """Task -> what the guess by name earns where folds part the questions of a group."""
-    from pipeline.blind.folds import folds_of
+    from pipeline.blind.items import folds_of
     from pipeline.blind.priors import by_name
     from pipeline.blind.stress_test import tasks_of
 
@@ -116,8 +115,8 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
 
 def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
+    from pipeline.blind.attack import SHOWN
     from pipeline.blind.shortcut_attackers import best_guess
-    from pipeline.blind.summary import SHOWN
 
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
     table = _table(f"What guessing without the video earns, {folds}")
@@ -139,8 +138,8 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
 
 def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
     """Per task what pruning left, on folds that it never saw."""
+    from pipeline.blind.attack import SHOWN
     from pipeline.blind.shortcut_attackers import best_guess
-    from pipeline.blind.summary import SHOWN
 
     table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")
     for name in ("n", "removed", "left", "chance", *SHOWN, "best of the others"):

@@ -2,18 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
-from pipeline.blind.folds import UNSEEN
-from pipeline.blind.items import Item
+from pipeline.blind.forest import Run
+from pipeline.blind.items import UNSEEN, Item
 from pipeline.blind.priors import PRIORS
+from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS
 from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, tasks_of
-from pipeline.blind.summary import ATTACKERS, CHANCE, FOREST
-from pipeline.blind.workers import Run
+from pipeline.blind.text_only import Guessed
 from pipeline.core.arrays import FloatArray, IntArray
+
+CHANCE: Final = "chance"
+FOREST: Final = "forest"
+ATTACKERS: Final = (*PRIORS, FOREST)
+SHOWN: Final = tuple(
+    name for name in ATTACKERS if name not in SHORTCUT_ATTACKERS
+)  # in a terminal, beside the best of the others
+
+
+def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
+    """The figures of one task: means of scores (n,) of chance and each attacker; NaN is no guess."""
+    return Guessed(
+        n=len(groups),
+        chance=float(scores[CHANCE].mean()),
+        earned={name: float(found.mean()) for name, found in scores.items() if name != CHANCE and not _lacks(found)},
+        error=standard_error(scores[FOREST], groups),
+    )
+
+
+def summarise(items: Sequence[Item], scores: Mapping[str, FloatArray]) -> dict[str, Guessed]:
+    """The figures of every task, in alphabetical order, from scores (n,) of `attack.attack`."""
+    return {
+        task: guessed([items[i].group for i in index], {name: found[index] for name, found in scores.items()})
+        for task, index in tasks_of(items).items()
+    }
+
+
+def _lacks(scores: FloatArray) -> bool:
+    return bool(np.isnan(scores).any())
+
+
+def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:
+    """Standard error of the mean of scores (n,), where those of one group may depend on one another; None for one.
+
+    The linearised estimator for cluster samples: the groups' sums of deviations from the mean.
+    """
+    _, group = np.unique(np.array(groups), return_inverse=True)
+    sums = np.bincount(group, scores - scores.mean())
+    if len(sums) < 2:
+        return None
+    return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(scores))
+
+
+def stress_table(items: Sequence[Item], fold: IntArray, scores: ForestScores, removed_in: IntArray) -> pa.Table:
+    """One row per question, sorted by id; ``removed_in_round`` is null for those that stay."""
+    order = sorted(range(len(items)), key=lambda i: items[i].id)
+    return pa.table(
+        {
+            "id": pa.array([items[i].id for i in order]),
+            "question_type": pa.array([items[i].task for i in order], pa.string()),
+            "bias_score": pa.array(scores.bias[order], pa.float64()),
+            "chance": pa.array(scores.chance[order], pa.float64()),
+            "fold": pa.array(fold[order], pa.int32()),
+            "removed_in_round": pa.array([int(removed_in[i]) or None for i in order], pa.int32()),
+        }
+    )
+
+
+SCORES: Final = pa.map_(pa.string(), pa.float64())  # attacker -> score of one question; without those that have none
+
+
+def score_column(ids: Sequence[int], items: Sequence[Item], scores: Mapping[str, FloatArray]) -> pa.Array:
+    """Scores (n,) of items as a column (`SCORES`) for rows of given ids; null for ids that no item has."""
+    names = list(scores)
+    rows = {
+        item.id: [(name, value) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
+        for item, values in zip(items, np.column_stack(list(scores.values())).tolist() if names else [], strict=True)
+    }
+    return pa.array([rows.get(id) for id in ids], SCORES)
+
 
 FEW: Final = 5_000  # questions; of more, one dealing is as exact as three of fewer
 

@@ -10,9 +10,12 @@ from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
+from pipeline.core.identity import digest
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 from pipeline.questions.choices import offered
 
@@ -140,3 +143,18 @@ def _templates(task: str) -> tuple[Template, ...]:
     """The question templates of a task's name, whatever the benchmark."""
     paths = sorted(TEMPLATES_DIR.glob(f"*/{task}.yaml")) if re.fullmatch(r"\w+", task) else []
     return tuple(load_template(f"{path.parent.name}/{path.stem}") for path in paths)
+
+
+FOLDS: Final = 5  # arXiv 2511.04655
+UNSEEN: Final = ("unseen 1", "unseen 2", "unseen 3")  # dealings for figures to be published; nothing is chosen by them
+
+
+def folds_of(groups: Sequence[str], folds: int = FOLDS, dealing: str = "") -> IntArray:
+    """Fold (n,) of each question: the groups in the order of their hashes, dealt out in turn.
+
+    So the order of the questions does not matter, folds are equal to within one group, and none is empty where there
+    are as many groups as folds. Another name of ``dealing`` gives folds that have nothing to do with these.
+    """
+    ranked = sorted(set(groups), key=lambda group: digest("fold", dealing, group))
+    fold = {group: rank % folds for rank, group in enumerate(ranked)}
+    return np.array([fold[group] for group in groups], dtype=np.intp)

@@ -5,13 +5,22 @@ function takes the questions of one task with their folds (n,) and gives the sco
 options, with equal guesses sharing the point, and mean relative accuracy for numbers; None where it has no guess for
 questions of this kind. `PRIORS` holds those that are tried on every task: a rule that answers a family of tasks from
 its text alone is one more entry.
+
+Guesses by words and numbers: what the words of a question say of its options, and its numbers of its number.
+
+They know no template: a word beside which an option was right oftener than elsewhere speaks for it, and so does a word
+of the option itself against the words of its rivals. Of numbers the median beside the same words is guessed, or a fixed
+multiple of a number in the text, or of the length of the clip.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from statistics import median
 from typing import Final
 
@@ -19,9 +28,163 @@ import numpy as np
 
 from pipeline.blind import shortcut_attackers
 from pipeline.blind.items import Item
-from pipeline.blind.words import WORDS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
+
+_KEPT: Final = 1 << 15  # items whose words are remembered
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'s)?")
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
+_SMOOTHING: Final = 2.0
+_DECIMALS: Final = 9
+_LEAST: Final = 3  # answers beside the same words that make a median of their own
+
+
+def by_words(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """Options by the words of the question; numbers by the median beside the same words."""
+    return _by_codes(items, fold, _beside) if items[0].options else _median(items, fold)
+
+
+def by_rivals(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """Options by their own words against those of the others."""
+    return _by_codes(items, fold, _against) if items[0].options else None
+
+
+def by_number(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+    """Numbers as a multiple of a number in the text, of its inverse, or of the clip's length, whichever does best."""
+    if items[0].options:
+        return None
+    truth = np.array([float(item.number or 0) for item in items])
+    known = [(_sort(item), _numbers(item)) for item in items]
+    guess = np.full(len(items), np.nan)
+    for test in range(int(fold.max()) + 1):
+        for sort in {sort for sort, _ in known}:
+            mine = np.array([n for n, (own, _) in enumerate(known) if own == sort])
+            train, there = mine[fold[mine] != test], mine[fold[mine] == test]
+            if len(train) and len(there):
+                rows = np.array([known[n][1] for n in train]), np.array([known[n][1] for n in there])
+                guess[there] = _best_multiple(*rows, truth[train])
+        rest = (fold == test) & np.isnan(guess)
+        if rest.any() and (fold != test).any():
+            guess[rest] = np.median(truth[fold != test])
+    return np.asarray(mean_relative_accuracies(guess, truth))
+
+
+def _best_multiple(train: FloatArray, test: FloatArray, truth: FloatArray) -> FloatArray:
+    """Guesses (t,) from columns of numbers (n, k) and (t, k): the column whose multiple fits the truth (n,) best."""
+    best, found = -1.0, np.full(len(test), np.median(truth))
+    for column in range(train.shape[1]):
+        own = train[:, column]
+        if not (np.isfinite(own).all() and (own > 0).all() and np.isfinite(test[:, column]).all()):
+            continue
+        factor = float(np.median(truth / own))
+        earned = float(np.mean(mean_relative_accuracies(own * factor, truth)))
+        if round(earned - best, _DECIMALS) > 0:
+            best, found = earned, test[:, column] * factor
+    return found
+
+
+@lru_cache(_KEPT)
+def _sort(item: Item) -> tuple[str, int]:
+    """The text without its numbers, and how many they are."""
+    return _NUMBER.sub("#", item.text), len(_NUMBER.findall(item.text))
+
+
+@lru_cache(_KEPT)
+def _numbers(item: Item) -> tuple[float, ...]:
+    """One, the clip's length, the numbers and their inverses."""
+    found = [float(told) for told in _NUMBER.findall(item.text)]
+    inverse = [1 / value if value else np.nan for value in found]
+    return (1.0, item.seconds if item.seconds is not None else np.nan, *found, *inverse)
+
+
+def _median(items: Sequence[Item], fold: IntArray) -> FloatArray:
+    """By the median of the same text without its numbers, else of all."""
+    truth = np.array([float(item.number or 0) for item in items])
+    _, sort = np.unique([_sort(item)[0] for item in items], return_inverse=True)
+    guess = np.full(len(items), np.nan)
+    for test in range(int(fold.max()) + 1):
+        train, there = fold != test, fold == test
+        if not train.any():
+            continue
+        guess[there] = np.median(truth[train])
+        for one in np.unique(sort[there]).tolist():
+            values = truth[train & (sort == one)]
+            if len(values) >= _LEAST:
+                guess[there & (sort == one)] = np.median(values)
+    return np.asarray(mean_relative_accuracies(guess, truth))
+
+
+@lru_cache(_KEPT)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(sorted(set(_WORD.findall(text.casefold()))))
+
+
+def _code(*parts: str) -> int:
+    return zlib.crc32("\0".join(parts).encode())
+
+
+@lru_cache(_KEPT)
+def _beside(item: Item) -> tuple[IntArray, IntArray]:
+    """Rows (m,) of options and codes (m,): of the option, and of it beside each word of the question."""
+    said = ("", *_words(item.text))
+    codes = [_code(word, option) for option in item.options for word in said]
+    return np.repeat(np.arange(len(item.options)), len(said)), np.array(codes, dtype=np.int64)
+
+
+@lru_cache(_KEPT)
+def _against(item: Item) -> tuple[IntArray, IntArray]:
+    """Rows (m,) of options and codes (m,): of any option, of each of its words, and of these against the others'."""
+    own = [frozenset(_words(option)) for option in item.options]
+    rows, codes = [], []
+    for row, mine in enumerate(own):
+        rows.append(row)
+        codes.append(_code())
+        rivals = sorted(set().union(*own) - mine)
+        for word in sorted(mine):
+            found = [_code(word, rival) for rival in ("", *rivals)]
+            rows += [row] * len(found)
+            codes += found
+    return np.array(rows, dtype=np.int64), np.array(codes, dtype=np.int64)
+
+
+def _by_codes(items: Sequence[Item], fold: IntArray, of: Callable[[Item], tuple[IntArray, IntArray]]) -> FloatArray:
+    """Score (n,) of the option for which its codes speak most in the other folds; its first code tells what is usual.
+
+    What each of the others says is the logarithm of how much oftener than usual it was right; they add up.
+    """
+    count = np.array([len(item.options) for item in items])
+    begin = np.concatenate([[0], np.cumsum(count)[:-1]])
+    found = [of(item) for item in items]
+    row = np.concatenate([rows + first for (rows, _), first in zip(found, begin.tolist(), strict=True)])
+    _, code = np.unique(np.concatenate([codes for _, codes in found]), return_inverse=True)
+    right = np.zeros(int(count.sum()))
+    right[begin + np.array([item.right or 0 for item in items])] = 1.0
+    first = np.concatenate([[True], row[1:] != row[:-1]])
+    own, chance = np.repeat(fold, count), float(right.mean())
+    folds, size = int(fold.max()) + 1, int(code.max()) + 1
+    cell = code * folds + own[row]
+    offered = np.bincount(cell, minlength=size * folds).reshape(size, folds)
+    earned = np.bincount(cell, right[row], size * folds).reshape(size, folds)
+    scores = np.zeros(len(items))
+    for test in range(folds):
+        n, won = (table.sum(1) - table[:, test] for table in (offered, earned))
+        usual = ((won + _SMOOTHING * chance) / (n + _SMOOTHING))[code[first]]
+        told = (won[code] + _SMOOTHING * usual[row]) / (n[code] + _SMOOTHING)
+        worth = np.where(first, np.log(usual[row]), np.log(told / usual[row]))
+        total = np.round(np.bincount(row, worth, len(right)), _DECIMALS)
+        for index in np.flatnonzero(fold == test).tolist():
+            mine = total[begin[index] : begin[index] + count[index]]
+            best = mine == mine.max()
+            scores[index] = float(best[items[index].right or 0]) / float(best.sum())
+    return scores
+
+
+WORDS: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
+    "by words": by_words,
+    "by rivals": by_rivals,
+    "by number": by_number,
+}
+
 
 WEIGHT_OF_ANY: Final = 0.5  # what is known of two options beside any names, against beside the same names
 

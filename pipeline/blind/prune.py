@@ -8,22 +8,96 @@ others, orders of appearance .05 and so far below chance). What is left is the s
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ValidationError
 
-from pipeline.blind.attack import earned_by_all
+from pipeline.blind.attack import CHANCE, FOREST, attack, earned_by_all, score_column, standard_error, stress_table
 from pipeline.blind.config import PruneConfig
-from pipeline.blind.items import Item
+from pipeline.blind.forest import Run, on_all_cores, run_here
+from pipeline.blind.items import Item, folds_of, items_of
 from pipeline.blind.priors import CONSTANTS
-from pipeline.blind.rounds import Rounds
-from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, tasks_of
-from pipeline.blind.summary import CHANCE, FOREST, standard_error
-from pipeline.blind.workers import Run, run_here
+from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, stress_test, tasks_of
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.files import read_file
+
+ROUNDS_FILE: Final = "pruning.jsonl"
+
+
+class Round(NamedTuple):
+    """What one round did.
+
+    Attributes:
+        removed: ids of the questions that went.
+        running: names of the tasks that are not done yet.
+    """
+
+    removed: tuple[int | str, ...]
+    running: tuple[str, ...]
+
+
+class _Line(BaseModel):
+    key: str
+    removed: tuple[int | str, ...]
+    running: tuple[str, ...]
+
+
+class Rounds:
+    """The rounds of one pruning, a line each.
+
+    Args:
+        path: their file.
+        key: digest of all that the rounds follow from; lines with another key are of another pruning.
+    """
+
+    def __init__(self, path: Path, key: str) -> None:
+        self._path, self._key = path, key
+
+    def done(self) -> list[Round]:
+        """The rounds that are whole, in order. Raises OSError."""
+        return list(self._lines())
+
+    def add(self, removed: Sequence[int | str], running: Sequence[str]) -> None:
+        """Keeps one more. Raises OSError."""
+        line = json.dumps({"key": self._key, "removed": list(removed), "running": list(running)})
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def begin(self) -> list[Round]:
+        """As `done`; what is of another pruning, or was cut in mid-line, is removed first. Raises OSError."""
+        found = self.done()
+        self._path.unlink(missing_ok=True)
+        for one in found:
+            self.add(one.removed, one.running)
+        return found
+
+    def end(self) -> None:
+        """Forgets them: the result is kept. Raises OSError."""
+        self._path.unlink(missing_ok=True)
+
+    def _lines(self) -> Iterator[Round]:
+        if not self._path.exists():
+            return
+        for raw in read_file(self._path).splitlines():
+            try:
+                line = _Line.model_validate_json(raw)
+            except ValidationError:  # the write that the kill came into
+                return
+            if line.key != self._key:
+                return
+            yield Round(line.removed, line.running)
+
 
 FLOOR: Final = 10  # questions that every task keeps
 LIMITS: Final = {"forest": 1.0}  # standard errors above chance at which a task is done with this attacker
@@ -205,3 +279,34 @@ def _chosen(tasks: Sequence[_Pruning], budget: float, config: PruneConfig) -> di
 def _most_biased(task: _Pruning) -> IntArray:
     """Indices of the quota; questions are in the order of their ids, which a stable sort keeps among equals."""
     return np.argsort(-task.bias, kind="stable")[: task.quota]
+
+
+LEFT: Final = "left"
+
+
+def debiased(
+    questions: pa.Table,
+    filtered: pa.Table,
+    config: PruneConfig,
+    progress: Callable[[int, int], None],
+    rounds: Rounds | None = None,
+) -> pa.Table:
+    """`summary.stress_table` of what filtering left, and for what stays the scores of attackers on unseen folds.
+
+    Args:
+        questions: all that were selected (`core.tables.QUESTIONS`).
+        filtered: `filtering.FILTERED` of them.
+        config: how far to prune.
+        progress: called with the questions removed and all questions.
+        rounds: of this pruning, where they are kept.
+    """
+    stay = filtered.filter(pc.is_null(filtered["reason"]))["id"]
+    items = items_of(questions.filter(pc.is_in(questions["id"], stay.combine_chunks())))
+    fold = folds_of([item.group for item in items])
+    with on_all_cores(len(items)) as run:
+        scores = stress_test(items, fold, run)
+        removed_in = prune(items, config, run, lambda _, removed: progress(removed, len(items)), rounds)
+        left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
+        found = attack(left, run)
+    table = stress_table(items, fold, scores, removed_in)
+    return table.append_column(LEFT, score_column(table["id"].to_pylist(), left, found))

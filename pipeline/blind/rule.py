@@ -5,22 +5,38 @@ it has more right than its answers would have if truths were shuffled, and less 
 fewer than two such models nothing is removed: one alone is right about every fourth question by luck, and to remove
 these makes the rest guessable. A failed or unreadable reply counts as wrong and is counted: it can keep a question in,
 never take one out.
+
+Filtering takes the same share of every answer, so that none becomes the safe guess.
+
+What a panel answers right is not spread evenly over the answers: of 186 left, 189 right and 60 back, a panel that
+likes "right" takes the rights, and left becomes the safe guess. So of each answer of a closed set (left, right, back)
+the same share stays, per task and data set. Where a panel answers more of one answer, questions of the others are
+dropped: at most half as many as it answered. Beyond that, answered questions stay: who answers nearly all rights and
+few lefts likes "right", and to remove every right would tell more than it hides.
+
+No other candidates are put in the place of what goes: `select` comes before `blind`, and one that a cap displaced would
+have to be worded, lettered and asked of the whole panel, again and again until none is answered.
+
+What a panel would get right by luck: its answers stay, and the truths are shuffled among questions of one kind.
+
+Independent guesses would not tell it: models that all answer "left" agree, and remove as many questions as there are
+lefts, whether they know anything or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.balance import balanced
-from pipeline.blind.chance_correction import beats_luck, removed_by_luck, right_by_luck
 from pipeline.blind.config import BlindConfig
 from pipeline.blind.votes import Votes, votes_of
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.identity import digest, rng_for
 
 MIN_VOTERS: Final = 2  # in a task; one alone does not make a panel
 ANSWERED: Final = "answered_blind"
@@ -119,3 +135,95 @@ def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
             reasons[index] = (BALANCE, share, limit, "share of answers")
     luck = {model: float(drawn.mean() / n) for model, drawn in zip(models, by_luck, strict=True)}
     return Verdict(votes, standing, luck, expected, tuple(reasons), right, needed)
+
+
+MOST_DROPPED: Final = 0.5  # questions dropped for balance, of those that are answered
+
+
+def balanced(votes: Votes, answered: BoolArray) -> tuple[dict[int, tuple[float, float]], set[int]]:
+    """What filtering does besides removing what is answered.
+
+    Args:
+        votes: the questions of one task.
+        answered: (n,) those that the rule would remove.
+
+    Returns:
+        The questions dropped, with the share of their answer that would stay and the share that does, and those that
+        are answered and stay. Both are indices, and chosen by hash.
+    """
+    dropped: dict[int, tuple[float, float]] = {}
+    kept: set[int] = set()
+    cells: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for index in np.flatnonzero(votes.closed).tolist():
+        item = votes.items[index]
+        cells.setdefault((item.group.partition("/")[0], tuple(sorted(item.options))), []).append(index)
+    for members in cells.values():
+        if answered[members].any():
+            _balance(votes, members, answered, dropped, kept)
+    return dropped, kept
+
+
+def _balance(
+    votes: Votes, members: Sequence[int], answered: BoolArray, dropped: dict[int, tuple[float, float]], kept: set[int]
+) -> None:
+    """One data set and one set of options."""
+    by_answer: dict[str, list[int]] = {}
+    for i in sorted(members, key=lambda i: digest("balance", votes.task, str(votes.items[i].id))):
+        by_answer.setdefault(votes.items[i].options[votes.items[i].right or 0], []).append(i)
+    offered = np.array([len(found) for found in by_answer.values()])
+    stay = np.array([sum(not answered[i] for i in found) for found in by_answer.values()])
+    share = _share(offered, stay)
+    for found, n, unanswered in zip(by_answer.values(), offered.tolist(), stay.tolist(), strict=True):
+        target = math.floor(share * n + 0.5)
+        dropped |= dict.fromkeys([i for i in found if not answered[i]][target:], (unanswered / n, share))
+        kept |= set([i for i in found if answered[i]][: max(target - unanswered, 0)])
+
+
+def _share(offered: IntArray, stay: IntArray) -> float:
+    """The smallest share of each answer that can stay without too many being dropped.
+
+    Down to the share of the most answered one no answered question has to stay; the number dropped grows evenly between
+    the shares at which one more answer has some to drop.
+    """
+    most = MOST_DROPPED * float((offered - stay).sum())
+    lowest = float((stay / offered).min())
+    if np.maximum(stay - lowest * offered, 0).sum() <= most:
+        return lowest
+    shares = np.linspace(lowest, 1.0, 1001)
+    dropping = np.maximum(stay[:, None] - shares * offered[:, None], 0).sum(axis=0)
+    return float(shares[dropping <= most][0])
+
+
+DRAWS: Final = 1_000
+SIGNIFICANCE: Final = 0.01  # of ten tasks and three models, one in three builds has a voter that is only lucky
+_AT_ONCE: Final = 100  # draws; memory for 1,000 of a large task is not needed
+
+
+def right_by_luck(votes: Votes, models: Sequence[str], draws: int = DRAWS) -> IntArray:
+    """How many questions each model (m, draws) would have right."""
+    found = [right.sum(axis=2) for right in _shuffled(votes, models, draws)]
+    return np.concatenate(found, axis=1) if found else np.zeros((len(models), 0), dtype=np.intp)
+
+
+def removed_by_luck(votes: Votes, models: Sequence[str], needed: int, draws: int = DRAWS) -> FloatArray:
+    """How many questions (draws,) at least so many of the models would have right together."""
+    return np.concatenate([(right.sum(axis=0) >= needed).sum(axis=1) for right in _shuffled(votes, models, draws)])
+
+
+def beats_luck(right: int, by_luck: IntArray) -> bool:
+    """Whether so many right answers are more than all but a hundredth of the draws (d,) give."""
+    return bool((1 + (by_luck >= right).sum()) / (1 + len(by_luck)) <= SIGNIFICANCE)
+
+
+def _shuffled(votes: Votes, models: Sequence[str], draws: int) -> Iterator[BoolArray]:
+    """Whether each model (m, d, n) is right, for some draws at a time; the same draws whatever the models."""
+    rng = rng_for("luck", votes.task)
+    place = np.argsort(votes.kind, kind="stable")
+    for first in range(0, draws, _AT_ONCE):
+        keys = votes.kind + rng.random((min(_AT_ONCE, draws - first), len(votes.kind)))
+        truth_of = np.empty(keys.shape, dtype=np.intp)
+        truth_of[:, place] = np.argsort(keys, axis=1)
+        ballots = [votes.ballots[model] for model in models]
+        yield np.array([b.is_right[b.answer[None], b.truth[truth_of]] for b in ballots]).reshape(
+            len(models), *keys.shape
+        )

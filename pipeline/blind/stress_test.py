@@ -14,10 +14,8 @@ import numpy as np
 
 from pipeline.blind import priors
 from pipeline.blind.features import Rows, rows_of
-from pipeline.blind.folds import folds_of
-from pipeline.blind.forest import Fit
-from pipeline.blind.items import Item
-from pipeline.blind.workers import Run, run_here
+from pipeline.blind.forest import Fit, Run, run_here
+from pipeline.blind.items import Item, folds_of
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest

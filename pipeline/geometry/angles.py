@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
 
 
 def leftward_deg(origin: FloatArray, facing: FloatArray, target: FloatArray) -> FloatArray:
@@ -32,3 +32,77 @@ def margin_deg(bearings: FloatArray, edges: Sequence[float]) -> FloatArray:
 def margin_below_deg(bearings: FloatArray, edges: Sequence[float]) -> FloatArray:
     """Angle up to the next sector edge, counter-clockwise: (...,) in [0, 360). Blind to the edge just passed."""
     return np.asarray(((np.asarray(edges, dtype=np.float64) - bearings[..., None]) % 360.0).min(-1))
+
+
+def matrices(quat_wxyz: FloatArray) -> FloatArray:
+    """Rotations (..., 3, 3) of quaternions (..., 4), which are brought to length 1 first."""
+    w, x, y, z = np.moveaxis(quat_wxyz / np.sqrt((quat_wxyz**2).sum(-1, keepdims=True)), -1, 0)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def rotated(rotation: FloatArray, vector: FloatArray) -> FloatArray:
+    """Vectors (..., 3) turned by rotations (..., 3, 3); written out, for BLAS rounds as the processor has it."""
+    v = vector[..., None, :]
+    return np.asarray(rotation[..., 0] * v[..., 0] + rotation[..., 1] * v[..., 1] + rotation[..., 2] * v[..., 2])
+
+
+def yaw_deg(forward: FloatArray) -> FloatArray:
+    """Direction over ground (...,) of vectors (..., 2 or 3), from x, in [-180, 180)."""
+    return wrapped_deg(np.degrees(np.arctan2(forward[..., 1], forward[..., 0])))
+
+
+def wrapped_deg(angle_deg: FloatArray) -> FloatArray:
+    """Angles in [-180, 180)."""
+    turned = (np.asarray(angle_deg, dtype=np.float64) + 180.0) % 360.0 - 180.0
+    return np.where(turned == 180.0, -180.0, turned)  # -180 - 1e-14 rounds up to 180
+
+
+def turned_about_z(vector: FloatArray, angle_deg: FloatArray) -> FloatArray:
+    """Vectors (..., 2 or 3) turned by angles (...,) about the vertical."""
+    cos, sin = np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))
+    x, y = vector[..., 0], vector[..., 1]
+    flat = np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+    rest = np.broadcast_to(vector[..., 2:], (*flat.shape[:-1], vector.shape[-1] - 2))
+    return np.concatenate([flat, rest], axis=-1)
+
+
+def rate(times_s: FloatArray, values: FloatArray, window_s: float) -> FloatArray:
+    """Change per second (..., T, k) of values (..., T, k) at times (T,), strictly increasing.
+
+    From the sample nearest to half a window before each time to that nearest to half a window after it; at the ends
+    of the log from what there is. NaN where one of the two is not known, or where they are one.
+    """
+    if not len(times_s):
+        return np.empty_like(values)
+    before, after = _around(times_s, window_s)
+    lasted = times_s[after] - times_s[before]
+    change = values[..., after, :] - values[..., before, :]
+    return np.asarray(change / np.where(lasted > 0, lasted, np.nan)[:, None])
+
+
+def turn_rate_dps(times_s: FloatArray, yaw_deg: FloatArray, window_s: float) -> FloatArray:
+    """Degrees per second (..., T) of angles (..., T), counter-clockwise positive. NaN as in `rate`."""
+    if not len(times_s):
+        return np.empty_like(yaw_deg)
+    before, after = _around(times_s, window_s)
+    lasted = times_s[after] - times_s[before]
+    change = wrapped_deg(yaw_deg[..., after] - yaw_deg[..., before])
+    return np.asarray(change / np.where(lasted > 0, lasted, np.nan))
+
+
+def _around(times_s: FloatArray, window_s: float) -> tuple[IntArray, IntArray]:
+    half = window_s / 2
+    return _nearest(times_s, times_s - half), _nearest(times_s, times_s + half)
+
+
+def _nearest(times_s: FloatArray, wanted_s: FloatArray) -> IntArray:
+    """Indices (N,) of the times (T,) nearest to others (N,), the earlier one of two."""
+    after = np.clip(np.searchsorted(times_s, wanted_s), 1, max(1, len(times_s) - 1))
+    before = after - 1
+    after = np.minimum(after, len(times_s) - 1)
+    return np.where(times_s[after] - wanted_s < wanted_s - times_s[before], after, before)

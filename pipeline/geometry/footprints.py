@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.geometry.turns import turned_about_z
+from pipeline.geometry.angles import turned_about_z
 
 _SIGNS: Final = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 

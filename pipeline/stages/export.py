@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def run(context: StageContext) -> bytes:
     """Writes a release and makes it the newest; the result is its summary (`Released` as JSON)."""
-    from pipeline.blind.report import text_only  # scikit-learn takes a second to start
+    from pipeline.blind.filtering import text_only  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
     from pipeline.llm.budget import NO_CAP
@@ -113,7 +113,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
-    from pipeline.llm.prices import load_prices, price_of
+    from pipeline.llm.budget import load_prices, price_of
 
     left_out = {"roots", "samples", "written", "known", "video", "pictures", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")

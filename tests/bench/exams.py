@@ -26,11 +26,10 @@ from rich.table import Table
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.marking import relative
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.blind.attack import attack
+from pipeline.blind.attack import CHANCE, attack, standard_error
+from pipeline.blind.forest import run_here
 from pipeline.blind.items import item_of
 from pipeline.blind.priors import CONSTANTS
-from pipeline.blind.summary import CHANCE, standard_error
-from pipeline.blind.workers import run_here
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select

@@ -18,11 +18,10 @@ import numpy as np
 
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, GEO, SPATIAL
-from pipeline.blind.attack import attack
+from pipeline.blind.attack import CHANCE, attack
+from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import items_of
 from pipeline.blind.stress_test import tasks_of
-from pipeline.blind.summary import CHANCE
-from pipeline.blind.workers import on_all_cores
 from pipeline.core.tables import asked_in
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaScene

@@ -20,15 +20,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from pipeline.blind import priors
+from pipeline.blind.attack import standard_error
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.features import encode
-from pipeline.blind.folds import folds_of
-from pipeline.blind.forest import Fit, score_fold
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.forest import Fit, on_all_cores, score_fold
+from pipeline.blind.items import Item, folds_of, make_item
 from pipeline.blind.prune import prune
 from pipeline.blind.stress_test import Prepared, stress_test, tasks_of
-from pipeline.blind.summary import standard_error
-from pipeline.blind.workers import on_all_cores
 from pipeline.metrics.mra import mean_relative_accuracies
 from tests.tables import read_questions
 

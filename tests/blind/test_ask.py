@@ -16,9 +16,8 @@ from pipeline.blind.ask import REPLIES, Asked, ask, requests_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import Image, ModelSpec, Provider, Reply, Request, Terms
-from pipeline.llm.budget import Money
+from pipeline.llm.budget import Money, PriceTable
 from pipeline.llm.failures import ModelError
-from pipeline.llm.prices import PriceTable
 from pipeline.llm.usage import Usage
 from tests.llm.asking import table
 

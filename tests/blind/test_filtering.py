@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.blind.filtering import FILTERED, filtered
+from pipeline.blind.filtering import FILTERED, filtered, text_only
 from pipeline.blind.priors import PRIORS
-from pipeline.blind.report import text_only
 from pipeline.blind.rule import rule
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.errors import BiasError

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.blind.folds import FOLDS, folds_of
+from pipeline.blind.items import FOLDS, folds_of
 
 GROUPS = [f"scene{n % 23}" for n in range(200)]
 

@@ -10,8 +10,7 @@ from pipeline.blind.ask import ask
 from pipeline.blind.config import AskConfig
 from pipeline.blind.forecast import forecasts, mean_forecast
 from pipeline.blind.totals import no_verdict, totals_of
-from pipeline.llm.budget import NO_CAP, Money
-from pipeline.llm.prices import PriceTable
+from pipeline.llm.budget import NO_CAP, Money, PriceTable
 from pipeline.llm.usage import Price, Usage
 from tests.blind.test_ask import MIXED, Scripted, says, spec
 from tests.llm.asking import table

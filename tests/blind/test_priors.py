@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.folds import folds_of
-from pipeline.blind.items import make_item
+from pipeline.blind.items import folds_of, make_item
 from tests.blind.made import nearest_item, number_item
 
 OPTIONS = ["lamp", "sofa", "tv", "door"]

@@ -16,8 +16,7 @@ from typing import Final
 import pytest
 
 from pipeline.blind.features import encode, rows_of
-from pipeline.blind.folds import folds_of
-from pipeline.blind.items import Item
+from pipeline.blind.items import Item, folds_of
 from pipeline.blind.stress_test import stress_test
 from tests.blind.made import NAMES, nearest_items, number_item
 

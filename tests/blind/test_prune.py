@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 import pipeline.blind.prune
-from pipeline.blind.attack import attack
+from pipeline.blind.attack import attack, summarise
 from pipeline.blind.config import BATCH, PruneConfig
+from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import Item, make_item
-from pipeline.blind.prune import FLOOR, prune
-from pipeline.blind.rounds import Rounds
+from pipeline.blind.prune import FLOOR, Rounds, prune
 from pipeline.blind.stress_test import ForestScores, Prepared
-from pipeline.blind.summary import summarise
-from pipeline.blind.workers import Run, run_here
 from pipeline.core.arrays import IntArray
 from tests.blind.made import nearest_items, size_items
 

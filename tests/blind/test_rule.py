@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.blind.chance_correction import removed_by_luck
 from pipeline.blind.config import BlindConfig
-from pipeline.blind.rule import VERDICTS, Verdict, rule, verdict_table
+from pipeline.blind.rule import VERDICTS, Verdict, removed_by_luck, rule, verdict_table
 from pipeline.blind.votes import votes_of
 from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table, reply
 

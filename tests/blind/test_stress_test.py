@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.attack import attack
-from pipeline.blind.folds import folds_of
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.attack import attack, standard_error, stress_table, summarise
+from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
+from pipeline.blind.items import Item, folds_of, make_item
 from pipeline.blind.stress_test import ForestScores, stress_test, tasks_of
-from pipeline.blind.summary import standard_error, stress_table, summarise
 from pipeline.blind.text_only import Guessed
-from pipeline.blind.workers import WORTH_THREADS, on_all_cores, run_here
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published

@@ -23,7 +23,7 @@ from pipeline.llm import rate_limit
 from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
-from pipeline.llm.replay import record
+from pipeline.llm.providers import record
 from pipeline.scoring.score import best_priors
 from pipeline.stages.asking import forecast_of
 from pipeline.stages.builder import Builder

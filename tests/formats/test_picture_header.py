@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.formats.picture_header import header_of
+from pipeline.formats.picture_tags import header_of
 
 
 def encoded(mode: str, kind: str, size: tuple[int, int] = (40, 20), **options: Any) -> bytes:

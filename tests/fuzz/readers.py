@@ -25,8 +25,7 @@ from pipeline.formats.feather import FeatherError, read_feather
 from pipeline.formats.logs.registry import LOGS
 from pipeline.formats.pickled import PickleError
 from pipeline.formats.pickles import read_pickle
-from pipeline.formats.picture_header import header_of
-from pipeline.formats.picture_tags import BrokenTagsError, tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
 from pipeline.formats.ply import PlyError, parse_ply
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.formats.zips import zip_members

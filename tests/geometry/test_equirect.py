@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.geometry.equirect import Sphere, render_nearest, whole_sphere
-from pipeline.geometry.lookups import levels_of
+from pipeline.geometry.equirect import Sphere, levels_of, render_nearest, whole_sphere
 from pipeline.geometry.views import View, box_in, directions_of, is_in, pixels_of, turned_deg
 from tests.oracles.sphere_dots import found_in, painted
 

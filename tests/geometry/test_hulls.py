@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from pipeline.geometry.hulls import hull
+from pipeline.geometry.areas import hull
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -7,7 +7,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.geometry.raster import covered
+from pipeline.geometry.grids import covered
 
 CORNER = np.array([-3.0, 2.0])
 SHAPE = (14, 17)

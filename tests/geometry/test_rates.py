@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.geometry.rates import rate, turn_rate_dps
+from pipeline.geometry.angles import rate, turn_rate_dps
 
 TIMES_S = np.arange(31) / 10
 

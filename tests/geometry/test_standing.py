@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.geometry.boxes import Boxes, stack
-from pipeline.geometry.standing import PLACES, REACH_M, clearance_m, standing_places
+from pipeline.geometry.floors import PLACES, REACH_M, clearance_m, standing_places
 from tests.conftest import yaw_axes
 
 RADIUS_M = 0.2

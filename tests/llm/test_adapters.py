@@ -15,14 +15,13 @@ import pytest
 
 from pipeline.core.errors import MissingExtraError
 from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, user, video_part
+from pipeline.llm.budget import FREE, PriceTable, load_prices, price_of
 from pipeline.llm.cache import ReplyCache, request_digest, request_key
 from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
 from pipeline.llm.openai_compatible import read_completion
-from pipeline.llm.prices import FREE, PriceTable, load_prices, price_of
-from pipeline.llm.providers import INSTALL, open_provider
-from pipeline.llm.replay import record
-from pipeline.llm.structured import structured
+from pipeline.llm.providers import INSTALL, open_provider, record
+from pipeline.llm.replies import structured
 from pipeline.llm.usage import Usage
 from tests.llm import bodies
 from tests.llm.asking import KEY, hosted

@@ -11,11 +11,10 @@ import pytest
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Request, Terms, user
-from pipeline.llm.budget import BudgetGuard, Money, most_usage
+from pipeline.llm.budget import BudgetGuard, Money, PriceTable, most_usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
-from pipeline.llm.prices import PriceTable
 from pipeline.llm.usage import Price, Usage
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running

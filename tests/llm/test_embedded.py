@@ -16,7 +16,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, Reply, Request, Terms, user
 from pipeline.llm.embedded import Embedded, packaged_weights, verify
 from pipeline.llm.failures import ModelError
-from pipeline.llm.structured import structured
+from pipeline.llm.replies import structured
 from tests.llm.test_adapters import LETTER
 
 # The right option first; asked in three orders.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.llm.error_bodies import error_of, retry_after_s
+from pipeline.llm.failures import error_of, retry_after_s
 from tests.llm import bodies
 
 LASTING = [

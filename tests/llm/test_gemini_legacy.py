@@ -14,8 +14,8 @@ import pytest
 from pipeline.blind.ask import ask
 from pipeline.llm.base import Image, Reply, user, video_part
 from pipeline.llm.failures import ModelError
-from pipeline.llm.gemini_legacy import _part, _schema
-from pipeline.llm.structured import structured
+from pipeline.llm.gemini import _legacy_part, _legacy_schema
+from pipeline.llm.replies import structured
 from pipeline.llm.usage import Usage
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
@@ -30,13 +30,13 @@ def test_a_schema_is_cut_down_to_what_the_sdk_knows() -> None:
     schema = {"type": "array", "items": LETTER, "minItems": 1, "uniqueItems": True}
     letter = {"type": "STRING", "enum": ["A", "B"]}
     thing = {"type": "OBJECT", "properties": {"letter": letter}, "required": ["letter"]}
-    assert _schema(schema) == {"type": "ARRAY", "items": thing, "min_items": 1}
+    assert _legacy_schema(schema) == {"type": "ARRAY", "items": thing, "min_items": 1}
 
 
 def test_a_video_is_for_the_other_adapter(tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"film")
     with pytest.raises(ModelError, match="by provider gemini"):
-        _part(video_part(tmp_path / "film.mp4"))
+        _legacy_part(video_part(tmp_path / "film.mp4"))
 
 
 @with_sdk

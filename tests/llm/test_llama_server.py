@@ -15,7 +15,7 @@ from pipeline.llm.base import ModelSpec, Reply, Request, user
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
-from pipeline.llm.structured import structured
+from pipeline.llm.replies import structured
 from tests.llm.asking import KEY, lettered_questions
 from tests.llm.llama_server import CONTEXT_TOKENS, serving
 from tests.llm.test_adapters import LETTER

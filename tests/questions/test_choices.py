@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.blind.folds import folds_of
+from pipeline.blind.items import folds_of
 from pipeline.core.identity import rng_for
 from pipeline.questions.choices import (
     RATIO,

@@ -15,8 +15,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import asked_in, rejected_in
-from pipeline.questions.selection import SHARES, select
-from pipeline.questions.spreading import SHARED_MAX, SpreadInput, spread
+from pipeline.questions.selection import SHARED_MAX, SHARES, SpreadInput, select, spread
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import DIRECTIONS, make_scene, random_objects

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.questions.tuples import CandidateSampler, sets, untried
+from pipeline.questions.arrays import CandidateSampler, sets, untried
 
 SCOPE = ("scene", "task")
 

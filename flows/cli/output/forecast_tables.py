@@ -17,8 +17,8 @@ from pipeline.blind.forecast import Forecast
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.stage import REPLIES_FILE
 from pipeline.llm.base import ModelSpec
+from pipeline.llm.budget import load_prices, price_of
 from pipeline.llm.cache import spent_in
-from pipeline.llm.prices import load_prices, price_of
 
 MINUTE_S: Final = 60
 HOUR_S: Final = 3600

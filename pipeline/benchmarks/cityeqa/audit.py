@@ -21,8 +21,7 @@ from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off
 from pipeline.benchmarks.cityeqa.wording import Told, parse
 from pipeline.core.listing import Listing
 from pipeline.metrics.number_words import normalised
-from pipeline.questions.audited import Basis, Examined, LeftOut, named
-from pipeline.questions.leakage import leakage
+from pipeline.questions.audited import Basis, Examined, LeftOut, leakage, named
 
 MAX_START_M: Final = 200.0  # section 2.2: p0 lies "within a 200-meter range" of the target
 SECTOR_DEG: Final = 45.0  # to either side of an axis

@@ -12,7 +12,7 @@ from pipeline.benchmarks.embodied4c.marking import forms_of
 from pipeline.core.arrays import FloatArray
 from pipeline.llm.base import Request, user
 from pipeline.llm.prompts import load_prompt
-from pipeline.questions import judging
+from pipeline.questions import scoring_protocol
 from pipeline.questions.scoring_protocol import Answer, Ask
 
 PROMPT: Final = "judge_embodied4c"
@@ -26,7 +26,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
     """Scores (n,) in [0, 100], and what else `judging.judged` gives."""
-    return judging.judged(answers, ask, request, lambda value: float(value["score"]), lowest=0.0)
+    return scoring_protocol.judged(answers, ask, request, lambda value: float(value["score"]), lowest=0.0)
 
 
 def request(answer: Answer) -> Request:

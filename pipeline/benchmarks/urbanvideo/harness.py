@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.columns import row
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS
-from pipeline.questions.harness import UTILS, lmms_eval
-from pipeline.questions.vlmevalkit import vlmevalkit
+from pipeline.questions.harness import UTILS, lmms_eval, vlmevalkit
 
 POST: Final = "Answer with the option's letter from the given choices directly."
 _REST: Final = f"""doc_to_text: !function {UTILS}.doc_to_text

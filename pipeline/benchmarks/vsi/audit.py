@@ -27,9 +27,8 @@ from pipeline.core.identity import question_ids
 from pipeline.core.schema import Finding, Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ArrayTask
-from pipeline.questions.audited import Audited, Basis, Coverage, Examined, Miss, audit_table, summaries
+from pipeline.questions.audited import Audited, Basis, Coverage, Examined, Miss, audit_table, leakage, summaries
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.leakage import leakage
 from pipeline.questions.published import Published, read_published
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene

@@ -11,9 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
-from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval
+from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
-from pipeline.questions.vlmevalkit import vlmevalkit
 
 # What attackers earn on the 2,203 released questions of 122 scenes (`scan2qa stress-test`, folds by scene), best first.
 GIVEN_AWAY: Final = {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.sketch import Point, Sketch, Thing
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
-from pipeline.geometry.turns import matrices, rotated
+from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage
 from pipeline.worlds.arm.facts import EpisodeScene, Item
 from pipeline.worlds.arm.view import ArmView

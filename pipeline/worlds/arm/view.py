@@ -16,8 +16,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.findings import doubt
 from pipeline.core.packed import Packed
 from pipeline.core.schema import Finding
-from pipeline.geometry.rates import rate
-from pipeline.geometry.turns import matrices, rotated
+from pipeline.geometry.angles import matrices, rate, rotated
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 
 GRIPPER: Final = "gripper"  # subject of findings about it

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.geometry.raster import covered
+from pipeline.geometry.grids import covered
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.solids import Solids
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
-from pipeline.geometry.turns import turned_about_z
+from pipeline.geometry.angles import turned_about_z
 from pipeline.reading.footage import Footage
 from pipeline.worlds.drive.facts import CATEGORIES, DriveScene
 from pipeline.worlds.drive.view import EGO, DriveView

@@ -14,9 +14,8 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.schema import Finding
+from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.geometry.rates import rate, turn_rate_dps
-from pipeline.geometry.turns import turned_about_z, wrapped_deg
 from pipeline.worlds.drive.facts import Box, Drive, DriveScene, Track
 
 EGO: Final = "ego"  # subject of findings about our own car

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.geometry.turns import matrices, rotated
+from pipeline.geometry.angles import matrices, rotated
 from pipeline.worlds.arm.drawn import sketch
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.samples.plans import plan

@@ -12,7 +12,7 @@ from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.asking import number
 from pipeline.benchmarks.embodied4c.case import ExamCase
 from pipeline.core.arrays import FloatArray
-from pipeline.geometry.rates import rate
+from pipeline.geometry.angles import rate
 from pipeline.worlds.arm.facts import Joint
 
 RATE_MIN_DPS: Final = 10.0  # of a joint that turns

@@ -16,9 +16,8 @@ from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.packed import Packed
 from pipeline.core.schema import Rejection
+from pipeline.geometry.angles import rate, turned_about_z
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.geometry.rates import rate
-from pipeline.geometry.turns import turned_about_z
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.view import SPEED_WINDOW_S, DriveView
 

@@ -12,7 +12,7 @@ from pipeline.benchmarks.embodied4c.kinds import AERIAL
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
-from pipeline.geometry.rates import rate, turn_rate_dps
+from pipeline.geometry.angles import rate, turn_rate_dps
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 

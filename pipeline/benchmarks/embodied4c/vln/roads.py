@@ -17,7 +17,7 @@ import shapely
 from pipeline.benchmarks.embodied4c.drive.lanes import ALIGNED_DEG, Lanes
 from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.errors import ConfigError
-from pipeline.geometry.turns import turned_about_z, wrapped_deg
+from pipeline.geometry.angles import turned_about_z, wrapped_deg
 from pipeline.worlds.drive.facts import Lane
 from pipeline.worlds.drive.view import DriveView
 

@@ -12,9 +12,8 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
-from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.questions.arrays import MOST, Answers, ArrayTask, sets, untried
 from pipeline.questions.rules import Fact, check
-from pipeline.questions.tuples import MOST, sets, untried
 
 
 class AppearanceOrder(ArrayTask[ScanView]):

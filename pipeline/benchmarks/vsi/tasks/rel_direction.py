@@ -12,11 +12,9 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
-from pipeline.geometry.floors import footprints
-from pipeline.geometry.standing import Standing, standing_places
-from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.geometry.floors import Standing, footprints, standing_places
+from pipeline.questions.arrays import Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.rules import Check, Fact, check
-from pipeline.questions.tuples import CandidateSampler, untried
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0

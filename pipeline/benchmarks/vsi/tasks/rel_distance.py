@@ -11,9 +11,8 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.questions.arrays import Answers, ArrayTask
+from pipeline.questions.arrays import Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.rules import Fact, check
-from pipeline.questions.tuples import CandidateSampler, untried
 
 
 class RelDistance(ArrayTask[ScanView]):

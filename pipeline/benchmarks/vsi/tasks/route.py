@@ -16,10 +16,9 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import leftward_deg
 from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, Footprints, FreeFloor, footprints, free_floor
-from pipeline.questions.arrays import WRITTEN, Answers, ArrayTask
+from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
-from pipeline.questions.tuples import MOST, CandidateSampler, untried
 from pipeline.worlds.indoor.facts import Route
 
 STRAIGHT_BELOW_DEG: Final = 30.0

@@ -17,7 +17,7 @@ from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.feather import Columns
-from pipeline.geometry.turns import matrices, rotated, yaw_deg
+from pipeline.geometry.angles import matrices, rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.formats.feather import Columns, FeatherError, read_feather
-from pipeline.geometry.turns import matrices
+from pipeline.geometry.angles import matrices
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import Camera, Crossing, Lane, Line
 from pipeline.worlds.drive.readers.tracking import Pictures, numbered, pictures_of

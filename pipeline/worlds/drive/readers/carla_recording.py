@@ -14,7 +14,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import Added, CarlaLog, Records, Table
-from pipeline.geometry.turns import wrapped_deg
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import (
     CARLA_PROPS,

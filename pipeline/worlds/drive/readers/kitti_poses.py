@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
-from pipeline.geometry.turns import rotated
+from pipeline.geometry.angles import rotated
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, within
 

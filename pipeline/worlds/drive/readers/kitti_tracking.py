@@ -18,7 +18,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.images import size_of
-from pipeline.geometry.turns import rotated, yaw_deg
+from pipeline.geometry.angles import rotated, yaw_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
-from pipeline.geometry.turns import turned_about_z
+from pipeline.geometry.angles import turned_about_z
 from pipeline.worlds.drive.facts import ARGOVERSE2
 from pipeline.worlds.drive.samples.plan import AXLE_M, LANE_M, Mover, Plan, Road
 

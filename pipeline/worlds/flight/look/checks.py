@@ -19,7 +19,7 @@ from pipeline.core.schema import Evidence, Rejection
 from pipeline.llm.base import Image, Reply, Request, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
-from pipeline.llm.structured import structured
+from pipeline.llm.replies import structured
 from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.looks import BUILT, COLOURED, TOWER, Look, may_be
 from pipeline.worlds.flight.facts import Landmark

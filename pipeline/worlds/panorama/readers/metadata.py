@@ -14,8 +14,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
-from pipeline.formats.picture_header import header_of
-from pipeline.formats.picture_tags import BrokenTagsError, tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS

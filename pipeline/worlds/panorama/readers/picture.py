@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
-from pipeline.formats.picture_header import Header, header_of
-from pipeline.formats.picture_tags import BrokenTagsError, Exif, tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, Exif, Header, header_of, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import Crop, Depth, Picture
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar

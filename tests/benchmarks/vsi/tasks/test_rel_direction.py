@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.core.schema import OrientedBox
-from pipeline.geometry.standing import standing_places
+from pipeline.geometry.floors import standing_places
 from pipeline.worlds.indoor.facts import IndoorScene, Room
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import OFFICIAL_EXACT, Placed, Vec3, cube, make_scene, random_objects, refusal_of, row_of, rows_of

@@ -1,4 +1,7 @@
-"""Replies that are to be JSON: models put them into fences, and thoughts before them, whatever they are told."""
+"""What a reply must meet: it is whole, and where JSON was asked for it is JSON.
+
+Models put JSON into fences, and thoughts before it, whatever they are told.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, Final
 import jsonschema
 
 from pipeline.llm.base import JsonSchema, Reply
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import CUT, ModelError
 from pipeline.metrics.replies import without_reasoning
 
 _FENCED: Final = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
@@ -44,3 +47,33 @@ def check_schema(text: str, schema: JsonSchema) -> None:
         raise ModelError("malformed", f"the reply is not JSON: {error}", passing=True) from None
     except jsonschema.ValidationError as error:
         raise ModelError("malformed", f"the reply does not follow the schema: {error.message}", passing=True) from None
+
+
+# In lower case. "" and null: the server does not tell; some small ones never do.
+WHOLE: Final = frozenset(
+    {"", "stop", "eos", "eos_token", "end_turn", "stop_sequence", "completed", "finish_reason_unspecified"}
+)
+CUT_BY: Final = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+)
+# OpenAI's, Azure's, Anthropic's behind an OpenAI front, and Google's.
+REFUSED_BY: Final = frozenset(
+    {"content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"}
+    | {"language", "image_prohibited_content", "image_recitation"}
+)
+
+
+def check_finish(reply: Reply) -> None:
+    """Raises ModelError unless the reply is whole: none but a whole one may be read, kept or paid for once only.
+
+    A reason that is not known is tried again: routers tell ``error`` and vLLM ``abort`` where the text stops anywhere.
+    """
+    reason = reply.finish.lower()
+    if reason in WHOLE:
+        return
+    if reason in CUT_BY:
+        took = f" after {reply.usage.output_tokens} tokens" if reply.usage else ""
+        raise ModelError(CUT, f"the reply was cut{took}: give the model more room (max_tokens)")
+    if reason in REFUSED_BY:
+        raise ModelError("refused", f"no answer: {reply.finish}")
+    raise ModelError("unfinished", f"the reply ended for a reason that is not known: {reply.finish}", passing=True)
