@@ -23,7 +23,7 @@ from pipeline.llm.base import ModelSpec, Request, user
 from pipeline.llm.prompts import load_prompt
 from pipeline.metrics.number_words import normalised
 from pipeline.metrics.replies import plain
-from pipeline.questions import judging
+from pipeline.questions import scoring_protocol
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -49,8 +49,8 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
-    """Marks (n,) in [1, 5], and what else `judging.judged` gives."""
-    return judging.judged(answers, ask, request, lambda value: float(value["mark"]), lowest=float(LOWEST))
+    """Marks (n,) in [1, 5], and what else `scoring_protocol.judged` gives."""
+    return scoring_protocol.judged(answers, ask, request, lambda value: float(value["mark"]), lowest=float(LOWEST))
 
 
 def request(answer: Answer) -> Request:
