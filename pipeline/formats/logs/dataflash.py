@@ -210,9 +210,14 @@ class DataFlash:
         tables = {name: _first_instance(columns) for name, columns in tables.items()}
         for name, positions in POSITIONS.items():
             if name in tables and (log := positions(name, tables)):
-                attitude, gimbal = _attitude(tables), _gimbal(tables)
-                heights = _heights(tables)
-                return (replace(log, attitude=attitude, gimbal_pitch=gimbal, heights=heights, findings=findings),)
+                att, mnt = tables.get("ATT", {}), tables.get("MNT", {})
+                att_s, angles = _time("ATT", att), _stack(att, "Roll", "Pitch", "Yaw")
+                mnt_s, pitch = _time("MNT", mnt), mnt.get("Pitch")
+                if att_s is not None and angles is not None:
+                    log = replace(log, attitude=Series(att_s, flu_to_enu(quaternion(*np.radians(angles).T))))
+                if mnt_s is not None and pitch is not None:
+                    log = replace(log, gimbal_pitch=Series(mnt_s, pitch))
+                return (replace(log, heights=_heights(tables), findings=findings),)
         raise no_position(path, ", ".join(POSITIONS))
 
 
@@ -283,20 +288,6 @@ def _heights(tables: Tables) -> dict[str, Series]:
             no_fix = columns["Status"] < GOOD_FIX if "Status" in columns else False
             found[source] = Series(t_s, np.where(no_fix, np.nan, height))
     return found
-
-
-def _attitude(tables: Tables) -> Series | None:
-    att = tables.get("ATT", {})
-    t_s, angles = _time("ATT", att), _stack(att, "Roll", "Pitch", "Yaw")
-    if t_s is None or angles is None:
-        return None
-    return Series(t_s, flu_to_enu(quaternion(*np.radians(angles).T)))
-
-
-def _gimbal(tables: Tables) -> Series | None:
-    mnt = tables.get("MNT", {})
-    t_s, pitch = _time("MNT", mnt), mnt.get("Pitch")
-    return None if t_s is None or pitch is None else Series(t_s, pitch)
 
 
 # In the order of preference: the estimator's place on WGS84, the receiver's, the estimator's local position.

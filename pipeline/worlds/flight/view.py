@@ -338,10 +338,8 @@ class FlightView(Generic[R]):
     @cached_property
     def _possible(self) -> dict[int, FloatArray]:
         """Intervals (k, 2) in which landmarks may be in view."""
-        return {
-            v.landmark: np.concatenate([np.array(v.possible, dtype=np.float64).reshape(-1, 2), self.doubted])
-            for v in self.motion.views or ()
-        }
+        spans = {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in self.motion.views or ()}
+        return {landmark: np.concatenate([possible, self.doubted]) for landmark, possible in spans.items()}
 
     @cached_property
     def goal(self) -> int | None:

@@ -111,12 +111,12 @@ class Prisms:
         known = np.isfinite(pixels).all(1)
         before, behind = (np.bincount(owner[side], minlength=len(away)) for side in (known, ~known))
         within = (before > 0) & (away <= _REACH_M)
-        rings: dict[int, FloatArray] = {
-            i: self.ring(i, eye, size) for i in np.flatnonzero(within & (behind > 0)).tolist()
-        }
+        cut = np.flatnonzero(within & (behind > 0)).tolist()
+        rings: dict[int, FloatArray] = {i: self.ring(i, eye, size) for i in cut}
         whole = within[owner] & (behind[owner] == 0)
         rings |= _hulls(pixels[whole], owner[whole])
-        return [(i, rings[i]) for i in self.order(eye) if i in rings and _overlaps(rings[i], size)]
+        shown = {i for i, r in rings.items() if len(r) > 2 and (r.max(0) >= 0).all() and (r.min(0) <= size).all()}
+        return [(i, rings[i]) for i in self.order(eye) if i in shown]
 
     def order(self, eye: Eye) -> list[int]:
         """All prisms, the farthest first."""
@@ -169,10 +169,6 @@ def _hulls(pixels: FloatArray, owner: IntArray) -> dict[int, FloatArray]:
         for name, ring, is_flat in zip(names.tolist(), np.split(corners, cuts), flat.tolist(), strict=True)
         if not is_flat
     }
-
-
-def _overlaps(ring: FloatArray, size: Size) -> bool:
-    return len(ring) > 2 and bool((ring.max(0) >= 0).all() and (ring.min(0) <= size).all())
 
 
 def shrunk(ring: FloatArray, to: float) -> FloatArray:

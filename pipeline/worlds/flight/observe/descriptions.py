@@ -155,19 +155,12 @@ class Things:
 
     def may_fit(self, words: Words) -> BoolArray:
         """Which things some words may fit (n,)."""
-        if words not in self._fitting:
-            self._fitting[words] = self._may_be_noun(words.noun) & self._may_be_told(words)
-        return self._fitting[words]
-
-    def _may_be_noun(self, noun: str) -> BoolArray:
-        may = np.isin(self._noun, sorted(may_be(noun)))
-        if noun == TOWER:
+        if words in self._fitting:
+            return self._fitting[words]
+        may = np.isin(self._noun, sorted(may_be(words.noun)))
+        if words.noun == TOWER:
             slim = ~(self.height_m[:, 1] < SLIM * 2 * self._radius_m)  # also what has no known height
             may |= slim & np.isin(self._noun, sorted(may_be("building")))
-        return may
-
-    def _may_be_told(self, words: Words) -> BoolArray:
-        may = np.ones(len(self.marks), dtype=bool)
         if words.paint:
             where, colour = words.paint
             least = self.config.colour_margin
@@ -176,6 +169,7 @@ class Things:
             may &= ~np.all(not_so, axis=0) & ~self._unlike[colour]
         if words.roof:
             may &= np.isin(self._roof, ["", words.roof, _LIKE[words.roof]])
+        self._fitting[words] = may
         return may
 
     # Words
@@ -207,8 +201,8 @@ class Things:
             rank = self._height_word(i, may[may != i]) or self._area_word(i, may[may != i])
             if rank is not None:
                 return _say(words.text(first=rank[0]), (*self._proof(i, words), rank[1]))
-        sign = self._sign(i)
-        if sign is not None:
+        sign = self._looks[i].sign  # that can be read on no other
+        if sign and self._signs[sign.casefold()] == 1:
             return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
         fewest = min((len(may) for _, may in tried), default=0)
         return Said(None, unsaid=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things"))
@@ -230,11 +224,6 @@ class Things:
         if not self._area_m2[i] >= limit * next_m2:  # also where one is not known
             return None
         return "largest", _shown("area_ratio", "largest", float(self._area_m2[i] / next_m2), ">=", limit, "ratio")
-
-    def _sign(self, i: int) -> str | None:
-        """What can be read on a thing, and on no other."""
-        sign = self._looks[i].sign
-        return sign if sign and self._signs[sign.casefold()] == 1 else None
 
     def _beside(self, i: int, anchors: Sequence[Place]) -> Said | None:
         """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""

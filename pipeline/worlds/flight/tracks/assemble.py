@@ -101,8 +101,16 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     quat = Bracket(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
-    found += _unknown("heading", heading, "it is said that it flies and stays, but not which way, nor where it turns")
-    found += _unknown("gimbal", gimbal, "what the camera sees needs the pitch of a fixed camera in flight.yaml")
+    for what, values, then in (
+        ("heading", heading, "it is said that it flies and stays, but not which way, nor where it turns"),
+        ("gimbal", gimbal, "what the camera sees needs the pitch of a fixed camera in flight.yaml"),
+    ):
+        share = float(np.isnan(values).mean())
+        if share == 1.0:
+            found.append(note(f"no_{what}", "log", f"the log has no {what}: {then}", "none needed"))
+        elif share:
+            message = f"no {what} within 1 s of {share:.1%} of the positions"
+            found.append(note(f"{what}_gaps", "log", message, "none needed", share, 0.0, "share"))
     return quat, heading, gimbal
 
 
@@ -125,7 +133,12 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[Fixes, bool
     index = straight.samples[good]
     enu_m, lat_lon_alt, level_m, local = place(log, index, found)
     fixes = Fixes(index, straight.t_s[good], straight.run[good], broken[good], enu_m, lat_lon_alt, level_m)
-    fixes = _with_times_of_their_own(fixes, found)
+    # Those that were placed, without those that bear the time of the one before.
+    again = np.concatenate([[False], np.diff(fixes.t_s) == 0])
+    if repeated := int(again.sum()):
+        message = f"{repeated} positions bear the time of the one before and were left out"
+        found.append(note("repeated_times", "log", message, "none needed", repeated, 0))
+    fixes = fixes.take(np.asarray(np.isfinite(fixes.enu_m).all(1)) & ~again)
     if not len(fixes.index):
         raise _no_fix(path, log, "none has an altitude")
     return _parted(fixes, found), local
@@ -156,17 +169,6 @@ def _refused_fixes(refused: Refused, t_s: FloatArray) -> list[Finding]:
     return [about(finding, t_s, inside) if many else finding]
 
 
-def _with_times_of_their_own(fixes: Fixes, found: list[Finding]) -> Fixes:
-    """The fixes that were placed, without those that bear the time of the one before."""
-    keep = np.asarray(np.isfinite(fixes.enu_m).all(1))
-    again = np.concatenate([[False], np.diff(fixes.t_s) == 0])
-    repeated = int(again.sum())
-    if repeated:
-        message = f"{repeated} positions bear the time of the one before and were left out"
-        found.append(note("repeated_times", "log", message, "none needed", repeated, 0))
-    return fixes.take(keep & ~again)
-
-
 def _parted(fixes: Fixes, found: list[Finding]) -> Fixes:
     """The fixes with parts numbered from 0: a new one begins at each break and after each gap."""
     wait = np.diff(fixes.t_s)
@@ -176,9 +178,8 @@ def _parted(fixes: Fixes, found: list[Finding]) -> Fixes:
             f"{int(gap.sum())} gaps of more than {GAP_S:g} s without a position, the longest {wait.max():.1f} s; "
             "a new part begins after each"
         )
-        found.append(
-            note("gap", "log", message, "none needed; no movement is seen in a gap", float(wait.max()), GAP_S, "s")
-        )
+        remedy = "none needed; no movement is seen in a gap"
+        found.append(note("gap", "log", message, remedy, float(wait.max()), GAP_S, "s"))
     return replace(fixes, part=np.concatenate([[0], np.cumsum(begins | gap)]).astype(np.intp))
 
 
@@ -212,13 +213,3 @@ def _without_strays(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
         found.append(doubt("reset", "log", message, remedy, jump, None, "m"))
     begins = np.concatenate([[False], (np.diff(fixes.part) > 0) | leap | (np.diff(fixes.t_s) > GAP_S)])
     return replace(fixes, part=np.cumsum(begins).astype(np.intp))
-
-
-def _unknown(what: str, values: FloatArray, then: str) -> list[Finding]:
-    share = float(np.isnan(values).mean())
-    if share == 1.0:
-        return [note(f"no_{what}", "log", f"the log has no {what}: {then}", "none needed")]
-    if share:
-        message = f"no {what} within 1 s of {share:.1%} of the positions"
-        return [note(f"{what}_gaps", "log", message, "none needed", share, 0.0, "share")]
-    return []

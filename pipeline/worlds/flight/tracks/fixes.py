@@ -240,10 +240,11 @@ def _levels(log: Log, index: IntArray, altitude: FloatArray, found: list[Finding
         found.append(doubt("no_altitude", "log", "the log has no altitudes; the path is laid out flat", remedy))
         return np.zeros(n), False
     if missing:
-        message = f"{missing} of {n} positions have no altitude and were left out"
-        found.append(
-            note("refused_altitudes", "log", message, "none needed if the rest will do", missing / n, 0.0, "share")
+        message, remedy = (
+            f"{missing} of {n} positions have no altitude and were left out",
+            "none needed if the rest will do",
         )
+        found.append(note("refused_altitudes", "log", message, remedy, missing / n, 0.0, "share"))
     return level, above_sea
 
 

@@ -193,6 +193,5 @@ def _compared(logged_mps: FloatArray, derived_mps: FloatArray) -> list[Finding]:
     if abs(ratio - 1.0) <= RATIO_OFF:
         return []
     message = f"the logged speed is {ratio:.2f} times that of the positions, which is used"
-    return [
-        note("speed_differs", "log", message, "none needed: no answer rests on the logged speed", ratio, 1.0, "ratio")
-    ]
+    remedy = "none needed: no answer rests on the logged speed"
+    return [note("speed_differs", "log", message, remedy, ratio, 1.0, "ratio")]
