@@ -163,30 +163,17 @@ CLOCKS_APART_S: Final = 2.0  # a radio delays by less
 RESTART_S: Final = 1.0  # messages that overtake each other on the radio lie closer
 
 
-class Clocks(NamedTuple):
-    """What two clocks show.
-
-    Attributes:
-        begins: (N,) True where the drone was started again.
-        apart: (N,) True where the clocks disagree.
-        findings: both in words; `clocks_apart` is about the samples ``apart``.
-    """
-
-    begins: BoolArray
-    apart: BoolArray
-    findings: tuple[Finding, ...]
-
-
-def compared(t_s: FloatArray, boot_ms: FloatArray) -> Clocks:
-    """Where the drone was started again, and where its clock disagrees with the ground station's.
+def with_boot_clock(log: Log, boot_ms: FloatArray) -> Log:
+    """The log with where the drone was started again, and where its clock disagrees with the ground station's.
 
     The drone's clock begins at 0 with every start, so each start is looked at by itself, against the smallest
     difference of the two clocks: that of the messages which the radio did not delay.
 
     Args:
-        t_s: (N,) times of the ground station's clock, which is used.
+        log: on the ground station's clock, which is used.
         boot_ms: (N,) milliseconds since the drone was started.
     """
+    t_s = log.t_s
     boot_s = boot_ms / 1e3
     begins = np.concatenate([[False], np.diff(boot_s) < -RESTART_S])
     start = np.cumsum(begins)
@@ -205,7 +192,8 @@ def compared(t_s: FloatArray, boot_ms: FloatArray) -> Clocks:
         )
         remedy = "check the offset to the video at both ends of the flight"
         found.append(doubt("clocks_apart", "log", message, remedy, float(off.max()), CLOCKS_APART_S, "s"))
-    return Clocks(begins, apart, tuple(found))
+    marks = {"clocks_apart": apart} if apart.any() else {}
+    return replace(log, begins=begins, findings=(*log.findings, *found), marks=marks)
 
 
 Tables = Mapping[str, Table]
@@ -269,22 +257,21 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
     """One vehicle's flight."""
     kind = next(one for one in POSITIONS if one in tables)
     table = _one_component(tables[kind])
-    log = _POSITIONS[kind](table, tables)
+    log = replace(_POSITIONS[kind](table, tables), findings=findings)
     attitude, gimbal = _attitude(tables), _gimbal(tables)
     boot_ms = column(table.fields, "time_boot_ms")
-    clocks = None if boot_ms is None else compared(table.t_s, boot_ms)
+    if boot_ms is not None:
+        log = with_boot_clock(log, boot_ms)
     return replace(
         log,
         name=name,
         dialect=kind,
-        begins=clocks.begins if clocks else None,
         attitude=attitude,
         heading=log.heading if attitude is None else None,
         gimbal_pitch=None if gimbal is None else gimbal.pitch,
         heights=_heights(tables),
         grounded=_grounded(tables),
-        findings=(*findings, *(clocks.findings if clocks else ()), *(gimbal.findings if gimbal else ())),
-        marks={"clocks_apart": clocks.apart} if clocks and clocks.apart.any() else {},
+        findings=(*log.findings, *(gimbal.findings if gimbal else ())),
     )
 
 

@@ -21,10 +21,9 @@ from pipeline.geometry.bearings import picture_xy
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.looks import COLOURED
 from pipeline.worlds.flight.facts import Camera, Landmark
-from pipeline.worlds.flight.observe.views import TALLEST_M
+from pipeline.worlds.flight.observe.views import TALLEST_M, raised
 
 Size = tuple[int, int]  # width and height of a picture, pixels
-Rings = Sequence[FloatArray]  # (k, 2) pixels each, the corners of convex outlines; empty: it is not in the picture
 UNSURE: Final = -2  # in `painted`: something of unknown height may stand there
 _EDGE: Final = 20.0  # half pictures from the middle: what reaches beyond is cut there
 _SPLIT: Final = 6  # points along an edge of which an end lies behind the camera
@@ -82,7 +81,7 @@ class Prisms:
     def _corners(self) -> tuple[FloatArray, IntArray]:
         """Corners of all prisms (n, 3), and whose they are (n,)."""
         rise = zip(self.outlines, self.base_m.tolist(), self._top_m.tolist(), strict=True)
-        points = [_raised(outline, (base, top)) for outline, base, top in rise]
+        points = [raised(outline, (base, top)) for outline, base, top in rise]
         owner = np.repeat(np.arange(len(points)), [len(p) for p in points])
         return np.concatenate([np.empty((0, 3)), *points]), owner.astype(np.intp)
 
@@ -135,7 +134,7 @@ class Prisms:
         """
         base, rise = self.base_m[index], self._top_m[index] - self.base_m[index]
         heights = sorted({float(base + share * rise) for share in part})
-        corners = eye.pixels(_raised(self.outlines[index], heights), size)
+        corners = eye.pixels(raised(self.outlines[index], heights), size)
         if np.isnan(corners).any() and not np.isnan(corners).all():
             corners = self._split(index, heights, eye, size)
         return hull(corners)
@@ -146,7 +145,7 @@ class Prisms:
         steps = np.linspace(0.0, 1.0, _SPLIT, endpoint=False)[:, None, None]
         along = (start + steps * (np.roll(start, -1, axis=0) - start)).reshape(-1, 2)
         low, high = heights[0], heights[-1]
-        return eye.pixels(_raised(along, np.linspace(low, high, _SPLIT).tolist()), size)
+        return eye.pixels(raised(along, np.linspace(low, high, _SPLIT).tolist()), size)
 
 
 def hull(pixels: FloatArray) -> FloatArray:
@@ -203,10 +202,6 @@ def area(ring: FloatArray) -> float:
         return 0.0
     (x, y), (u, v) = ring.T, np.roll(ring, -1, axis=0).T
     return float(abs((x * v - u * y).sum()) / 2)
-
-
-def _raised(outline: FloatArray, heights: Sequence[float]) -> FloatArray:
-    return np.concatenate([np.column_stack([outline, np.full(len(outline), height)]) for height in heights])
 
 
 class Things(NamedTuple):

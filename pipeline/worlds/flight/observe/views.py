@@ -227,14 +227,14 @@ def best_shot(
     if not len(moments):
         return None
     outline = _outline(landmark)
-    low, high = _area(poses, moments, _at(outline, _heights(landmark, (0.0, 1.0))), setting)
+    low, high = _area(poses, moments, raised(outline, _heights(landmark, (0.0, 1.0))), setting)
     whole = np.prod(high - low, axis=1)
     low, high = np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
     size = np.prod(high - low, axis=1)
     shown = np.flatnonzero(size >= np.maximum(INSIDE_MIN * whole, 1e-9))  # NaN, where a corner lies behind, is not
     ranked = shown[np.argsort(-np.round(size[shown], 9), kind="stable")][: 4 * _TRIED : 4]
     inwards = np.array(landmark.center) + _INWARDS * (outline - np.array(landmark.center))
-    points = _at(np.concatenate([inwards, np.array([landmark.center])]), _heights(landmark, _HEIGHTS))
+    points = raised(np.concatenate([inwards, np.array([landmark.center])]), _heights(landmark, _HEIGHTS))
     others = _others(landmark, setting.buildings)
     for row in ranked.tolist():
         eye = np.broadcast_to(poses.enu_m[moments[row]], points.shape)
@@ -284,7 +284,8 @@ def _heights(mark: Landmark, shares: Sequence[float]) -> list[float]:
     return sorted({base + share * (top - base) for share in shares})
 
 
-def _at(outline: FloatArray, heights: Sequence[float]) -> FloatArray:
+def raised(outline: FloatArray, heights: Sequence[float]) -> FloatArray:
+    """Points (n, 3): an outline (k, 2) at each height."""
     return np.concatenate([np.column_stack([outline, np.full(len(outline), height)]) for height in heights])
 
 

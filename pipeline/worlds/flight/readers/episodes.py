@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -29,14 +28,6 @@ NAME_MAX_CHARS: Final = 150
 EXPECTED: Final = "the folder with OpenFly's or AerialVLN's *.json files of episodes"
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _BEFORE_STOP: Final = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
-
-
-@dataclass(frozen=True)
-class _File:
-    """The episodes of a file by scene id, and what cannot be used."""
-
-    episodes: dict[str, Episode]
-    broken: tuple[RawDataError, ...]
 
 
 class Episodes:
@@ -63,12 +54,12 @@ class Episodes:
         broken: list[RawDataError] = []
         for path in paths:
             try:
-                file = _read(path)
+                episodes, unusable = _read(path)
             except RawDataError as error:
                 broken.append(error)
                 continue
-            broken += file.broken
-            refs += [SceneRef(scene, (path.name,), _digest(episode)) for scene, episode in file.episodes.items()]
+            broken += unusable
+            refs += [SceneRef(scene, (path.name,), _digest(episode)) for scene, episode in episodes.items()]
         seen = Counter(ref.id for ref in refs)
         for scene in sorted(scene for scene, n in seen.items() if n > 1):
             where = [ref.files[0] for ref in refs if ref.id == scene]
@@ -131,7 +122,8 @@ def steps_of(instruction: str) -> tuple[str, ...]:
     return tuple(step for step in steps if any(c.isalnum() for c in step))
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path) -> tuple[dict[str, Episode], list[RawDataError]]:
+    """The episodes of a file by scene id, and what cannot be used."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -141,7 +133,7 @@ def _read(path: Path) -> _File:
 
 
 @lru_cache(maxsize=1)  # or each of a file's thousands of scenes would parse all of it again
-def _parsed(path: Path, size: int, mtime_ns: int) -> _File:
+def _parsed(path: Path, size: int, mtime_ns: int) -> tuple[dict[str, Episode], list[RawDataError]]:
     found = read_episodes(path)
     episodes: dict[str, Episode] = {}
     broken = list(found.broken)
@@ -154,11 +146,11 @@ def _parsed(path: Path, size: int, mtime_ns: int) -> _File:
             broken.append(RawDataError(path, "unusable_name", message, "rename the episode", scene))
         else:
             episodes[scene] = episode
-    return _File(episodes, tuple(broken))
+    return episodes, broken
 
 
 def _episode(files: SceneFiles) -> Episode:
-    episode = _read(files.folder).episodes.get(files.scene)
+    episode = _read(files.folder)[0].get(files.scene)
     if episode is None:
         raise files.fault(files.folder, "changed_while_reading", "the episode is gone from the file", "build again")
     return episode

@@ -87,6 +87,7 @@ BOOTED_US: Final = 48_123_456  # time since boot at the beginning of the log
 _INFORMATION: Final = {"sys_name": "PX4", "ver_hw": "PX4_SITL", "sys_toolchain": "GNU GCC"}
 _HZ: Final = {"attitude": 20, "position": 10, "gps": 5, "gps_alone": 10, "gimbal": 5}
 _VELOCITY_NOISE: Final = 0.2  # of a receiver's position noise, metres per second for each metre
+_GPS_PLACE: Final = ("latitude_deg", "longitude_deg", "altitude_msl_m")
 _NO_FIX, _FIX_3D = 1, 3
 # Roll and pitch held against the horizon, yaw with the vehicle: MAVLink's GIMBAL_DEVICE_FLAGS.
 _GIMBAL_FLAGS: Final = 4 | 8 | 32
@@ -100,7 +101,7 @@ def with_estimator(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     x, y, z = _ned(to_enu(at.xyz_m, origin))
     vx, vy, vz = _ned(at.velocity_mps)
     same, sure = np.ones(len(t_us)), np.ones(len(t_us), dtype=bool)
-    floats = {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "heading": _wrapped(at)}
+    floats = {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "heading": np.radians(_wrapped(at))}
     local = {
         "ref_timestamp": ("uint64_t", np.full(len(t_us), BOOTED_US)),
         "ref_lat": ("double", same * place[0, 0]),
@@ -114,9 +115,7 @@ def with_estimator(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     place_gps = to_wgs84(receiver.xyz_m)
     has_fix = receiver.t_s >= plan.no_fix_s
     gps = {
-        "latitude_deg": ("double", np.where(has_fix, place_gps[:, 0], 0.0)),
-        "longitude_deg": ("double", np.where(has_fix, place_gps[:, 1], 0.0)),
-        "altitude_msl_m": ("double", np.where(has_fix, place_gps[:, 2], 0.0)),
+        **{name: ("double", np.where(has_fix, axis, 0.0)) for name, axis in zip(_GPS_PLACE, place_gps.T, strict=True)},
         "fix_type": ("uint8_t", np.where(has_fix, _FIX_3D, _NO_FIX)),
         "satellites_used": ("uint8_t", np.where(has_fix, 14, 2)),
     }
@@ -134,17 +133,13 @@ def with_receiver(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     at = _sampled(plan, pose, "gps_alone")
     noise = rng_for("sample flight", plan.id, "noise").normal(0.0, 1.0, (len(at.t_s), 6))
     place = to_wgs84(at.xyz_m + plan.noise_m * noise[:, :3])
-    north, east, down = _ned(at.velocity_mps + plan.noise_m * _VELOCITY_NOISE * noise[:, 3:])
+    velocity = _ned(at.velocity_mps + plan.noise_m * _VELOCITY_NOISE * noise[:, 3:])
     has_fix = at.t_s >= plan.no_fix_s
     lat, lon, alt = np.rint(place * [1e7, 1e7, 1e3]).astype(np.int64).T
     gps = {
         "time_utc_usec": ("uint64_t", np.zeros(len(at.t_s), dtype=np.int64)),
-        "lat": ("int32_t", np.where(has_fix, lat, 0)),
-        "lon": ("int32_t", np.where(has_fix, lon, 0)),
-        "alt": ("int32_t", np.where(has_fix, alt, 0)),
-        "vel_n_m_s": ("float", np.where(has_fix, north, 0.0)),
-        "vel_e_m_s": ("float", np.where(has_fix, east, 0.0)),
-        "vel_d_m_s": ("float", np.where(has_fix, down, 0.0)),
+        **{name: ("int32_t", np.where(has_fix, v, 0)) for name, v in {"lat": lat, "lon": lon, "alt": alt}.items()},
+        **{f"vel_{axis}_m_s": ("float", np.where(has_fix, v, 0.0)) for axis, v in zip("ned", velocity, strict=True)},
         "fix_type": ("uint8_t", np.where(has_fix, _FIX_3D, _NO_FIX)),
         "vel_ned_valid": ("bool", has_fix),
         "satellites_used": ("uint8_t", np.where(has_fix, 12, 3)),
@@ -185,11 +180,6 @@ def _ned(enu: FloatArray) -> FloatArray:
     return np.stack([enu[:, 1], enu[:, 0], -enu[:, 2]])
 
 
-def _wrapped(pose: Pose) -> FloatArray:
-    """Headings (N,) in radians from -pi to pi."""
-    return np.radians((pose.heading_deg + 180.0) % 360.0 - 180.0)
-
-
 def _origin(place: FloatArray) -> Origin:
     lat, lon, alt = map(float, place)
     return Origin(lat_deg=lat, lon_deg=lon, alt_m=alt)
@@ -220,10 +210,14 @@ def subtitles(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     return lines_bytes(blocks), Origin(lat_deg=lat, lon_deg=lon, alt_m=None if plan.log == "dji_rtk" else alt)
 
 
+def _wrapped(pose: Pose) -> FloatArray:
+    """Headings (N,) in degrees from -180 to 180."""
+    return (pose.heading_deg + 180.0) % 360.0 - 180.0
+
+
 def _bracketed(at: Pose, place: FloatArray, t: FloatArray, step_ms: int, log: str) -> Iterable[str]:
     """Cues of the Mavic 3 and later; one of the two has the gimbal in it."""
-    yaw = (at.heading_deg + 180.0) % 360.0 - 180.0
-    rows = np.column_stack([t, place, at.xyz_m[:, 2], yaw, at.pitch_deg])
+    rows = np.column_stack([t, place, at.xyz_m[:, 2], _wrapped(at), at.pitch_deg])
     for i, (time, lat, lon, alt, height, nose, pitch) in enumerate(rows.tolist()):
         gimbal = f" [gb_yaw: {nose:.1f} gb_pitch: {pitch:.1f} gb_roll: 0.0]" if log == "dji_gimbal" else ""
         yield (
@@ -238,9 +232,8 @@ def _rtk(at: Pose, place: FloatArray) -> Iterable[str]:
     """Cues of the Phantom 4 RTK: longitude first, then the number of satellites."""
     flown = np.hypot(*(at.xyz_m - at.xyz_m[0])[:, :2].T)
     speed = np.hypot(*at.velocity_mps[:, :2].T)
-    yaw = (at.heading_deg + 180.0) % 360.0 - 180.0
     rows = np.column_stack(
-        [place[:, :2], flown, at.xyz_m[:, 2], speed, at.velocity_mps[:, 2], at.lean_deg, yaw, at.pitch_deg]
+        [place[:, :2], flown, at.xyz_m[:, 2], speed, at.velocity_mps[:, 2], at.lean_deg, _wrapped(at), at.pitch_deg]
     )
     lat0, lon0 = place[0, :2].tolist()
     for lat, lon, far, height, level, climb, nose_up, right_down, nose, pitch in rows.tolist():
