@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
-from pipeline.benchmarks.embodied4c.marking import relative
 from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.score import relative
 from pipeline.blind.attack import CHANCE, attack, standard_error
 from pipeline.blind.forest import run_here
 from pipeline.blind.items import item_of

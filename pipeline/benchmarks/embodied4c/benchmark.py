@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.benchmarks.embodied4c.authoring.author import Author
+from pipeline.benchmarks.embodied4c.author import Author
 from pipeline.benchmarks.embodied4c.card import CARD
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
-from pipeline.benchmarks.embodied4c.drawings.drawings import DRAWINGS
+from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE

@@ -7,8 +7,17 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.embodied4c.flags import ACCEPTED, DOMAIN, MODALITY, SENSORS, SHOWN, SUB, of_flags
-from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DRIVING
+from pipeline.benchmarks.embodied4c.kinds import (
+    ACCEPTED,
+    CAPABILITY,
+    DOMAIN,
+    DRIVING,
+    MODALITY,
+    SENSORS,
+    SHOWN,
+    SUB,
+    of_flags,
+)
 from pipeline.core.video_form import video_file
 from pipeline.questions.published import Columns
 

@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.authoring.author import Author
-from pipeline.benchmarks.embodied4c.authoring.check import ASSISTED, measures
-from pipeline.benchmarks.embodied4c.authoring.known import Moment, moments
+from pipeline.benchmarks.embodied4c.author import ASSISTED, Author, measures
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.known import Moment, moments
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam, exam

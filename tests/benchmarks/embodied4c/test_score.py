@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.embodied4c.judge import request
 from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SUBS, VLN
-from pipeline.benchmarks.embodied4c.marking import as_table_6, numeric, relative
-from pipeline.benchmarks.embodied4c.score import SCORE, Settings, figures, mark
+from pipeline.benchmarks.embodied4c.score import SCORE, Settings, as_table_6, figures, mark, numeric, relative, request
 from pipeline.llm.base import Reply
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.benchmarks.embodied4c.case import ExamCase
-from pipeline.benchmarks.embodied4c.drive.asking import RESTS
+from pipeline.benchmarks.embodied4c.drive.refs import RESTS
 from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules

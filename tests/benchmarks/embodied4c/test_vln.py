@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.embodied4c.vln.check import checked
-from pipeline.benchmarks.embodied4c.vln.logs import read_trials
+from pipeline.benchmarks.embodied4c.vln.logs import Trial, read_trials
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
-from pipeline.benchmarks.embodied4c.vln.trial import Trial
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.worlds.arm.world import ARM

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.embodied4c.vln.check import checked
-from pipeline.benchmarks.embodied4c.vln.logs import trial_of_drive
+from pipeline.benchmarks.embodied4c.vln.logs import Trial, trial_of_drive
 from pipeline.benchmarks.embodied4c.vln.roads import NEAREST, Told
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
-from pipeline.benchmarks.embodied4c.vln.trial import Trial
 from pipeline.core.errors import ConfigError
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added

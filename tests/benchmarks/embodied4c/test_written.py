@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.columns import COLUMNS, SAID, SCHEMA
-from pipeline.benchmarks.embodied4c.far import bank
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, Settings
+from pipeline.benchmarks.embodied4c.tasks.base import bank
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.schema import AnyScene

@@ -9,10 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.arm.asking import CM, GAP_MIN_CM, NEAR_MIN_CM, case, named, order
-from pipeline.benchmarks.embodied4c.arm.view import ArmExam
-from pipeline.benchmarks.embodied4c.asking import number, words
-from pipeline.benchmarks.embodied4c.case import ExamCase
+from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, named, order
+from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
 
 COLOURS: Final = ("red", "green", "blue", "yellow", "orange", "purple", "white", "black", "grey", "brown")
 

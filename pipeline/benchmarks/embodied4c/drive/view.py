@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.flags import DOMAIN, SENSORS, flag, modality
-from pipeline.benchmarks.embodied4c.kinds import DRIVING
-from pipeline.benchmarks.embodied4c.resting import about_log
+from pipeline.benchmarks.embodied4c.case import about_log
+from pipeline.benchmarks.embodied4c.kinds import DOMAIN, DRIVING, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.packed import Packed

@@ -8,11 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.asking import number, steady_speed, words
-from pipeline.benchmarks.embodied4c.case import ExamCase
-from pipeline.benchmarks.embodied4c.directions import COMPASS
-from pipeline.benchmarks.embodied4c.flight.asking import case, steady
-from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam
+from pipeline.benchmarks.embodied4c.case import ExamCase, number, steady_speed, words
+from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam, case, steady
+from pipeline.benchmarks.embodied4c.kinds import COMPASS
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.steps import SEVEN, phrase
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from pipeline.benchmarks.embodied4c.arm import asks as arm
-from pipeline.benchmarks.embodied4c.arm import joints, moving
-from pipeline.benchmarks.embodied4c.drive.asks import physical, relative, semantic, spatial, temporal
-from pipeline.benchmarks.embodied4c.flight import counting, flying, landmarks
+from pipeline.benchmarks.embodied4c.arm import motion
+from pipeline.benchmarks.embodied4c.drive import semantic, spatial, temporal
+from pipeline.benchmarks.embodied4c.flight import flying, landmarks
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, GEN, MANIPULATION
-from pipeline.benchmarks.embodied4c.tasks.base import Ask, ExamTask
-from pipeline.benchmarks.embodied4c.tasks.others import Assisted, DomainFar, OnesOwn
+from pipeline.benchmarks.embodied4c.tasks.base import Ask, Assisted, DomainFar, ExamTask, OnesOwn
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.questions.cases import CaseTask
 from pipeline.questions.task import Form, FreeText, Number
@@ -46,19 +45,19 @@ _ALL: Final = (
     Row("DT", Number(1, "m"), 54, (spatial.distance, spatial.distance_between),
         (landmarks.distance, flying.distance_home), "dt_near dt_between air_dt air_dt_home air_dt_height"),
     Row("OR", Number(0, "°"), 27, (spatial.heading,), (flying.heading,),
-        "or_heading air_or arm_or arm_or_turned arm_or_between", (moving.tilt, moving.turned, moving.between)),
+        "or_heading air_or arm_or arm_or_turned arm_or_between", (motion.tilt, motion.hand_turned, motion.between)),
     Row("OR words", WORDS, 27, (spatial.facing,), (flying.compass,), "or_facing air_or_compass"),
     Row("TP", WORDS, 54, (spatial.ground_under, spatial.neighbour), (landmarks.nearest_to,),
         "tp_ground tp_next air_tp arm_tp",
         (arm.lies_on,)),
-    Row("CT", Number(0, ""), 54, (spatial.count_near,), (counting.shown, counting.near, counting.moves),
+    Row("CT", Number(0, ""), 54, (spatial.count_near,), (landmarks.shown, landmarks.near, landmarks.moves),
         "ct_near ct_ahead air_ct_shown air_ct_near air_ct_moves arm_ct arm_ct_colour arm_ct_all",
         (arm.count,)),
-    Row("R/S", WORDS, 54, (relative.size,), (landmarks.higher,), "rs_size air_rs arm_rs",
+    Row("R/S", WORDS, 54, (semantic.larger,), (landmarks.higher,), "rs_size air_rs arm_rs",
         (arm.larger,)),
-    Row("R/P", WORDS, 54, (relative.place,), (landmarks.relative_place,), "rp_place air_rp arm_rp",
+    Row("R/P", WORDS, 54, (semantic.place,), (landmarks.relative_place,), "rp_place air_rp arm_rp",
         (arm.relative,)),
-    Row("R/D", WORDS, 54, (relative.ranking,), (landmarks.ranking,), "rd_rank air_rd arm_rd",
+    Row("R/D", WORDS, 54, (semantic.ranking,), (landmarks.ranking,), "rd_rank air_rd arm_rd",
         (arm.ranking,)),
     Row("M/T", Number(1, "km/h"), 45, (temporal.own_speed, temporal.speed, temporal.mean_speed), (flying.speed,),
         "mt_own_speed mt_speed mt_mean_speed air_mt"),
@@ -67,29 +66,29 @@ _ALL: Final = (
     Row("S/M degrees", Number(0, "°"), 15, (temporal.turned_lately,), (), "sm_turned"),
     Row("S/M words", WORDS, 25, (temporal.changed_lately,), (flying.climbed_lately,),
         "sm_speed air_sm_height arm_sm_grip arm_sm_nearest",
-        (moving.gripped_lately, moving.nearest_lately)),
+        (motion.gripped_lately, motion.nearest_lately)),
     Row("L/M", Number(1, "m"), 20, (temporal.driven_in_all,), (), "lm_driven"),
     Row("L/M whole", Number(0, "m"), 20, (), (flying.flown_in_all,), "air_lm"),
     Row("L/M count", Number(0, ""), 40, (temporal.passed, temporal.seen_so_far), (), "lm_passed lm_seen"),
     Row("L/M words", WORDS, 40, (), (flying.sequence,), "air_lm_steps arm_lm_moved",
-        (moving.moved_most,)),
-    Row("MD", WORDS, 48, (physical.state,), (flying.state,), "md_state air_md"),
-    Row("MD acceleration", Number(1, "m/s²"), 36, (physical.acceleration, physical.sideways), (),
+        (motion.moved_most,)),
+    Row("MD", WORDS, 48, (temporal.state,), (flying.state,), "md_state air_md"),
+    Row("MD acceleration", Number(1, "m/s²"), 36, (temporal.acceleration, temporal.sideways), (),
         "md_acceleration md_sideways"),
-    Row("MD energy", Number(1, ""), 24, (physical.kinetic,), (), "md_energy"),
-    Row("CS", Number(1, "m"), 54, (physical.stopping,), (), "cs_stopping"),
-    Row("CS seconds", Number(1, "s"), 30, (physical.time_to,), (flying.seconds_home,),
+    Row("MD energy", Number(1, ""), 24, (temporal.kinetic,), (), "md_energy"),
+    Row("CS", Number(1, "m"), 54, (temporal.stopping,), (), "cs_stopping"),
+    Row("CS seconds", Number(1, "s"), 30, (temporal.time_to,), (flying.seconds_home,),
         "cs_time_to air_cs_home air_cs_down"),
-    Row("CS stop", Number(2, "s"), 24, (physical.braking_time,), (), "cs_time"),
+    Row("CS stop", Number(2, "s"), 24, (temporal.braking_time,), (), "cs_time"),
     Row("DT cm", Number(1, "cm"), 54, (), (), "arm_dt", (arm.distance,)),
-    Row("M/T cm", Number(1, "cm/s"), 60, (), (), "arm_mt", (moving.speed,)),
-    Row("S/M cm", Number(1, "cm"), 35, (), (), "arm_sm arm_sm_net arm_sm_up", (moving.way_lately,)),
-    Row("L/M cm", Number(0, "cm"), 60, (), (), "arm_lm arm_lm_net", (moving.way,)),
-    Row("MD degrees", Number(0, "°"), 36, (), (), "arm_md", (joints.turned,)),
-    Row("MD rate", Number(0, "°/s"), 36, (), (), "arm_md_rate", (joints.turning,)),
-    Row("MD count", Number(0, ""), 36, (), (), "arm_md_joints", (joints.how_many_turned,)),
-    Row("CS cm", Number(1, "cm"), 54, (), (), "arm_cs_reach", (joints.reach,)),
-    Row("CS limit", Number(1, "s"), 54, (), (), "arm_cs_time", (joints.time_to_limit,)),
+    Row("M/T cm", Number(1, "cm/s"), 60, (), (), "arm_mt", (motion.speed,)),
+    Row("S/M cm", Number(1, "cm"), 35, (), (), "arm_sm arm_sm_net arm_sm_up", (motion.way_lately,)),
+    Row("L/M cm", Number(0, "cm"), 60, (), (), "arm_lm arm_lm_net", (motion.way,)),
+    Row("MD degrees", Number(0, "°"), 36, (), (), "arm_md", (motion.turned,)),
+    Row("MD rate", Number(0, "°/s"), 36, (), (), "arm_md_rate", (motion.turning,)),
+    Row("MD count", Number(0, ""), 36, (), (), "arm_md_joints", (motion.how_many_turned,)),
+    Row("CS cm", Number(1, "cm"), 54, (), (), "arm_cs_reach", (motion.reach,)),
+    Row("CS limit", Number(1, "s"), 54, (), (), "arm_cs_time", (motion.time_to_limit,)),
 )  # fmt: skip
 EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
     **{

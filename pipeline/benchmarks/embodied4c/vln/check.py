@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
+from pipeline.benchmarks.embodied4c.vln.logs import SAFETY, Trial
 from pipeline.benchmarks.embodied4c.vln.rules import RULES, Earned
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
-from pipeline.benchmarks.embodied4c.vln.trial import SAFETY, Trial
 from pipeline.core.arrays import FloatArray
 
 # Attributes of `Trial` that a rule needs, beside times and places.

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.embodied4c.vln.logs import Trial
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
-from pipeline.benchmarks.embodied4c.vln.trial import Trial
 from pipeline.core.arrays import BoolArray, FloatArray
 
 FULL: Final = 100.0

@@ -8,13 +8,23 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.asking import number, words
-from pipeline.benchmarks.embodied4c.case import ExamCase
-from pipeline.benchmarks.embodied4c.directions import EIGHTHS
-from pipeline.benchmarks.embodied4c.drive.asking import case, mark, named
+from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
-from pipeline.benchmarks.embodied4c.drive.refs import KINDS, LONG, Ref, all_sure, kinds_of, of_kind, plural, refs
+from pipeline.benchmarks.embodied4c.drive.refs import (
+    KINDS,
+    LONG,
+    Ref,
+    all_sure,
+    case,
+    kinds_of,
+    mark,
+    named,
+    of_kind,
+    plural,
+    refs,
+)
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.benchmarks.embodied4c.kinds import EIGHTHS
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES

@@ -1,0 +1,282 @@
+"""Questions about an arm: how its gripper is turned (OR), its way (TEM), how joints turn (MD), how far they may (CS)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, order, windows
+from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
+from pipeline.core.arrays import FloatArray
+from pipeline.geometry.angles import rate
+from pipeline.worlds.arm.facts import Joint
+
+WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
+
+
+def tilt(view: ArmExam) -> Iterator[ExamCase]:
+    """OR: the angle between where the gripper points and straight down."""
+    for index in view.moments:
+        down = -float(view.approach[index, 2])
+        angle = float(np.degrees(np.arccos(np.clip(down, -1, 1))))
+        one = case(view, "arm_or", index)
+        one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
+        yield number(one, angle, "°", 0)
+
+
+def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
+    """OR: the angle of the one rotation that takes the gripper from how it was to how it is."""
+    for index, before, seconds in windows(view):
+        alike = abs(float((view.gripper_turn[index] * view.gripper_turn[before]).sum()))
+        angle = float(np.degrees(2 * np.arccos(np.minimum(alike, 1.0))))
+        one = case(view, "arm_or_turned", index, (seconds,), seconds=seconds)
+        one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
+        yield number(one, angle, "°", 0)
+
+
+def between(view: ArmExam) -> Iterator[ExamCase]:
+    """OR: the angle over the table between the directions from the gripper to two things."""
+    for index in view.moments:
+        flat = {row: view.flat_m(row, index) for row in view.names}
+        known = [row for row, place in flat.items() if np.isfinite(place).all()]
+        for pair in combinations(known, 2):
+            first, then = order(view, index, pair)
+            names = view.names[first], view.names[then]
+            bearings = [float(np.degrees(np.arctan2(flat[row][1], flat[row][0]))) for row in (first, then)]
+            angle = abs((bearings[0] - bearings[1] + 180) % 360 - 180)
+            one = case(view, "arm_or_between", index, names, thing=names[0], other=names[1], point=view.point)
+            nearest = min(float(np.hypot(*flat[row])) for row in (first, then)) * CM
+            one.require("too_near_for_a_side", nearest, ">=", 2 * NEAR_MIN_CM, "cm")
+            one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
+            for name, bearing in zip(names, bearings, strict=True):
+                one.fact("bearing", name, bearing, "deg")
+            yield number(one, angle, "°", 0)
+
+
+def speed(view: ArmExam) -> Iterator[ExamCase]:
+    """M/T: how fast the gripper moves."""
+    for index in view.moments:
+        one = case(view, "arm_mt", index)
+        cm = float(view.gripper_speed_mps[index]) * CM
+        one.require("too_slow", cm, ">=", 2.0, "cm/s")
+        yield number(one, cm, "cm/s", 1)
+
+
+def way_lately(view: ArmExam) -> Iterator[ExamCase]:
+    """S/M: the way of the gripper in the last seconds, and how far it is from where it was then."""
+    for index, before, seconds in windows(view):
+        one = case(view, "arm_sm", index, (seconds,), seconds=seconds)
+        cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
+        one.require("too_near", cm, ">=", NEAR_MIN_CM, "cm")
+        one.guess = f"{max(cm, 0.1) / float(seconds):.2f}"
+        yield number(one, cm, "cm", 1)
+        away = (view.gripper_m[index] - view.gripper_m[before]) * CM
+        one = case(view, "arm_sm_net", index, (seconds,), seconds=seconds, point=view.point)
+        one.require("too_near", float(np.sqrt((away**2).sum())), ">=", NEAR_MIN_CM, "cm")
+        one.guess = f"{max(float(np.sqrt((away**2).sum())), 0.1) / float(seconds):.2f}"
+        yield number(one, float(np.sqrt((away**2).sum())), "cm", 1)
+        up = float(away[2])
+        said = "higher" if up > 0 else "lower"
+        one = case(view, "arm_sm_up", index, (seconds,), seconds=seconds, said=said)
+        one.require("too_near", abs(up), ">=", NEAR_MIN_CM, "cm")
+        one.guess = f"{max(abs(up), 0.1) / float(seconds):.2f}"
+        yield number(one, abs(up), "cm", 1)
+
+
+def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
+    """S/M: what the gripper did in the last seconds: opened or closed, once at most."""
+    answers = {
+        "it opened": ("opened", "opening"),
+        "it closed": ("closed", "closing"),
+        "it stayed open": ("stayed open", "open all the time", "remained open"),
+        "it stayed closed": ("stayed closed", "closed all the time", "remained closed"),
+    }
+    for index, before, seconds in windows(view):
+        states = [view.state_at(n) for n in range(before, index + 1)]
+        one = case(view, "arm_sm_grip", index, (seconds,), seconds=seconds)
+        one.traits = (seconds,)
+        then, now = states[0], states[-1]
+        one.require("neither_open_nor_closed", float(None not in (then, now)), ">=", 1, "states")
+        told = [state for state in states if state is not None]
+        changes = sum(a != b for a, b in pairwise(told))
+        one.require("several_changes", changes, "<=", 1, "changes")
+        if then is None or now is None:
+            yield one
+            continue
+        answer = f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed"
+        yield words(one, answer, answers, answers[answer])
+
+
+def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
+    """S/M: which thing was the nearest to the gripper some seconds ago; the log must know all things."""
+    for index, before, seconds in windows(view) if view.facts.items_complete else ():
+        away = np.array([view.away_m(row, before) for row in range(len(view.ids))]) * CM
+        if len(away) < 2 or not np.isfinite(away).all():
+            continue
+        row, second = (int(n) for n in away.argsort()[:2])
+        one = case(view, "arm_sm_nearest", index, (seconds,), seconds=seconds, point=view.point)
+        one.require("another_as_near", float(away[second] - away[row]), ">=", GAP_MIN_CM, "cm")
+        one.require("no_name", float(row in view.names), ">=", 1, "names")
+        name = view.names.get(row, "")
+        yield words(one, name, view.names.values(), (name.removeprefix("the "),)) if name else one
+
+
+def way(view: ArmExam) -> Iterator[ExamCase]:
+    """L/M: the way of the gripper since the episode began, and how far it is from where it was then."""
+    for index in view.moments:
+        one = case(view, "arm_lm", index)
+        cm = float(view.gripper_way_m[index]) * CM
+        one.require("too_near", cm, ">=", 2 * NEAR_MIN_CM, "cm")
+        one.guess = f"{max(cm, 0.1) / float(view.times_s[index]):.2f}"
+        yield number(one, cm, "cm", 0)
+        one = case(view, "arm_lm_net", index, point=view.point)
+        away = float(np.sqrt(((view.gripper_m[index] - view.gripper_m[0]) ** 2).sum())) * CM
+        one.require("too_near", away, ">=", 2 * NEAR_MIN_CM, "cm")
+        yield number(one, away, "cm", 0)
+
+
+def moved_most(view: ArmExam) -> Iterator[ExamCase]:
+    """L/M: which thing moved since the episode began, all others lying still."""
+    for index in view.moments:
+        moved = np.linalg.norm(view.item_m[:, index] - view.item_m[:, 0], axis=1) * CM
+        if len(moved) < 2 or not np.isfinite(moved).all():
+            continue
+        row = int(moved.argmax())
+        one = case(view, "arm_lm_moved", index)
+        one.fact("moved", str(view.ids[row]), float(moved[row]), "cm")
+        one.require("nothing_moved", float(moved[row]), ">=", WAY_MIN_CM, "cm")
+        one.require("several_moved", float(np.delete(moved, row).max()), "<=", WAY_MIN_CM / 10, "cm")
+        one.require("no_name", float(row in view.names), ">=", 1, "names")
+        name = view.names.get(row, "")
+        yield words(one, name, view.names.values(), (name.removeprefix("the "),)) if name else one
+
+
+RATE_MIN_DPS: Final = 10.0  # of a joint that turns
+RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may differ
+RATE_WINDOW_S: Final = 0.4
+TURNS_DEG: Final = (2, 5, 10, 20)
+MOVED_MIN_CM: Final = 1.0
+TURN_MARGIN: Final = 0.15  # share of such a turn: what is nearer to it may be more or less
+LIMIT_MAX_S: Final = 60.0
+DECLARED: Final = "declared"  # how the foot of an arm is known; one that was fitted may be centimetres off
+
+
+def _turning(view: ArmExam) -> list[tuple[int, Joint]]:
+    """The joints that turn, with their columns."""
+    joints = view.facts.arm.joints if view.facts.arm else ()
+    return [(column, joint) for column, joint in enumerate(joints) if joint.unit == "rad"]
+
+
+def _fields(column: int, joint: Joint) -> dict[str, str]:
+    """How a joint is spoken of: "joint 4", "the shoulder joint"."""
+    said = joint.name if joint.name.startswith("joint") else f"the {joint.name} joint"
+    return {"joint": said, "place": str(column + 1)}
+
+
+def turned(view: ArmExam) -> Iterator[ExamCase]:
+    """MD: by how much a joint is turned against some seconds ago."""
+    for index, before, seconds in windows(view):
+        for column, joint in _turning(view):
+            change = float(np.degrees(view.angle[index, column] - view.angle[before, column]))
+            fields = _fields(column, joint) | {"way": "negative" if change < 0 else "positive", "seconds": seconds}
+            one = case(view, "arm_md", index, (joint.name, seconds), **fields)
+            one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
+            one.require("angle_too_small", abs(change), ">=", 2 * view.rules.turn_min_deg, "deg")
+            yield number(one, abs(change), "°", 0)
+
+
+def turning(view: ArmExam) -> Iterator[ExamCase]:
+    """MD: how fast a joint turns now."""
+    longer = _longer(view)
+    for index in view.moments:
+        for column, joint in _turning(view):
+            now, over = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, longer))
+            fields = _fields(column, joint) | {"way": "negative" if now < 0 else "positive"}
+            one = case(view, "arm_md_rate", index, (joint.name,), **fields)
+            one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
+            one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
+            one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
+            yield number(one, abs(now), "°/s", 0)
+
+
+def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
+    """MD: how many joints are turned by more than so much against some seconds ago."""
+    joints = _turning(view)
+    columns = [column for column, _ in joints]
+    for index, before, seconds in windows(view) if len(joints) > 1 else ():
+        changes = np.abs(np.degrees(view.angle[index, columns] - view.angle[before, columns]))
+        for least in TURNS_DEG:
+            fields = {"seconds": seconds, "least": str(least), "joints": str(len(joints))}
+            one = case(view, "arm_md_joints", index, (seconds, str(least)), **fields)
+            for _, joint in joints:
+                one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
+            one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", TURN_MARGIN * least, "deg")
+            for (_, joint), change in zip(joints, changes.tolist(), strict=True):
+                one.fact("turn", joint.name, change, "deg")
+            one.traits = (seconds, str(least))
+            yield number(one, float((changes > least).sum()), "", 0)
+
+
+def reach(view: ArmExam) -> Iterator[ExamCase]:
+    """CS: how far a thing is within the circle that the arm can reach, or beyond it."""
+    arm = view.facts.arm
+    if arm is None or arm.reach_m is None or arm.base_m is None:
+        return
+    last: dict[str, float] = {}
+    for index in view.moments:
+        for row, name in view.names.items():
+            left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
+            if abs(left - last.get(name, np.inf)) < MOVED_MIN_CM:
+                continue  # it lies where it lay when this was asked before
+            last[name] = left
+            said = "within" if left > 0 else "beyond"
+            fields = {"thing": name, "said": said, "reach": f"{arm.reach_m * CM:.0f}"}
+            one = case(view, "arm_cs_reach", index, (name,), **fields)
+            one.require("foot_in_doubt", float(arm.base_from == DECLARED), ">=", 1, "declared")
+            one.require("too_near", abs(left), ">=", NEAR_MIN_CM, "cm")
+            one.require("limits_round_badly", abs(arm.reach_m * CM - float(fields["reach"])), "<=", 0.05, "cm")
+            one.fact("reach", "arm", arm.reach_m * CM, "cm")
+            yield number(one, abs(left), "cm", 1)
+
+
+def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
+    """CS: after how many seconds a joint that turns on as now is at the limit that it turns to."""
+    longer = _longer(view)
+    for index in view.moments:
+        for column, joint, said, limit_deg in _limits(view):
+            angle, now, over = (float(np.degrees(a[index, column])) for a in (view.angle, view.angle_rate, longer))
+            if (now > 0) != (said == "upper"):
+                continue
+            gap = abs(limit_deg - angle)
+            one = _to_limit(view, "arm_cs_time", index, column, joint, said, limit_deg)
+            one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
+            one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
+            one.require("angle_too_small", gap, ">=", 4 * view.rules.turn_min_deg, "deg")
+            one.require("limits_round_badly", abs(round(limit_deg) - limit_deg), "<=", 0.01 * gap, "deg")
+            one.fact("rate", joint.name, now, "deg/s")
+            one.fact("angle", joint.name, angle, "deg")
+            one.require("too_long", gap / max(abs(now), 0.01), "<=", LIMIT_MAX_S, "s")
+            yield number(one, gap / max(abs(now), 0.01), "s", 1)
+
+
+def _limits(view: ArmExam) -> Iterator[tuple[int, Joint, str, float]]:
+    """Column, joint, which limit, and the limit in degrees."""
+    for column, joint in _turning(view):
+        for said, limit in (("lower", joint.low), ("upper", joint.high)):
+            if limit is not None:
+                yield column, joint, said, float(np.degrees(limit))
+
+
+def _to_limit(view: ArmExam, kind: str, index: int, column: int, joint: Joint, said: str, limit_deg: float) -> ExamCase:
+    fields = _fields(column, joint) | {"said": said, "limit": str(round(limit_deg))}
+    one = case(view, kind, index, (joint.name, said), **fields)
+    one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
+    return one
+
+
+def _longer(view: ArmExam) -> FloatArray:
+    """(T, J) rates over a longer time, from positions."""
+    return rate(view.times_s, view.angle, RATE_WINDOW_S)

@@ -1,1 +1,0 @@
-"""Questions about drives, a file per capability or group of sub-capabilities."""
