@@ -8,10 +8,9 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.author import Author
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
-from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
+from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.harness import harness_files
-from pipeline.benchmarks.urbanvideo.legends import LEGENDS
-from pipeline.benchmarks.urbanvideo.pictures import map_pictures
+from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.score import SCORE
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS

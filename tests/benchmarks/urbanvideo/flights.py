@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.even import EvenTask
+from pipeline.benchmarks.urbanvideo.cases import EvenTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Finding, Source, Video

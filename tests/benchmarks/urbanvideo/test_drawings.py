@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.urbanvideo.drawings.drawings import DRAWINGS
+from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.video_form import VideoForm
 from pipeline.drawing.sheet import png_of

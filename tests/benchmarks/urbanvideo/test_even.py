@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase
-from pipeline.benchmarks.urbanvideo.even import ANSWERS_MIN, even
+from pipeline.benchmarks.urbanvideo.cases import ANSWERS_MIN, FlightCase, even
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.nearer import may_bring_nearer
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import may_bring_nearer
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import Action

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.captions import Leg, misread
+from pipeline.benchmarks.urbanvideo.tasks.captions import Leg, Way, misread, misreadings
 from pipeline.benchmarks.urbanvideo.tasks.maps import Drawing
-from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.questions.choices import draw_options
 from pipeline.worlds.flight.steps import ALL, flipped, mirrored, overlap
 from pipeline.worlds.flight.view import FlightView

@@ -7,7 +7,7 @@ import io
 import pyarrow as pa
 from PIL import Image
 
-from pipeline.benchmarks.urbanvideo.pictures import map_pictures
+from pipeline.benchmarks.urbanvideo.legends import map_pictures
 
 ROWS = [
     {"id": 7, "task": "Cognitive Map", "options": ["A. S*E / ... / ..1", "B. ..1 / ... / S*E"]},

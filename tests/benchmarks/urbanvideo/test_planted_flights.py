@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
-from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
-from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
-from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import random_flight, rows

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.assisted import Assisted
-from pipeline.benchmarks.urbanvideo.tasks.progress import actions_of
-from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
+from pipeline.benchmarks.urbanvideo.tasks.sequence import actions_of
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import FlightScene

@@ -1,4 +1,4 @@
-"""Questions about an arm: how its gripper is turned (OR), its way (TEM), how joints turn (MD), how far they may (CS)."""
+"""Questions about an arm: how its gripper is turned (OR), its way (TEM), and how joints turn (MD) and may turn (CS)."""
 
 from __future__ import annotations
 

@@ -22,9 +22,8 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
     supposed_instead,
     words_of,
 )
-from pipeline.benchmarks.urbanvideo.authoring.meaning import content, nearly_same, says_all_of
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, nearly_same, of_form, reads, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
-from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form, reads
 from pipeline.benchmarks.urbanvideo.authoring.timing import is_about_sight, is_shown_in, spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     BUILDINGS,

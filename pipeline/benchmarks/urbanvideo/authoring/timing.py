@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.claims import EARLY, LATE, PHASE, described, observable
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
 from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, Observed
-from pipeline.benchmarks.urbanvideo.authoring.reading import Asks
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ANY_SIDE, MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, without
 from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import Final, NamedTuple
+from itertools import combinations, pairwise, product
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from pipeline.benchmarks.urbanvideo.cases import (
     told_by_route,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
 from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
@@ -38,6 +38,46 @@ from pipeline.worlds.flight.steps import (
     quartered,
     stilled,
 )
+
+WAYS: Final = 3  # eight readings, of which five are offered
+
+Reading = TypeVar("Reading")
+
+
+@dataclass(frozen=True)
+class Way(Generic[Reading]):
+    """One way to misread.
+
+    Attributes:
+        misread: applied twice it gives what it was given; ways that touch nothing in common may come in any order.
+        touches: what it changes that another way may change as well.
+    """
+
+    misread: Callable[[Reading], Reading]
+    touches: frozenset[int] = frozenset()
+
+
+def misreadings(
+    right: Reading,
+    ways: Iterable[Way[Reading]],
+    possible: Callable[[Reading], bool],
+    alike: Callable[[Reading, Reading], bool],
+) -> list[Reading]:
+    """What comes of the first `WAYS` ways, each alone and together, whose readings are possible and never alike.
+
+    Each reading has all the others for its misreadings. So nothing about the options, such as what most of them say
+    at a place, tells which of them is right; single changes of the right one would all agree with it in the rest.
+    """
+    readings, found, touched = [right], 0, frozenset[int]()
+    for way in ways:
+        if found == WAYS or touched & way.touches:
+            continue
+        more = [way.misread(reading) for reading in readings]
+        if not all(map(possible, more)):
+            continue
+        if not any(alike(a, b) for a, b in (*product(readings, more), *combinations(more, 2))):
+            readings, found, touched = readings + more, found + 1, touched | way.touches
+    return readings[1:]
 
 
 class Leg(NamedTuple):

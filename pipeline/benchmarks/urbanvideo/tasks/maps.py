@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.misread import Way, misreadings
+from pipeline.benchmarks.urbanvideo.tasks.captions import Way, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.templates import Operands
 

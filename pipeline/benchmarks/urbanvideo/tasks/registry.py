@@ -4,18 +4,78 @@ from __future__ import annotations
 
 from typing import Final
 
+import pyarrow as pa
+
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
-from pipeline.benchmarks.urbanvideo.tasks.assisted import Causal, Counterfactual, SceneRecall
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.captions import TrajectoryCaptioning
-from pipeline.benchmarks.urbanvideo.tasks.duration import Duration
-from pipeline.benchmarks.urbanvideo.tasks.ends import ObjectRecall, StartEndPosition
-from pipeline.benchmarks.urbanvideo.tasks.goal import Association, GoalDetection
+from pipeline.benchmarks.urbanvideo.tasks.goal import Association, GoalDetection, ObjectRecall, StartEndPosition
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import HighLevelPlanning, LandmarkPosition
 from pipeline.benchmarks.urbanvideo.tasks.maps import CognitiveMap
-from pipeline.benchmarks.urbanvideo.tasks.planning import HighLevelPlanning
-from pipeline.benchmarks.urbanvideo.tasks.position import LandmarkPosition
-from pipeline.benchmarks.urbanvideo.tasks.progress import ProgressEvaluation
-from pipeline.benchmarks.urbanvideo.tasks.proximity import Proximity
-from pipeline.benchmarks.urbanvideo.tasks.sequence import ActionGeneration, SequenceRecall
+from pipeline.benchmarks.urbanvideo.tasks.proximity import Duration, Proximity
+from pipeline.benchmarks.urbanvideo.tasks.sequence import ActionGeneration, ProgressEvaluation, SequenceRecall
+from pipeline.core.tables import CANDIDATES
+
+
+class Assisted(UrbanTask):
+    """A task that no facts answer: it has no candidates of its own."""
+
+    model_assisted = True
+
+    def candidates(self, view: UrbanView) -> pa.Table:
+        """No candidate: only stage `author` makes some."""
+        return CANDIDATES.empty_table()
+
+
+class SceneRecall(Assisted):
+    """Operands: when, in words ("during the descent near the destination")."""
+
+    name = "Scene Recall"
+    share = 111
+    category = "Recall"
+    template = "urbanvideo/scene_recall"
+    slots = ("when",)
+    definition = "Describe the scene that the agent observes during a given movement."
+    example = "What scene is observed in the initial stage?"
+    wordings = (
+        "Which of these describes what the camera shows {when}?",
+        "What are the surroundings of the drone like {when}?",
+    )
+
+
+class Causal(Assisted):
+    """Operands: what the drone does, in words ("tilt the camera down when it nears the red building")."""
+
+    name = "Causal"
+    share = 110
+    category = "Reasoning"
+    asks = "why"
+    template = "urbanvideo/causal"
+    slots = ("action",)
+    definition = "Tell why the agent performed a given action."
+    example = "Why does the UAV adjust the pan tilt angle downwards when nearly approaching the red building?"
+    wordings = ("What is the reason for the drone to {action}?", "For what purpose does the drone {action}?")
+
+
+class Counterfactual(Assisted):
+    """Operands: what the drone does ("ascending at first"), and what it might do ("flies at a lower altitude")."""
+
+    name = "Counterfactual"
+    share = 132
+    category = "Reasoning"
+    asks = "if"
+    template = "urbanvideo/counterfactual"
+    slots = ("actual", "alternative")
+    definition = "Tell whether an alternative movement would also complete the task, and how its route would be."
+    example = (
+        "Instead of ascending in the initial stage, if the UAV flies at a lower altitude, can it still find the red "
+        "building in a nearby school?"
+    )
+    wordings = (
+        "Suppose the drone {alternative} instead of {actual}: would it still complete its task, and by which route?",
+        "If the drone {alternative} rather than {actual}, what would become of its task and of its route?",
+    )
+
 
 # In the order of table 1: recall, perception, reasoning, navigation.
 _ALL: Final[tuple[UrbanTask, ...]] = (

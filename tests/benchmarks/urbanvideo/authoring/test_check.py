@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.reading import Asks
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
 from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, SEGMENTS, VIEWS, facts, motion
 

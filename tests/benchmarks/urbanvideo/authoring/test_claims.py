@@ -6,8 +6,7 @@ import pytest
 
 from pipeline.benchmarks.urbanvideo.authoring.check import only_right
 from pipeline.benchmarks.urbanvideo.authoring.claims import claims, described, side_off_deg, supposed_instead
-from pipeline.benchmarks.urbanvideo.authoring.meaning import content, says_all_of
-from pipeline.benchmarks.urbanvideo.authoring.reading import Asks, of_form
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, of_form, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.words import sides, stories
 from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS

@@ -1,0 +1,217 @@
+"""Landmark Position, and High-level Planning: which landmark comes next on the straight way to the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, unsaid
+from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.arrays import FloatArray
+from pipeline.geometry.bearings import compass_deg, distance_m, relative_bearing_deg, turn_between_deg
+from pipeline.worlds.flight.facts import Action
+from pipeline.worlds.flight.places import LEAST_M
+from pipeline.worlds.flight.steps import Actions, Step
+
+SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
+_AND: Final = " and "
+BELOW, ABOVE = "below it", "rising above it"
+
+
+class LandmarkPosition(EvenTask):
+    """Operands: a landmark and a second. Truth: one of four sectors off the nose; and below or above, if that is clear.
+
+    Heights are spoken of only where the landmark's top is above or below the horizon by a margin. What is nearly under
+    the drone is in no sector; that it is directly below is no option, since it is hardly ever right.
+    """
+
+    name = "Landmark Position"
+    share = 859
+    category = "Perception"
+    template = "urbanvideo/landmark_position"
+    slots = ("landmark", TIME)
+    needs = frozenset(("places", "heading", "height"))
+    definition = "Tell the agent's current position relative to a landmark."
+    example = "The direction of the lake from the UAV's egocentric view:"
+
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every landmark that the video has shown, every few seconds."""
+        yield from unsaid(view)
+        for second, index in view.moments:
+            for place in view.pool:
+                yield self._case(view, place, second, index)
+
+    def kind(self, case: FlightCase) -> bool:
+        """Heights are in all options or in none: else the options would tell which of the two matters."""
+        return _AND in str(case.answer)
+
+    def _case(self, view: UrbanView, place: int, second: int, index: int) -> FlightCase:
+        rules, mark = view.rules, view.places[place]
+        case = clipped(view, mark.label, clock(second), until_s=second)
+        case.shown(view, place, second)
+        east, north, up = view.enu_m[index]
+        away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))
+        heading = view.heading_deg[index : index + 1]
+        bearing = float(relative_bearing_deg(view.enu_m[index : index + 1], heading, mark.center[None])[0])
+        sector = round(bearing / 90.0) % 4 if np.isfinite(bearing) else 0
+        margin = 45.0 - abs(bearing - round(bearing / 90.0) * 90.0) if np.isfinite(bearing) else np.nan
+        half = float(np.degrees(np.arcsin(mark.radius_m / away))) if away > mark.radius_m else 90.0
+        case.fact("distance", mark.label, away, "m")
+        case.fact("bearing", mark.label, bearing, "deg")
+        case.require("heading_unsteady", view.heading_swing_deg(index), "<=", rules.heading_steady_max_deg, "deg")
+        case.require("too_wide_from_here", half, "<=", rules.half_width_max_deg, "deg")
+        case.heading(view)
+        least = rules.direction_margin_min_deg + view.heading_error_deg
+        case.require("near_sector_boundary", margin, ">=", least, "deg")
+        ground = view.ground_m if np.isnan(mark.base_m) else mark.base_m
+        near = max(away - mark.radius_m, 1e-6)
+        depression = float(np.degrees(np.arctan2(up - ground, near)))
+        case.require("nearly_below", depression, "<=", rules.depression_max_deg, "deg")
+        vertical = _vertical(case, away, mark.radius_m, up, mark.top_m, rules.elevation_min_deg)
+        return case.ask(_words(SECTORS[sector], vertical), (_words(name, vertical) for name in SECTORS))
+
+
+def _vertical(case: FlightCase, away: float, radius: float, up: float, top: float, least_deg: float) -> str | None:
+    """Whether the top is below or above; None where it is about level, or not known.
+
+    Measured to the far side of the landmark, where its top is nearest to the horizon.
+    """
+    if np.isnan(top):
+        return None
+    elevation = float(np.degrees(np.arctan2(top - up, away + radius)))
+    if elevation <= -least_deg:
+        case.require("not_below", elevation, "<=", -least_deg, "deg")
+        return BELOW
+    if elevation >= least_deg:
+        case.require("not_above", elevation, ">=", least_deg, "deg")
+        return ABOVE
+    return None
+
+
+def _words(sector: str, vertical: str | None) -> str:
+    return f"{sector}{_AND}{vertical}" if vertical else sector
+
+
+_WAYS_DEG: Final[dict[Action, float]] = {
+    "fly forward": 0.0,
+    "fly right": 90.0,
+    "fly backward": 180.0,
+    "fly left": -90.0,
+}
+_TURNS: Final[dict[Action, int]] = {"turn right": 1, "turn left": -1}
+_AHEAD_DEG: Final = 45.0
+
+
+def require_nearer(view: UrbanView, case: FlightCase, step: Step, goal: int) -> None:
+    """A movement that was made brings the goal nearer by a fifth, or turns the nose to it by a clear margin."""
+    rules = view.rules
+    start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))
+    if start is None or end is None:
+        case.refuse("step_not_tracked")
+        return
+    if any(action.startswith("fly") for action in step.actions):
+        away_m = distance_m(view.enu_m[[start, end]], view.places[goal].center)
+        share = float(away_m[1] / max(float(away_m[0]), LEAST_M))
+        case.require("goal_not_nearer", share, "<=", 1 - rules.change_min, "ratio")
+    elif step.actions & set(_TURNS):
+        before, after = np.abs(_bearings_deg(view, goal, [start, end])).tolist()
+        margin = rules.direction_margin_min_deg + view.heading_error_deg
+        case.require("goal_not_nearer", before, ">=", _AHEAD_DEG + margin, "deg")
+        case.require("goal_not_nearer", after, "<=", _AHEAD_DEG - margin, "deg")
+    else:
+        case.refuse("goal_not_nearer")
+
+
+def may_bring_nearer(view: UrbanView, actions: Actions, t_s: float, goal: int) -> bool:
+    """Whether a movement that begins at a time might be defended as one that brings the goal nearer."""
+    at = view.index(t_s)
+    if at is None or not np.isfinite(bearing := float(_bearings_deg(view, goal, [at])[0])):
+        return True
+    margin = view.rules.direction_margin_min_deg + view.heading_error_deg
+    ways = [_WAYS_DEG[action] for action in actions if action in _WAYS_DEG]
+    if any(abs((bearing - way + 180.0) % 360.0 - 180.0) < 90.0 + margin for way in ways):
+        return True
+    turns = [_TURNS[action] for action in actions if action in _TURNS]
+    if any(abs(bearing) > 180.0 - margin or sign * bearing > -view.heading_error_deg for sign in turns):
+        return True
+    away_m = float(distance_m(view.enu_m[[at]], view.places[goal].center)[0])
+    return "descend" in actions and away_m <= view.places[goal].radius_m + view.rules.there_m
+
+
+def _bearings_deg(view: UrbanView, goal: int, at: list[int]) -> FloatArray:
+    return relative_bearing_deg(view.enu_m[at], view.heading_deg[at], view.places[goal].center)
+
+
+class HighLevelPlanning(UrbanTask):
+    """Operands: the goal and a second. Truth: the first landmark on the straight way from here to the goal.
+
+    A landmark is on the way if it lies straight ahead on it and going by it makes the way hardly longer, and a wrong
+    option if that makes it much longer. How near it is already is told by its outline.
+    """
+
+    name = "High-level Planning"
+    share = 258
+    category = "Navigation"
+    template = "urbanvideo/high_level_planning"
+    slots = ("goal", TIME)
+    needs = frozenset(("places", "goal"))
+    definition = "Given the navigation goal at the start, make the next plan from the current location."
+    example = (
+        "Navigation Goal: [Main entrance, where there is a stone]. To reach the destination from current position, "
+        "what should the UAV approach next?"
+    )
+
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every few seconds."""
+        for second, index in view.moments:
+            yield self._case(view, second, index)
+
+    def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
+        rules, goal = view.rules, view.goal
+        if goal is None:
+            raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
+        case = FlightCase(view.places[goal].label, clock(second), until_s=second)
+        case.shown(view, goal, second)
+        rows = [row for row, i in enumerate(view.pool) if i != goal and view.seen_by(i, second)]
+        others = [view.pool[row] for row in rows]
+        center = view.places.center
+        here = view.enu_m[index, :2]
+        ahead = center[goal] - here
+        straight = float(np.hypot(*ahead))
+        leg = np.hypot(*(center[others] - here).T)
+        gap = view.distance_m[rows, index]
+        off_deg = np.abs(turn_between_deg(compass_deg(center[others] - here), compass_deg(ahead[None])))
+        wide_deg = np.degrees(np.arcsin(np.minimum(view.places.radius_m[others] / np.maximum(leg, 1e-9), 1.0)))
+        off_deg = np.maximum(off_deg - wide_deg, 0.0)  # 0: the straight line crosses it
+        rest = np.hypot(*(center[others] - center[goal]).T)
+        detour = (leg + rest) / max(straight, 1e-9)
+        by_the_way = (detour <= rules.detour_max) & (leg <= straight) & (gap > 0)  # above it, one is there
+        on_way = np.flatnonzero(by_the_way & (off_deg <= rules.way_max_deg))
+        case.fact("distance", case.operands[0], straight, "m")
+        case.require("goal_too_near", straight, ">=", 2 * rules.plan_min_m, "m")
+        if not len(on_way):
+            if by_the_way.any():
+                case.refuse("beside_the_way", off_deg[by_the_way].min(), rules.way_max_deg, "deg")
+            else:
+                case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
+            return case
+        unsure = [i for i in range(len(view.places)) if i != goal and i not in others]
+        there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)
+        past = there + np.hypot(*(center[unsure] - center[goal]).T) if unsure else np.empty(0)
+        hidden = float(np.where(past / max(straight, 1e-9) <= rules.detour_max, there, np.inf).min(initial=np.inf))
+        case.require(
+            "another_may_be_first", hidden / max(leg[on_way].min(), 1e-9), ">=", rules.second_ratio_min, "ratio"
+        )
+        first, *later = on_way[np.argsort(np.round(leg[on_way], 6), kind="stable")].tolist()
+        label = view.places[others[first]].label
+        following = gap[later].min(initial=np.inf)
+        case.require("beside_the_way", off_deg[first], "<=", rules.way_max_deg, "deg", label)
+        case.require("detour", detour[first], "<=", rules.detour_max, "ratio", label)
+        case.require("already_there", gap[first], ">=", rules.plan_min_m, "m", label)
+        case.require("nearly_the_goal", rest[first], ">=", rules.plan_min_m, "m", label)
+        case.require("next_one_too_near", following - gap[first], ">=", rules.plan_min_m, "m", label)
+        case.require("label_tells_answer", view.places.tied(goal, others[first]), "<=", 0, "labels", label)
+        wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
+        return case.ask(label, (view.places[i].label for i in wrong if not view.places.tied(goal, i)))
