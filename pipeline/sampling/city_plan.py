@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
+from pipeline.core.templates import load_table
 
 Vec2 = tuple[float, float]
 Color = tuple[int, int, int]
@@ -25,43 +27,14 @@ _ALLEY_M: Final = 6.0
 _GAP_M: Final = 2.0  # between the houses of a row
 _PROUD_M: Final = 0.15  # of signs and shop fronts before their wall
 
-PAINTS: Final[dict[str, Color]] = {
-    "red": (200, 30, 30), "white": (245, 245, 240), "blue": (40, 80, 180), "black": (20, 20, 20),
-    "yellow": (245, 215, 50), "green": (30, 90, 40), "orange": (240, 130, 30),
-}  # fmt: skip
-WALLS: Final[dict[str, Color]] = {
-    "beige": (222, 205, 170), "grey": (128, 128, 128), "white": (245, 245, 240), "brown": (120, 75, 40),
-    "red": (150, 25, 25), "yellow": (245, 215, 50), "blue": (120, 170, 230), "green": (120, 200, 100),
-    "pink": (240, 130, 170), "orange": (240, 130, 30),
-}  # fmt: skip
-ROOFS: Final[dict[str, Color]] = {
-    "red": (190, 52, 40), "grey": (95, 95, 95), "brown": (90, 55, 30), "black": (40, 40, 40), "white": (232, 232, 228),
-    "green": (90, 160, 70), "blue": (50, 110, 160), "orange": (205, 95, 35),
-}  # fmt: skip
+_TABLE: Final = load_table("samples/city")
+PAINTS, WALLS, ROOFS = (TypeAdapter(dict[str, Color]).validate_python(_TABLE[k]) for k in ("paints", "walls", "roofs"))
 SHAPES: Final = ("flat", "gabled", "pyramidal", "dome", "round")  # of roofs, as maps call them
 LOW: Final = 4  # storeys: higher houses have flat roofs
 # Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
-SHOPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("bakery", ("GOLDEN CRUST", "THREE LOAVES", "THE WARM OVEN")),
-    ("pharmacy", ("GREEN CROSS", "PILLS AND POTIONS", "MORTAR AND PESTLE")),
-    ("bookshop", ("PAGE ONE", "THE LAST CHAPTER", "DOG EARS")),
-    ("café", ("ESPRESSO LUNA", "DAILY GRIND", "THE SLOW CUP")),
-    ("restaurant", ("BLUE OLIVE", "THE LONG TABLE", "SALT AND THYME")),
-    ("supermarket", ("FRESH AISLE", "FULL BASKET", "THE BIG TROLLEY")),
-    ("flower shop", ("ROSE AND FERN", "FIRST BLOOM", "WILD STEMS")),
-    ("bank", ("FIRST SAVINGS", "HARBOUR TRUST", "OAK AND SONS SAVINGS")),
-    ("hairdresser's", ("SHARP CUTS", "CURL UP", "A CUT ABOVE")),
-    ("toy shop", ("TEDDY AND CO", "THE ROCKING HORSE", "TIN SOLDIER")),
-    ("shoe shop", ("GOOD SOLES", "BEST FOOT", "HEEL AND TOE")),
-    ("butcher's", ("OLD OAK MEATS", "PRIME CUTS", "THE BLOCK AND CLEAVER")),
-    ("bar", ("THE ANCHOR", "LAST ORDERS", "THE NIGHT OWL")),
-    ("bicycle shop", ("TWO WHEELS", "SPOKE AND CHAIN", "FREEWHEEL")),
-    ("optician's", ("CLEAR SIGHT", "SECOND LOOK", "BRIGHT EYES")),
-    ("tea shop", ("GREEN LEAF", "OOLONG AND CO", "LEAF AND STEEP")),
-)
-# Of streets that run north, and of those that run east.
-_AVENUES: Final = ("Harbour Avenue", "Mill Avenue", "Garden Avenue", "Castle Avenue", "Church Avenue", "Market Avenue")
-_STREETS: Final = ("Elm Street", "Oak Street", "Lime Street", "Ash Street", "Birch Street", "Cedar Street")
+SHOPS: Final[tuple[tuple[str, list[str]], ...]] = tuple(_TABLE["shops"].items())
+_AVENUES: Final[list[str]] = _TABLE["avenues"]
+_STREETS: Final[list[str]] = _TABLE["streets"]
 _SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1, 0)}
 FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
 

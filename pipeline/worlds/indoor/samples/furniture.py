@@ -1,4 +1,4 @@
-"""Furniture of the sample rooms: kinds as planned in ``indoor/furniture.yaml``, whose parts become triangles."""
+"""Furniture of the sample rooms: kinds as planned (`load_table`), whose parts become triangles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.sampling.data import sample_data
+from pipeline.core.templates import load_table
 from pipeline.sampling.shapes import Profile, Shape, box_shape, cushion_shape, round_shape
 
 CYLINDER: Final[Profile] = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
@@ -73,7 +73,7 @@ def _parts(rows: list[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-_PLAN: Final = sample_data("indoor/furniture")
+_PLAN: Final = load_table("samples/indoor_furniture")
 PROFILES: Final[dict[str, Profile]] = {k: tuple((r, h) for r, h in v) for k, v in _PLAN["profiles"].items()}
 KINDS: Final[dict[str, Kind]] = {
     label: Kind(

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import rng_for
-from pipeline.sampling.data import sample_data
+from pipeline.core.templates import load_table
 
-_PLAN: Final = sample_data("indoor/metadata")
+_PLAN: Final = load_table("samples/indoor_metadata")
 # Category -> sides in metres: along the wall, away from it, up; and the height of the lower face above the floor.
 FURNITURE: Final = TypeAdapter(dict[str, tuple[float, float, float, float]]).validate_python(_PLAN["furniture"])
 GAP_M: Final = 0.25  # between neighbours on a wall

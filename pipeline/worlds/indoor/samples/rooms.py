@@ -18,9 +18,9 @@ from shapely.geometry.base import BaseGeometry
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
+from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.sampling.camera import CameraView, moved, rigid
-from pipeline.sampling.data import sample_data
 from pipeline.sampling.meshes import Look, MeshPart, SampleMesh, join
 from pipeline.sampling.shapes import panel_shape
 from pipeline.worlds.indoor.samples.furniture import KINDS, shape_of
@@ -118,7 +118,7 @@ class RoomPlan:
     room_type: str = "Misc."
 
 
-PLANS: Final = TypeAdapter(tuple[RoomPlan, ...]).validate_python(sample_data("indoor/rooms"))
+PLANS: Final = TypeAdapter(tuple[RoomPlan, ...]).validate_python(load_table("samples/indoor_rooms"))
 
 
 @dataclass(frozen=True)

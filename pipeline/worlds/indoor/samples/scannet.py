@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
+from pipeline.core.templates import load_table
 from pipeline.sampling.camera import Lens, inverse, product
 from pipeline.sampling.encode import jpeg_bytes, json_bytes, lines_bytes, ply_bytes, png_bytes, zip_bytes
 from pipeline.sampling.meshes import SampleMesh
@@ -48,39 +49,7 @@ _LABEL_COLUMNS: Final = (
     *("ModelNet40", "ModelNet10", "ShapeNetCore55", "synsetoffset", "wnsynsetid", "wnsynsetkey"),
     *("mpcat40", "mpcat40index"),
 )
-# Raw category: id, category, nyu40id, eigen13id, nyuClass, nyu40class, eigen13class, mpcat40, mpcat40index of the
-# public table, for the labels that the samples use.
-_LABELS: Final = {
-    "wall": (1, "wall", 1, 12, "wall", "wall", "Wall", "wall", 1),
-    "chair": (2, "chair", 5, 4, "chair", "chair", "Chair", "chair", 3),
-    "floor": (3, "floor", 2, 5, "floor", "floor", "Floor", "floor", 2),
-    "table": (4, "table", 7, 10, "table", "table", "Table", "table", 5),
-    "door": (5, "door", 8, 12, "door", "door", "Wall", "door", 4),
-    "couch": (6, "couch", 6, 9, "sofa", "sofa", "Sofa", "sofa", 10),
-    "cabinet": (7, "cabinet", 3, 6, "cabinet", "cabinet", "Furniture", "cabinet", 7),
-    "desk": (9, "desk", 14, 10, "desk", "desk", "Table", "table", 5),
-    "bed": (11, "bed", 4, 1, "bed", "bed", "Bed", "bed", 11),
-    "pillow": (13, "pillow", 18, 7, "pillow", "pillow", "Objects", "cushion", 8),
-    "window": (16, "window", 9, 13, "window", "window", "Window", "window", 9),
-    "bookshelf": (18, "bookshelf", 10, 6, "bookshelf", "bookshelf", "Furniture", "shelving", 31),
-    "monitor": (19, "monitor", 40, 7, "monitor", "otherprop", "Objects", "objects", 39),
-    "refrigerator": (27, "refrigerator", 24, 6, "refridgerator", "refridgerator", "Furniture", "appliances", 37),
-    "tv": (33, "tv", 25, 11, "television", "television", "TV", "tv_monitor", 22),
-    "nightstand": (34, "nightstand", 32, 6, "night stand", "night stand", "Furniture", "chest_of_drawers", 13),
-    "dresser": (36, "dresser", 17, 6, "dresser", "dresser", "Furniture", "chest_of_drawers", 13),
-    "lamp": (28, "lamp", 35, 7, "lamp", "lamp", "Objects", "lighting", 28),
-    "plant": (40, "plant", 40, 7, "plant", "otherprop", "Objects", "plant", 14),
-    "keyboard": (46, "keyboard", 40, 7, "keyboard", "otherprop", "Objects", "objects", 39),
-    "backpack": (48, "backpack", 40, 7, "backpack", "otherprop", "Objects", "objects", 39),
-    "printer": (50, "printer", 40, 7, "printer", "otherprop", "Objects", "appliances", 37),
-    "whiteboard": (52, "whiteboard", 30, 7, "whiteboard", "whiteboard", "Objects", "board_panel", 35),
-    "trash can": (56, "trash can", 39, 6, "garbage bin", "otherfurniture", "Furniture", "objects", 39),
-    "microwave": (59, "microwave", 40, 7, "microwave", "otherprop", "Objects", "appliances", 37),
-    "radiator": (96, "radiator", 39, 6, "radiator", "otherfurniture", "Furniture", "misc", 40),
-    "recycling bin": (97, "recycling bin", 39, 6, "garbage bin", "otherfurniture", "Furniture", "objects", 39),
-    "telephone": (101, "telephone", 40, 7, "telephone", "otherprop", "Objects", "objects", 39),
-    "clock": (103, "clock", 40, 7, "clock", "otherprop", "Objects", "objects", 39),
-}
+_LABELS: Final = load_table("samples/scannet_labels")
 
 
 def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:

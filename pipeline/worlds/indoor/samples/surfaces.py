@@ -18,8 +18,8 @@ from shapely.geometry.base import BaseGeometry
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
+from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import Boxes
-from pipeline.sampling.data import sample_data
 from pipeline.sampling.meshes import ColorArray
 
 Shades = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ TILE: Final = 256  # texels; a picture repeats after so many in both directions
 _APRON: Final = 24  # texels that a picture is continued by, so that no face needs to begin anew in its midst
 _WIDTH: Final = TILE + _APRON
 
-_PLAN: Final = sample_data("indoor/surfaces")
+_PLAN: Final = load_table("samples/indoor_surfaces")
 GLOWING: Final = frozenset(_PLAN["glowing"])  # as bright in the shade
 
 
