@@ -40,4 +40,4 @@ if __name__ == "__main__":
     reader, root = READERS["vsi_meta"], REAL_DATA / "vsi" / "meta_info"
     real = [reader.read(SceneFiles(root, ref)) for ref in reader.scenes(root).scenes]
     for name, share in nearness(real).items():
-        print(f'    "{name}": {share},')
+        print(f"{name}: {share}")

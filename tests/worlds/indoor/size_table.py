@@ -35,4 +35,4 @@ if __name__ == "__main__":
     reader, root = READERS["vsi_meta"], REAL_DATA / "vsi" / "meta_info"
     real = [reader.read(SceneFiles(root, ref)) for ref in reader.scenes(root).scenes]
     for name, (boxes, median_m, spread) in typical_sizes(real).items():
-        print(f'    "{name}": Typical({boxes}, {median_m}, {spread}),')
+        print(f"  {name}: [{boxes}, {median_m}, {spread}]")
