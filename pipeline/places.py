@@ -22,8 +22,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, need
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.app import main
-from pipeline.core.errors import MissingExtraError
-from pipeline.core.extras import EXTRAS, extra_of, need
+from pipeline.core.errors import EXTRAS, MissingExtraError, extra_of, need
 from pipeline.engine.code import DISTRIBUTIONS
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed

@@ -35,8 +35,7 @@ from flows.cli.options import (
 )
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
-from pipeline.core.errors import ConfigError, Scan2qaError
-from pipeline.core.extras import extra_of, missing
+from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -10,11 +10,10 @@ from flows.cli.output import build_tables
 from flows.cli.output.console import start_spinner, stop_spinner
 from flows.cli.output.forecast_tables import show_bounds, show_efforts
 from flows.orchestration.folders import BUILDS, OUTPUTS
-from flows.orchestration.forecast import COUNTED, bounds_of, efforts
-from flows.orchestration.rates import READING, seconds_for
+from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.extras import need
+from pipeline.core.errors import need
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import load_config
 from pipeline.engine.inputs import list_inputs

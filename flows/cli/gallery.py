@@ -14,7 +14,7 @@ from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.show import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, explained
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.rendering.details import dropped
 from pipeline.rendering.gallery import INDEX, About, Refused, Shown, gallery, map_file
 from pipeline.rendering.near_misses import nearest_refused, some_of_each

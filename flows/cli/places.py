@@ -11,8 +11,7 @@ from rich.table import Table
 
 from flows.cli.output.console import console, errors, stop_spinner
 from flows.cli.output.tables import print_table
-from pipeline.core.errors import ConfigError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, need
 from pipeline.core.files import write_atomically
 from pipeline.places import City, Spot, as_csv, as_geojson, choose, country_codes, km_between, largest, read_cities
 from pipeline.reading.maps.gazetteer import Gazetteer, read_gazetteer, stamped

@@ -16,17 +16,16 @@ from rich.style import Style
 from rich.table import Table
 
 from flows.cli.output.console import console
+from flows.cli.trace import find
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.cityeqa.released import Task, read_released
-from pipeline.core.errors import ConfigError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, need
 from pipeline.core.files import write_atomically
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from pipeline.reading.files import SceneFiles
 from pipeline.stages.fix import FIX
-from pipeline.stages.trace import find
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import Renderer, Shot, captioned

@@ -12,8 +12,7 @@ import numpy as np
 from flows.cli.output.console import console
 from flows.cli.release_reader import ReleaseReader, sketch_of
 from flows.orchestration.saved_build import read_saved_build
-from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, RawDataError, need
 from pipeline.core.files import explained, new_temporary
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Boxes, Spatial, flat

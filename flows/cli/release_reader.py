@@ -20,9 +20,8 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.schema import AnyScene
-from pipeline.core.sketch import Sketch
-from pipeline.core.tables import CHECKSUMS, PART_SPLITS
-from pipeline.core.whole import check_files, check_version, sums_of
+from pipeline.core.spatial import Sketch
+from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE

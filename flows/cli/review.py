@@ -21,7 +21,7 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.core.tables import asked_in, pictures_in
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import read_manifest

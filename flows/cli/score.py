@@ -20,7 +20,7 @@ from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import SCORES
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.listing import Listing
+from pipeline.core.tables import Listing
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.budget import Money

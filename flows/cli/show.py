@@ -20,7 +20,7 @@ from flows.cli.trace import print_evidence
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import AnyScene, Finding
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.rendering.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
 from pipeline.rendering.examples import examples

@@ -16,8 +16,7 @@ from rich.text import Text
 from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
-from pipeline.core.errors import RawDataError
-from pipeline.core.extras import need
+from pipeline.core.errors import RawDataError, need
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 

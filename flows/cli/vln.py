@@ -13,7 +13,7 @@ from flows.cli.output.console import console, print_json
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.listing import Listing
+from pipeline.core.tables import Listing
 
 if TYPE_CHECKING:
     from pipeline.benchmarks.embodied4c.vln.check import Outcome

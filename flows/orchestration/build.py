@@ -15,8 +15,7 @@ from flows.orchestration.processes import Pool
 from flows.orchestration.roots import root_at, roots_of, sample_roots, written
 from flows.orchestration.saved_build import SavedBuild, read_saved_build, save_build
 from flows.remote.cluster import CLUSTERS, Cluster, check_runner
-from pipeline.core.errors import ConfigError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, need
 from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import read_manifest

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from flows.orchestration.rates import COUNTING, Rate, rates, seconds_for
+import yaml
+
+from flows.cli.builds import questions_in
+from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
-from pipeline.blind.forecast import Forecast, bound
+from pipeline.blind.forecast import Forecast, bound, forecasts, mean_forecast
+from pipeline.core.errors import ConfigError
 from pipeline.core.mirrors import is_here
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import all_asked, asked_in, pictures_in
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
-from pipeline.engine.manifest import Entry, Outcome
-from pipeline.engine.stage import STORE
+from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_manifest
+from pipeline.engine.rerun import last_outputs
+from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.engine.store import Result, Store
 from pipeline.llm.budget import Money
+from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.questions.task import Number
-from pipeline.stages.asking import forecast_of, look_forecast
+from pipeline.stages.author import AUTHOR, asks
 from pipeline.stages.fix import said_of
+from pipeline.stages.look import LOOK
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.registry import world_of
+from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
 COUNT_WITHIN_S: Final = 30.0  # by the table's rates: a city takes most of that
 COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the rest is counted at the caps
@@ -58,7 +67,7 @@ class Effort:
         scenes: how many; None for a stage of the whole build.
         seconds: on the clock; None: not known.
         bytes: that it leaves on disk; None: not known.
-        here: whether a build on this machine told; else it is by the table of `flows.orchestration.rates`.
+        here: whether a build on this machine told; else it is by the table of `flows.orchestration.forecast`.
     """
 
     stage: str
@@ -186,3 +195,165 @@ def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, Rate | Non
     seconds = sum(n * rate.seconds for n, rate in used if rate) / at_once
     size = sum(n * rate.bytes for n, rate in used if rate)
     return Effort(stage, scenes, seconds, size, all(rate.here for _, rate in used if rate))
+
+
+CALLS_OF_LOOK: Final = 2  # of each thing, in a scene that is not observed yet
+
+
+def look_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
+    """What looking at the videos of some scenes will take at most, by the last build's results."""
+    model = config.look.model
+    if not due or model is None or not model.is_hosted or not LOOK.is_wanted(config):
+        return []
+    observed, store = last_outputs(read_manifest(folder)).get("observe", {}), Store(folder / STORE)
+    calls = 0
+    for unit in due:
+        scene = read_scene(store.get(observed[unit])) if unit in observed else None
+        looker = WORLDS[scene.facts.world].looker if scene else None
+        calls += looker.calls(scene, config.look.things) if scene and looker else CALLS_OF_LOOK * config.look.things
+    return [mean_forecast(LOOK.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
+
+
+def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
+    """What asking hosted models will take, by the last build's results; None where there are none yet.
+
+    ``due`` are the scenes of which stage `author` must run.
+    """
+    last = last_outputs(read_manifest(folder))
+    store, money = Store(folder / STORE), Money(limit_cost=config.limit_cost)
+    found = []
+    author, writers = config.of_benchmark().author, asks(config)
+    if author is not None and any(model.is_hosted for model in writers):
+        facts = last.get("generate", {})
+        if not facts:
+            return None
+        tables = [read_table(store.get(facts[unit])) for unit in sorted(due) if unit in facts]
+        sees, count = (
+            [config.video and takes_visuals(model.inputs) for model in writers],
+            config.author.questions_per_task,
+        )
+        calls = [author.calls(table, config.generate.tasks, sees, count) for table in tables]
+        for model, made in zip(writers, zip(*calls, strict=True) if calls else [()] * len(writers), strict=True):
+            if model.is_hosted:  # at most: if all that is written passes the rules
+                found.append(mean_forecast(AUTHOR.name, model, sum(made), folder / REPLIES_FILE, money))
+    if any(voter.is_hosted for voter in config.blind.models):
+        selected = last.get("select", {})
+        if not selected:
+            return None
+        questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
+        drawn = pictures_in(read_table(store.get(result)) for _, result in sorted(last.get("legend", {}).items()))
+        found += forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money, drawn)
+    return found
+
+
+READING: Final = ("unify",)
+COUNTING: Final = ("unify", "observe", "generate")
+TABLE: Final = Path(__file__).with_name("rates.yaml")
+
+
+class Rate(NamedTuple):
+    """What a stage takes for one scene of a reader, or for one question of a build.
+
+    Attributes:
+        seconds: of one process.
+        bytes: that it leaves on disk, videos included.
+        here: measured by a build on this machine; else by the table.
+    """
+
+    seconds: float
+    bytes: float
+    here: bool
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates by stage: of scenes for each reader, and of questions for the stages of the whole build."""
+
+    scenes: Mapping[tuple[str, str], Rate]
+    questions: Mapping[str, Rate]
+
+
+def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) -> Rates:
+    """The rates for a benchmark and its readers, each with its datasets.
+
+    Builds that count are the one in ``folder``, and those beside it that read the same format.
+    """
+    table = _table()
+    scenes = {(stage, name): _listed(rate) for name in readers for stage, rate in table["scenes"].get(name, {}).items()}
+    asked = {stage: _listed(rate) for stage, rate in table["questions"].get(benchmark, {}).items()}
+    for path in sorted(folder.parent.glob(f"*/{MANIFEST_FILE}"), key=lambda path: path.parent == folder):
+        roots: Collection[str] = ()
+        with suppress(ConfigError):
+            kept = read_saved_build(path.parent)
+            if path.parent != folder and kept.configured.get("benchmark") != benchmark:
+                continue
+            roots = kept.roots
+        of = {reader: datasets for reader, datasets in readers.items() if reader in roots or path.parent == folder}
+        _measure(path.parent, of, scenes, asked)
+    return Rates(scenes, asked)
+
+
+def seconds_for(reader: str, stages: Sequence[str]) -> float:
+    """What stages take for a scene of a reader, by the table."""
+    known = _table()["scenes"][reader]
+    return float(sum(known[stage][0] for stage in stages))
+
+
+def _measure(
+    folder: Path,
+    readers: Mapping[str, Collection[str]],
+    scenes: dict[tuple[str, str], Rate],
+    asked: dict[str, Rate],
+) -> None:
+    """Lays what one build told over the rates."""
+    found: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for (stage, unit), entry in read_manifest(folder).items():
+        if entry.output and entry.seconds:
+            dataset = unit.partition("/")[0]
+            for reader in (reader for reader, datasets in readers.items() if dataset in datasets):
+                found[stage, reader].append(entry)
+            if STAGES[stage].unit == "build" and (questions := questions_in(folder)):
+                asked[stage] = Rate(entry.seconds / questions, _left(folder, stage, [entry]) / questions, here=True)
+    for (stage, reader), entries in found.items():
+        seconds = sum(entry.seconds for entry in entries) / len(entries)
+        scenes[stage, reader] = Rate(seconds, _left(folder, stage, entries) / len(entries), here=True)
+
+
+def _left(folder: Path, stage: str, entries: Sequence[Entry]) -> float:
+    """Bytes of the results of a stage, and of what it wrote beside the store for these units."""
+    sizes = _sizes(entry.output.path for entry in entries if entry.output)
+    units = {entry.unit for entry in entries}
+    for name in STAGES[stage].folders:
+        if next(other for other in STAGES.values() if name in other.folders).name != stage:
+            continue  # counted with the first stage that writes there
+        if STAGES[stage].unit == "build":
+            kept = max(1, len(list((folder / name).glob("*"))))  # of the last builds, too
+            sizes.append(sum(_sizes(p for p in (folder / name).rglob("*") if p.is_file())) // kept)
+        else:
+            sizes += [size for unit in units for size in _sizes((folder / name).glob(f"{unit}.*"))]
+            sizes += [size for unit in units for size in _sizes((folder / name / unit).glob("*"))]
+    return float(sum(sizes))
+
+
+def _sizes(paths: Iterable[Path]) -> list[int]:
+    sizes = []
+    for path in paths:
+        with suppress(OSError):
+            sizes.append(path.stat().st_size)
+    return sizes
+
+
+def _listed(rate: Sequence[float]) -> Rate:
+    seconds, size = rate
+    return Rate(seconds, size, here=False)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return table
+
+
+def table_as_of() -> str:
+    """The month in which the table's rates were measured."""
+    return str(_table()["as_of"])

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from flows.cli.output.console import console, errors, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import ConfigError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, need
 from pipeline.core.files import write_atomically
-from pipeline.core.mirrors import MIRRORS
+from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
 from pipeline.worlds.registry import READERS, WORLDS
 from pipeline.worlds.world import World
@@ -48,15 +47,7 @@ def root_at(where: str) -> Path:
 
 def written(roots: Mapping[str, Path]) -> dict[str, str]:
     """Roots by reader as they are kept: whole paths and URLs."""
-    return {name: MIRRORS[root].url if root in MIRRORS else str(root.resolve()) for name, root in roots.items()}
-
-
-def told(roots: Mapping[str, Path]) -> list[str]:
-    """What is known of roots that lie elsewhere, and what is not, a line each."""
-    from flows.remote.mirror import ObjectMirror  # only where there are some
-
-    found = [mirror for root in roots.values() if isinstance(mirror := MIRRORS.get(root), ObjectMirror)]
-    return [mirror.told() for mirror in found]
+    return {name: m.url if (m := mirror_of(root)) else str(root.resolve()) for name, root in roots.items()}
 
 
 VERSION_FILE: Final = ".version"

@@ -16,8 +16,7 @@ from typing import Any, Final, Self
 
 from flows.orchestration.processes import RunJobs, ignore_signals
 from flows.remote.cluster_worker import work, work_from
-from pipeline.core.errors import ConfigError, StoreError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, StoreError, need
 from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import LEASE_FILE
 

@@ -29,7 +29,7 @@ from obstore.store import from_url
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import TEMPORARY, explained, write_atomically
 from pipeline.core.identity import digest_of
-from pipeline.core.mirrors import MIRRORS, READABLE
+from pipeline.core.mirrors import READABLE, register
 
 CACHE_BYTES: Final = 16 * 2**30  # of fetched files, besides those of the scenes in hand
 SHARE_OF_DISK: Final = 4  # or a fourth of what is free, where that is less
@@ -87,7 +87,7 @@ class ObjectMirror:
             listed = digest_of(sorted(wanted.items()))
             write_atomically(self._home / "listed", listed.encode())
         mine = replace(self, listed=listed)
-        MIRRORS[self.root] = mine
+        register(mine)
         return mine
 
     def is_as_listed(self) -> bool:
@@ -97,8 +97,8 @@ class ObjectMirror:
         except FileNotFoundError:
             return False
 
-    def told(self) -> str:
-        """How much there is, and how much of it is here, for people."""
+    def summary(self) -> str:
+        """See `Mirror.summary`."""
         found = [facts for _, facts in _files(self.root)]
         size, mine = sum(f.st_size for f in found), sum(f.st_size for f in found if f.st_mode & READABLE)
         return (
@@ -111,7 +111,7 @@ class ObjectMirror:
         """See `Mirror.in_use`."""
         if not (self._home / "listed").exists():  # on a worker's own machine
             self.shown()
-        MIRRORS[self.root] = self
+        register(self)
         with _locked(self._home / "gate"):  # whoever makes room holds it, and waits for those within
             used = _lock(self._home / "used", fcntl.LOCK_SH)
         try:

@@ -37,35 +37,47 @@ class Mirror(Protocol):
         """Whether it shows what it showed the process that listed its scenes."""
         ...
 
+    def summary(self) -> str:
+        """How much there is, and how much of it is here, for people."""
+        ...
 
-MIRRORS: Final[dict[Path, Mirror]] = {}  # of this process, by root
+
+_REGISTERED: Final[dict[Path, Mirror]] = {}  # of this process, by root; changed by `register` alone
+
+
+def register(mirror: Mirror) -> None:
+    """Has the files below a root be fetched through its mirror from here on, in this process."""
+    _REGISTERED[mirror.root] = mirror
+
+
+def mirror_of(path: Path) -> Mirror | None:
+    """The mirror that a path lies in; None: it is a path of this machine alone."""
+    return next((mirror for root, mirror in _REGISTERED.items() if path.is_relative_to(root)), None)
 
 
 def here(path: Path) -> Path:
     """The path of a file, once its bytes are on this machine."""
-    for root, mirror in MIRRORS.items():
-        if path.is_relative_to(root):
-            mirror.fetch(path)
+    mirror = mirror_of(path)
+    if mirror is not None:
+        mirror.fetch(path)
     return path
 
 
 def is_here(path: Path) -> bool:
     """Whether a file can be read without fetching it."""
-    if not any(path.is_relative_to(root) for root in MIRRORS):
-        return True
-    return path.is_file() and bool(path.stat().st_mode & READABLE)
+    return mirror_of(path) is None or (path.is_file() and bool(path.stat().st_mode & READABLE))
 
 
 def named(path: Path) -> str:
     """A path as the user knows it: one of a mirror by its URL."""
-    for root, mirror in MIRRORS.items():
-        if path.is_relative_to(root):
-            return f"{mirror.url}/{path.relative_to(root).as_posix()}".removesuffix("/.")
-    return str(path)
+    mirror = mirror_of(path)
+    if mirror is None:
+        return str(path)
+    return f"{mirror.url}/{path.relative_to(mirror.root).as_posix()}".removesuffix("/.")
 
 
 def with_urls(text: str) -> str:
     """A message, with URLs in place of the folders of mirrors."""
-    for root, mirror in MIRRORS.items():
+    for root, mirror in _REGISTERED.items():
         text = text.replace(str(root), mirror.url)
     return text

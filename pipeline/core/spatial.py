@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from pydantic import FiniteFloat
 
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.sketch import Sketch
+from pipeline.core.schema import Model
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,34 @@ def flat(sketch: Sketch) -> Spatial:
 def on_ground(points: FloatArray) -> FloatArray:
     """Points (n, 2) as (n, 3) at height 0."""
     return np.column_stack([points, np.zeros(len(points))])
+
+
+Point = tuple[FiniteFloat, FiniteFloat]
+
+
+class Thing(Model):
+    """Something with a place.
+
+    Attributes:
+        label: as questions call it; empty where they do not.
+        outline: its corners in order, metres; one point for a thing without an extent.
+        seen_s: seconds of the video at which it first appears, surely; None: not known or never.
+    """
+
+    label: str
+    outline: tuple[Point, ...]
+    seen_s: FiniteFloat | None = None
+
+
+class Sketch(Model):
+    """A scene from above: x to the right, y up, metres.
+
+    Attributes:
+        ground: closed outlines, filled by the even-odd rule.
+        things: in the scene's order.
+        path: seconds of the video, x, y: of the camera; empty where it is not known.
+    """
+
+    ground: tuple[tuple[Point, ...], ...] = ()
+    things: tuple[Thing, ...] = ()
+    path: tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...] = ()

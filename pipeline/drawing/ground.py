@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.drawing.canvas import Box, Canvas
 from pipeline.drawing.sheet import WIDTH, Part
 

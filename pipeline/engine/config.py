@@ -22,7 +22,9 @@ from pipeline.core.fixes import Entry
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
 from pipeline.core.tables import PART_SPLITS
+from pipeline.core.templates import load_template
 from pipeline.llm.base import ModelSpec
+from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.worlds.registry import FIXES
 
@@ -179,6 +181,11 @@ class BuildConfig(Model):
         """The benchmark that is built."""
         return BENCHMARKS[self.benchmark]
 
+    def wordings(self) -> dict[str, str]:
+        """Task -> digest of its template, and of those that its texts are put together from, where there are any."""
+        tasks = self.of_benchmark().by_name()
+        return {name: _wording_digest(tasks[name]) for name in self.generate.tasks}
+
     def resolved(self) -> dict[str, Any]:
         """All as plain values, but for roots and whether these are samples: where data lie decides nothing."""
         return self.model_dump(mode="json", exclude={"roots", "samples"})
@@ -302,3 +309,8 @@ def _section_of(annotation: Any) -> type[BaseModel]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(_section_of(inner) for inner in get_args(annotation) if inner not in {type(None), Ellipsis})
+
+
+def _wording_digest(task: Task[Any]) -> str:
+    own = load_template(task.template).digest
+    return digest_of([own, *(load_template(part).digest for part in task.parts)]) if task.parts else own

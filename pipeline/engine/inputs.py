@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, RawDataError, need
 from pipeline.core.fixes import Entry
 from pipeline.core.identity import digest_of
-from pipeline.core.mirrors import MIRRORS, Mirror
+from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
 from pipeline.reading.files import SceneFiles
@@ -68,7 +67,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
             inputs[ref.id] = RawInput(
-                reader, root, ref, HumanInput(written.pop(ref.id, {}), asked, own), MIRRORS.get(root)
+                reader, root, ref, HumanInput(written.pop(ref.id, {}), asked, own), mirror_of(root)
             )
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")

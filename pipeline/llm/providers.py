@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import ConfigError, MissingExtraError
-from pipeline.core.extras import extra_of, is_installed
+from pipeline.core.errors import ConfigError, MissingExtraError, extra_of, is_installed
 from pipeline.core.files import write_atomically
 from pipeline.llm.base import ModelSpec, Provider, Reply, Request, Terms, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json, request_digest

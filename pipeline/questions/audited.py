@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.listing import Listing
 from pipeline.core.schema import Rejection
+from pipeline.core.tables import Listing
 from pipeline.questions.published import Published
 
 STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")

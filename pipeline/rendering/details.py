@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.schema import AnyScene, Finding
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.rendering.examples import Example
 from pipeline.rendering.near_misses import told_apart
 from pipeline.review.maps import map_after

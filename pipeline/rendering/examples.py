@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.identity import digest
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.release.comparison import Asked
 from pipeline.rendering.near_misses import Key, Near, plain
 from pipeline.review.maps import map_after

@@ -16,7 +16,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
 from pipeline.core.findings import printable
 from pipeline.core.identity import digest
-from pipeline.core.sketch import Point, Sketch
+from pipeline.core.spatial import Point, Sketch
 from pipeline.drawing.fonts import font as font_of
 from pipeline.rendering.figures import Answers, answers_of
 from pipeline.review.maps import spoken_of

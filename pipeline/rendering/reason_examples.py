@@ -19,7 +19,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Model
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.worlds.registry import WORLDS
 

@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.drawing.canvas import LINE, TEXT, Box, Canvas
 from pipeline.drawing.fonts import lines_of, width_of
 from pipeline.drawing.ground import Chart, Ground, draw_sketch, points_to_show

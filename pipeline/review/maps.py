@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.core.spatial import Point, Sketch, Thing
 
 WIDTH: Final = 640.0  # of the view box
 _MARGIN: Final = 28.0

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.core.tables import EVIDENCE
 from pipeline.core.video_form import video_file
 from pipeline.questions.choices import offered

@@ -17,8 +17,7 @@ from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
-from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO
-from pipeline.core.whole import check_files, check_version, sums_of
+from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, check_files, check_version, sums_of
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.answered import LEFT_OUT, answered

@@ -12,7 +12,6 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.llm.visual_inputs import picture_inputs, takes_visuals, visual_inputs
-from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
             [list(m.inputs), m.frames] if config.video and takes_visuals(m.inputs) else None for m in asks(config)
         ],
         "prompts": author.prompts() if author else {},
-        "templates": wordings(config),
+        "templates": config.wordings(),
     }
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.history import RELEASE, RELEASES, publish

@@ -11,7 +11,6 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.cases import CaseTask
-from pipeline.stages.wordings import wordings
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
         "benchmark": benchmark.name,
         "tasks": list(config.generate.tasks),
         "rules": config.generate.resolved_rules().model_dump(),
-        "templates": {name: digest for name, digest in wordings(config).items() if name in worded},
+        "templates": {name: digest for name, digest in config.wordings().items() if name in worded},
     }
 
 

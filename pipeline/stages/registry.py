@@ -6,20 +6,17 @@ from typing import Final
 
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
-from pipeline.stages.blind import BLIND
-from pipeline.stages.clip import CLIP
+from pipeline.stages.blind import BLIND, FILTER, PRUNE
 from pipeline.stages.declare import DECLARE
 from pipeline.stages.draw import DRAW
 from pipeline.stages.export import EXPORT
-from pipeline.stages.film import FILM
-from pipeline.stages.filter import FILTER
+from pipeline.stages.film import CLIP, FILM
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.legend import LEGEND
 from pipeline.stages.look import LOOK
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.picture import PICTURE
-from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY

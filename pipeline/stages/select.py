@@ -8,7 +8,6 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.selection import select
-from pipeline.stages.wordings import wordings
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
@@ -25,7 +24,7 @@ def run(context: StageContext) -> bytes:
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The caps, the shares of the tasks, the wording, and whether all that repeats a released benchmark."""
     benchmark = config.of_benchmark()
-    own = {"benchmark": config.benchmark, "shares": benchmark.shares, "templates": wordings(config)}
+    own = {"benchmark": config.benchmark, "shares": benchmark.shares, "templates": config.wordings()}
     return config.select.model_dump() | own | {"as_released": config.generate.profile == benchmark.released}
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
-from pipeline.core.sketch import Sketch
-from pipeline.core.spatial import Spatial
+from pipeline.core.spatial import Sketch, Spatial
 from pipeline.reading.reader import Reader
 
 if TYPE_CHECKING:  # this record is code of all stages that name a world

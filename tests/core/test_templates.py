@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import TemplateError
-from pipeline.core.nouns import Noun
-from pipeline.core.templates import Operands, Template, load_template
+from pipeline.core.templates import Noun, Operands, Template, load_template
 from pipeline.questions.published import Published
 from tests.conftest import METADATA_TASKS
 

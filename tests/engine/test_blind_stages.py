@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.cli.output.forecast_tables import spending_table
+from flows.orchestration.forecast import forecast_of
 from pipeline.blind.ask import ask
 from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError
@@ -25,7 +26,6 @@ from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
 from pipeline.scoring.score import best_priors
-from pipeline.stages.asking import forecast_of
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.blind.test_ask import Scripted

@@ -163,6 +163,6 @@ def test_a_worker_that_is_not_fit_says_so(jobs: list[Job], monkeypatch: pytest.M
 
 
 def test_every_cluster_has_an_extra() -> None:
-    from pipeline.core.extras import EXTRAS
+    from pipeline.core.errors import EXTRAS
 
     assert set(CLUSTERS) <= set(EXTRAS)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli.output.forecast_tables import lasting
-from flows.orchestration.forecast import bounds_of, build_forecast
-from flows.orchestration.rates import Rate, rates
+from flows.orchestration.forecast import Rate, bounds_of, build_forecast, rates
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import read_manifest
 from pipeline.stages.builder import Builder

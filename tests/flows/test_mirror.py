@@ -17,7 +17,7 @@ from flows.remote import mirror as mirrors
 from flows.remote.mirror import ObjectMirror
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
-from pipeline.core.mirrors import MIRRORS, READABLE, is_here
+from pipeline.core.mirrors import _REGISTERED, READABLE, is_here
 from pipeline.engine.config import build_config
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.reading.files import SceneFiles
@@ -33,7 +33,7 @@ def bucket(own_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """An empty bucket of one's own, and a cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(mirrors, "RETRIES", 0)
-    MIRRORS.clear()
+    _REGISTERED.clear()
     mirrors._store_at.cache_clear()
     return own_bucket
 
@@ -226,7 +226,7 @@ def test_a_worker_elsewhere_has_a_folder_of_its_own(
         write_scenes(raw / f"{first}.json", {first: changed})
         upload(raw, f"{bucket}/raw")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other machine"))
-        MIRRORS.clear()
+        _REGISTERED.clear()
         yield from (run_job(pickle.loads(pickle.dumps(job))) for batch in batches for job in batch)  # noqa: S301
 
     outcome = Builder(build_config(settings), tmp_path / "out", elsewhere).build()

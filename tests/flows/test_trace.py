@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from flows.cli.trace import find, trace
 from pipeline.core.errors import ConfigError
 from pipeline.reading.fix_files import read_fixes
 from pipeline.stages.registry import STAGES
-from pipeline.stages.trace import find, trace
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import FIXES
 from tests.builds import Cli, build, command_line, rows_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.core.tables import CHECKSUMS, QUESTIONS
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.rendering.overview import SIZE, overview

@@ -11,8 +11,7 @@ from rerun import dataframe
 
 from flows.cli.recording import write
 from flows.orchestration.saved_build import save_build
-from pipeline.core.sketch import Sketch, Thing
-from pipeline.core.spatial import Boxes, Spatial, flat
+from pipeline.core.spatial import Boxes, Sketch, Spatial, Thing, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.drawn import spatial as flight_in_space

@@ -18,7 +18,7 @@ from flows.cli.report import report, report_page
 from flows.orchestration.saved_build import save_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.writer import Released
 from pipeline.rendering.examples import KEPT, drawn

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.parquet import table_bytes
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.review.pack import Item, Pack, Truth, content_of
 from pipeline.review.verdicts import Event, Kind, Role
 

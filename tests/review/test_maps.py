@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.worlds.flight.drawn import sketch as sketch_flight
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Sighting

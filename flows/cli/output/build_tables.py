@@ -14,7 +14,7 @@ from flows.cli.output.tables import print_table
 from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.errors import RawDataError
-from pipeline.core.mirrors import MIRRORS, named
+from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
 from pipeline.engine.change_causes import Explained
 from pipeline.engine.manifest import Outcome
@@ -211,11 +211,9 @@ def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
 
 def show_elsewhere(roots: Mapping[str, Path]) -> None:
     """What is known of roots in an object store; nothing for folders."""
-    if MIRRORS:
-        from flows.orchestration.roots import told
-
-        for line in told(roots):
-            console.print(line, soft_wrap=True)
+    for mirror in map(mirror_of, roots.values()):
+        if mirror is not None:
+            console.print(mirror.summary(), soft_wrap=True)
 
 
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:

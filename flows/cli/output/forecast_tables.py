@@ -11,8 +11,7 @@ from rich.text import Text
 
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
-from flows.orchestration.forecast import Bounds, BuildForecast, Effort
-from flows.orchestration.rates import table_as_of
+from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.stage import REPLIES_FILE

@@ -22,8 +22,8 @@ from rich.text import Text
 from flows.cli.output.console import console, without_controls
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.listing import Listing
 from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import Listing
 
 SENTENCE: Final = 28  # columns that a cell that wraps has at least
 _GRID, _PLAIN = 3, 2  # what a column takes beside its cells, with lines and without

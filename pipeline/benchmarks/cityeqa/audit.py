@@ -19,7 +19,7 @@ from pipeline.benchmarks.benchmark import Audit
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import Told, parse
-from pipeline.core.listing import Listing
+from pipeline.core.tables import Listing
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined, LeftOut, leakage, named
 

@@ -18,8 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from pipeline.core.errors import TemplateError
-from pipeline.core.nouns import Noun
-from pipeline.core.templates import Operands, load_table, load_template
+from pipeline.core.templates import Noun, Operands, load_table, load_template
 from pipeline.geometry.colours import WORDS
 
 SHOP: Final = "shop"

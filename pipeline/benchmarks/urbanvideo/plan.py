@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Sketch
+from pipeline.core.spatial import Sketch
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import BOTTOM, HIGH, TOP, Chart, Ground, draw_sketch
 from pipeline.drawing.sheet import WIDTH, Part

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.core.spatial import Point, Sketch, Thing
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from pipeline.core.schema import Model
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.formats.images import decode_color, jpeg_bytes
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import City, CityScene, Photo

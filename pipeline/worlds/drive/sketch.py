@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.sketch import Point, Sketch, Thing
+from pipeline.core.spatial import Point, Sketch, Thing
 from pipeline.worlds.drive.facts import DriveScene
 
 PATH_POINTS: Final = 400  # of a long drive, evenly spaced: more would not be seen

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.sketch import Sketch, Thing
-from pipeline.core.spatial import Boxes, Spatial, on_ground
+from pipeline.core.spatial import Boxes, Sketch, Spatial, Thing, on_ground
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage
 from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion

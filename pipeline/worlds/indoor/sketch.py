@@ -11,8 +11,7 @@ from itertools import product
 import numpy as np
 
 from pipeline.core.schema import OrientedBox
-from pipeline.core.sketch import Point, Sketch, Thing
-from pipeline.core.spatial import Boxes, Spatial, flat
+from pipeline.core.spatial import Boxes, Point, Sketch, Spatial, Thing, flat
 from pipeline.geometry.areas import hull
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene

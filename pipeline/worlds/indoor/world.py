@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.extras import need
+from pipeline.core.errors import need
 from pipeline.worlds.indoor.doubts import implausible
 from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan

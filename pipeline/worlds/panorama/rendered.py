@@ -11,7 +11,7 @@ from typing import Final
 
 from PIL import Image
 
-from pipeline.core.sketch import Sketch, Thing
+from pipeline.core.spatial import Sketch, Thing
 from pipeline.formats.equirect import bare_jpeg, decoded
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere

@@ -14,7 +14,7 @@ from pipeline.benchmarks.cityeqa.raw import answer_type
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
 from pipeline.benchmarks.cityeqa.wording import Hop, parse
 from pipeline.core.errors import ConfigError
-from pipeline.core.listing import Listing
+from pipeline.core.tables import Listing
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined
 from tests.benchmarks.cityeqa.made import task, written

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.extras import need
+from pipeline.core.errors import ConfigError, RawDataError, need
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.images import color_file, depth_file

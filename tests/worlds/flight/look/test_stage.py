@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from flows.orchestration.forecast import forecast_of, look_forecast
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.questions.model_authoring import ANSWERED
-from pipeline.stages.asking import forecast_of, look_forecast
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import Camera, FlightScene
