@@ -35,7 +35,11 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
         style = {FITS: "green", NO_DATA: "dim", NO_SCENE: "yellow"}.get(verdict, "red")
         table.add_row(entry.fix.id, entry.scene, entry.fix.change, Text(verdict, style))
     print_table(table)
-    wrong = [(entry, verdict) for entry, verdict in rows if _is_wrong(entry, verdict, folder)]
+    wrong = [  # which somebody must look at: one need not have all the scenes that the shipped ones are about
+        (entry, verdict)
+        for entry, verdict in rows
+        if verdict not in (FITS, NO_DATA, NO_SCENE) or (verdict == NO_SCENE and entry.file.parent == folder)
+    ]
     for entry, verdict in wrong:
         line = f"{entry.file}:{entry.line}: fix {entry.fix.id}: {verdict}"
         console.print(line, soft_wrap=True)
@@ -43,11 +47,6 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
     console.print(f"{len(rows)} fixes: {told or 'none'}")
     return not wrong
-
-
-def _is_wrong(entry: Entry, verdict: str, folder: Path | None) -> bool:
-    """Whether somebody must look at it: one need not have all the scenes that the shipped ones are about."""
-    return verdict not in (FITS, NO_DATA, NO_SCENE) or (verdict == NO_SCENE and entry.file.parent == folder)
 
 
 def _scenes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +21,12 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.spatial import Sketch
 from pipeline.core.tables import asked_in, pictures_in
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
-from pipeline.engine.store import Result, Store
+from pipeline.engine.store import Store
 from pipeline.release.card import figure
 from pipeline.release.media import pictures_of
 from pipeline.release.tables import removed_blind
@@ -71,9 +70,13 @@ def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
         database = Database(place / DATABASE)
         database.back_up(place / BACKUP)
         try:
-            console.print(f"{len(pack.items)} questions. http://{_shown(host)}:{port} (Ctrl-C ends it)")
+            shown = f"[{host}]" if ":" in host else host
+            console.print(f"{len(pack.items)} questions. http://{shown}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
-            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, _pictures(folder), _drawings(folder))
+            pictures = pictures_in(map(read_table, _results(folder, "legend")))
+            figures = pictures_of(_results(folder, "picture"), folder)  # reviewers see the videos in any case
+            drawings = {number: picture.svg for number, picture in figures.items()}
+            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, pictures, drawings)
             _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
@@ -173,7 +176,8 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     observed = outputs.get("look") or outputs.get("observe")
     if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
-    videos = _videos(folder)
+    root = folder / VIDEOS
+    videos = frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
     parts = [
         [u, r.digest]
         for stage in ("select", "observe", "look", "filter")
@@ -185,7 +189,9 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     known = _read_pack(place, made_from)
     if known is not None:
         return known
-    maps = _maps(Store(folder / STORE), observed)
+    store = Store(folder / STORE)
+    scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
+    maps = {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
     pack = make_pack(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
@@ -208,40 +214,18 @@ def _read_pack(place: Path, made_from: bytes) -> Pack | None:
     return read_pack(tables)
 
 
+def _results(folder: Path, stage: str) -> Iterator[bytes]:
+    """The results of a stage of the last build, in the order of their scenes."""
+    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    return (store.get(result) for _, result in sorted(outputs.get(stage, {}).items()))
+
+
 def _questions(folder: Path) -> list[dict[str, Any]]:
     """The questions of the last build that stand in its release."""
-    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
-    removed: set[int] = set()
-    for result in outputs.get("filter", {}).values():
-        found = removed_blind(read_table(store.get(result)))
-        removed |= set(found["id"].to_pylist()) if found is not None else set()
-    rows = []
-    for _, result in sorted(outputs.get("select", {}).items()):
-        rows += [row for row in asked_in(read_table(store.get(result))).to_pylist() if row["id"] not in removed]
-    return rows
-
-
-def _pictures(folder: Path) -> dict[int, bytes]:
-    """PNG of what questions of the last build name, by their ids."""
-    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
-    return pictures_in(read_table(store.get(result)) for _, result in sorted(outputs.get("legend", {}).items()))
-
-
-def _drawings(folder: Path) -> dict[int, Path]:
-    """What proves the answers of the last build, by the questions' ids; reviewers see the videos in any case."""
-    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
-    drawn = pictures_of((store.get(result) for result in outputs.get("picture", {}).values()), folder)
-    return {number: picture.svg for number, picture in drawn.items()}
-
-
-def _maps(store: Store, observed: Mapping[str, Result]) -> dict[str, Sketch]:
-    scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
-    return {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
-
-
-def _videos(folder: Path) -> frozenset[str]:
-    root = folder / VIDEOS
-    return frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
+    tables = [removed_blind(read_table(raw)) for raw in _results(folder, "filter")]
+    removed = {number for table in tables if table is not None for number in table["id"].to_pylist()}
+    rows = (row for raw in _results(folder, "select") for row in asked_in(read_table(raw)).to_pylist())
+    return [row for row in rows if row["id"] not in removed]
 
 
 @contextmanager
@@ -263,10 +247,6 @@ def _run(app: Starlette, host: str, port: int) -> None:
     server.run()
     if not server.started:
         raise ConfigError(f"port {port} of {host} cannot be used; give another with --port")
-
-
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _show_left_out(file: Path | None, left_out: Sequence[LeftOut]) -> None:

@@ -71,7 +71,9 @@ def score(
     show_score(found, how, blind is not None)
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
-        write_atomically(out, _json(told) if out.suffix == ".json" else _csv(found))
+        as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        is_json = out.suffix == ".json"
+        write_atomically(out, as_json.encode() if is_json else FORMS[".csv"](pa.Table.from_pylist(found.figures())))
         console.print(f"Score: {out}", soft_wrap=True)
     if write_rows:
         write_rows(found.table())
@@ -122,14 +124,6 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     return settings | (
         {"judge": {k: v for k, v in judge.items() if k not in {"recording", "weights"}}} if judge else {}
     )
-
-
-def _json(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _csv(found: Scored) -> bytes:
-    return FORMS[".csv"](pa.Table.from_pylist(found.figures()))
 
 
 COLUMNS_MAX: Final = 6  # metrics side by side; with more each has a line of its own

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rich.table import Table
 
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import print_pairs, print_table
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.trace import print_evidence
 from pipeline.core.errors import ConfigError
@@ -221,7 +221,7 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
         for option in shown.options
     )
     near = shown.near.near if shown.near else None
-    _pairs(
+    print_pairs(
         f"Question {shown.id}: {shown.task}, {shown.scene}",
         [
             ("question", shown.text),
@@ -238,11 +238,11 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
     print_evidence(row["evidence"] or ())
     _print_guesses(one.guessed)
     _print_findings("Found about what it names", one.doubts[: one.touched])
-    _pairs("What it was made from", one.made)
+    print_pairs("What it was made from", one.made)
 
 
 def _print_dropped(lost: Dropped) -> None:
-    _pairs(
+    print_pairs(
         f"Dropped candidate {lost.id}: {lost.task}, {lost.scene}",
         [
             ("not asked", lost.reason),
@@ -266,7 +266,7 @@ def _print_scene(scene: Seen) -> None:
         table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
     print_table(table)
     _print_findings("Findings in its raw data", scene.findings)
-    _pairs("What it was read from", scene.made)
+    print_pairs("What it was read from", scene.made)
 
 
 def _print_guesses(rows: Sequence[Guessed]) -> None:
@@ -291,14 +291,3 @@ def _print_findings(title: str, rows: Sequence[Finding]) -> None:
     for one in rows:
         table.add_row(one.name, one.severity, one.subject, f"{one.message}; {one.remedy}")
     print_table(table)
-
-
-def _pairs(title: str, rows: Sequence[tuple[str, str]]) -> None:
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        if value:
-            table.add_row(name, value)
-    if table.row_count:
-        print_table(table)

@@ -14,7 +14,7 @@ import yaml
 from rich.table import Table
 
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import print_pairs, print_table
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SCENE
@@ -53,10 +53,6 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
 
 def _question(found: Trace, number: int, folder: Path) -> None:
     row = found.row
-    title = f"Question {number} of {folder}: {row['task']}, {row['scene']}"
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
     facts = [
         ("question", " ".join(row["text"].split()) if row["text"] else None),
         ("options", "   ".join(row["options"] or row["choices"] or ()) or None),
@@ -70,10 +66,7 @@ def _question(found: Trace, number: int, folder: Path) -> None:
     if found.released:
         rules = f"profile {found.released['profile']}, digest {found.released['rules']}"
         facts.append(("rules", rules))
-    for name, value in facts:
-        if value is not None:
-            table.add_row(name, value)
-    print_table(table)
+    print_pairs(f"Question {number} of {folder}: {row['task']}, {row['scene']}", facts)
 
 
 def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:

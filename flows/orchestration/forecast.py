@@ -25,7 +25,7 @@ from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import REPLIES_FILE, STORE
-from pipeline.engine.store import Result, Store
+from pipeline.engine.store import Store
 from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.questions.task import Number
@@ -98,9 +98,12 @@ def build_forecast(
     for entry in outcome.manifest:
         if entry.why != "reused":
             due[entry.stage].append(entry.unit)
-    made = _made(outcome.manifest)
+    # Scenes whose questions need not be selected again.
+    made = {entry.unit: entry.output for entry in outcome.manifest if entry.stage == "select" and entry.output}
     found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
-    by_task = Counter(found.by_task) + _asked(Store(folder / STORE), made.values())
+    by_task, store = Counter(found.by_task), Store(folder / STORE)
+    for result in made.values():
+        by_task.update(asked_in(read_table(store.get(result)))["task"].to_pylist())
     known = Bounds(by_task, found.costs, found.unread)
     models = None if due.get("generate") else forecast_of(config, folder, due.get("author", ()))
     if models is None:
@@ -112,18 +115,6 @@ def build_forecast(
     for unit, raw in inputs.items():
         readers[raw.reader.name].add(unit.partition("/")[0])
     return BuildForecast(known, models, efforts(config, folder, units, readers, known.questions, workers))
-
-
-def _made(entries: Iterable[Entry]) -> dict[str, Result]:
-    """The scenes whose questions need not be selected again."""
-    return {entry.unit: entry.output for entry in entries if entry.stage == "select" and entry.output}
-
-
-def _asked(store: Store, selected: Iterable[Result]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for result in selected:
-        counts.update(asked_in(read_table(store.get(result)))["task"].to_pylist())
-    return counts
 
 
 def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:

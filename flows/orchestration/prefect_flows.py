@@ -304,13 +304,15 @@ class _MayHealError(Exception):
     """A stage was left out for a reason that may be gone when it is tried again."""
 
 
-@task(
-    name="scenes",
-    task_run_name="{label}",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retry_condition_fn=_may_heal,
-)
+_TASK: Final[Any] = {
+    "task_run_name": "{label}",
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+    "retry_condition_fn": _may_heal,
+}
+
+
+@task(name="scenes", **_TASK)
 def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> list[JobResult]:
     """All jobs of one batch, by this process or by others; `label` names stages, dataset and number of scenes."""
     begun = time.monotonic()
@@ -319,13 +321,7 @@ def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> 
     return dones
 
 
-@task(
-    name="whole build",
-    task_run_name="{label}",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retry_condition_fn=_may_heal,
-)
+@task(name="whole build", **_TASK)
 def run_here(label: str, work: Callable[[], Iterable[JobResult]], dones: Dones, retries: int) -> None:
     """A stage that stays in the build's process; hands on what is done as soon as it will not be tried again."""
     begun, seen = time.monotonic(), []
@@ -335,16 +331,12 @@ def run_here(label: str, work: Callable[[], Iterable[JobResult]], dones: Dones, 
             dones.put(done)
     if retries:
         context = TaskRunContext.get()
-        if context is not None and context.task_run.run_count <= retries:
-            _try_again(label, seen)
+        is_last = context is None or context.task_run.run_count > retries
+        if not is_last and any(fault.finding in HEALING for done in seen for fault in done.quarantine):
+            raise _MayHealError(label)
         for done in seen:
             dones.put(done)
     _log(label, seen, time.monotonic() - begun)
-
-
-def _try_again(label: str, dones: Sequence[JobResult]) -> None:
-    if any(fault.finding in HEALING for done in dones for fault in done.quarantine):
-        raise _MayHealError(label)
 
 
 def _log(label: str, dones: Sequence[JobResult], seconds: float) -> None:

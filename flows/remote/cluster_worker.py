@@ -16,6 +16,7 @@ from pipeline.core.files import write_atomically
 from pipeline.engine.code import code_digest
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.lease import LEASE_FILE
+from pipeline.engine.manifest import Entry
 from pipeline.engine.store import Result
 from pipeline.stages.registry import STAGES
 
@@ -59,7 +60,9 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
 
         list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket)})))
         before = _files(folder)
-        dones = [_moved_back(run_job(_moved(job, folder)), folder, job.folder) for job in jobs]
+        dones = [run_job(_moved(job, folder)) for job in jobs]
+        home = jobs[0].folder
+        dones = [replace(d, entries=tuple(_entry_at(entry, folder, home) for entry in d.entries)) for d in dones]
         after = _files(folder)
         made = [path for path, stat in after.items() if before.get(path) != stat]
         list(threads.map(lambda path: bucket.put(path, (folder / path).read_bytes()), made))
@@ -80,34 +83,26 @@ def _needed(job: Job, bucket: Bucket) -> Iterator[str]:
 
 
 def _moved(job: Job, folder: Path) -> Job:
-    """A job with the paths of its results below another folder."""
-
-    def moved(result: Result) -> Result:
-        return Result(result.digest, folder / result.path.relative_to(job.folder))
-
-    outputs = {stage: {unit: moved(r) for unit, r in found.items()} for stage, found in job.outputs.items()}
+    """A job with the paths of its results below another folder, in which nobody else works."""
+    home = job.folder
+    outputs = {stage: {u: _at(r, home, folder) for u, r in found.items()} for stage, found in job.outputs.items()}
     steps = tuple(
         replace(
             step,
-            found={key: moved(result) for key, result in step.found.items()},
-            entry=replace(step.entry, output=moved(step.entry.output))
-            if step.entry and step.entry.output
-            else step.entry,
+            found={key: _at(result, home, folder) for key, result in step.found.items()},
+            entry=step.entry and _entry_at(step.entry, home, folder),
         )
         for step in job.steps
     )
-    return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)  # nobody else works in that folder
+    return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)
 
 
-def _moved_back(done: JobResult, folder: Path, home: Path) -> JobResult:
-    """What became of a job, with the paths of its results below the build's folder."""
-    entries = tuple(
-        replace(entry, output=Result(entry.output.digest, home / entry.output.path.relative_to(folder)))
-        if entry.output
-        else entry
-        for entry in done.entries
-    )
-    return replace(done, entries=entries)
+def _at(result: Result, home: Path, folder: Path) -> Result:
+    return Result(result.digest, folder / result.path.relative_to(home))
+
+
+def _entry_at(entry: Entry, home: Path, folder: Path) -> Entry:
+    return replace(entry, output=_at(entry.output, home, folder)) if entry.output else entry
 
 
 def _files(folder: Path) -> dict[str, tuple[int, int]]:

@@ -24,8 +24,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from obstore import exceptions
-from obstore.store import from_url
 
+from flows.remote.object_store import REMEDY, connect, first_line
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import TEMPORARY, explained, write_atomically
 from pipeline.core.identity import digest_of
@@ -37,9 +37,6 @@ AHEAD: Final = 64  # files that are fetched with one, where there are others of 
 AHEAD_BYTES: Final = 4 * 2**20  # of each at most
 AT_ONCE: Final = 16  # requests
 CHUNK_BYTES: Final = 8 * 2**20
-CONNECT_S: Final = 5
-RETRIES: Final = 3
-KEYS: Final = "check the name, the network, and AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment"
 LOOKS: Final = 16  # whether there is too much is looked at when a sixteenth of the most was fetched
 _HIDDEN: Final = 0o000
 _SHOWN: Final = 0o644
@@ -177,7 +174,7 @@ class ObjectMirror:
             remedy = "give the keys in the environment the right to read it"
             raise RawDataError(path, "unreadable_file", "the store does not let it be read", remedy) from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
-            said = _first_line(error)
+            said = first_line(error)
             raise StoreError(f"{self.url}/{name}: {said}; finished work is kept: run it again") from error
         finally:
             temporary.unlink(missing_ok=True)
@@ -194,7 +191,7 @@ class ObjectMirror:
                     if not one["path"].endswith("/"):
                         found[one["path"]] = _facts(one)
         except (exceptions.BaseError, FileNotFoundError, PermissionError, ValueError, OSError) as error:
-            raise ConfigError(f"{self.url}: {_first_line(error)}: {KEYS}") from error
+            raise ConfigError(f"{self.url}: {first_line(error)}: {REMEDY}") from error
         if not found:
             raise ConfigError(f"{self.url}: no objects there: check the bucket's name and the prefix")
         for name in found:
@@ -256,11 +253,10 @@ class ObjectMirror:
 @cache
 def _store_at(url: str) -> Any:
     """Raises ConfigError for a URL that no store has."""
-    options: Any = {"connect_timeout": f"{CONNECT_S}s", "allow_http": True}
     try:
-        return from_url(url, client_options=options, retry_config={"max_retries": RETRIES})
+        return connect(url)
     except (exceptions.BaseError, ValueError) as error:
-        raise ConfigError(f"{url}: {_first_line(error)}: {KEYS}") from error
+        raise ConfigError(f"{url}: {first_line(error)}: {REMEDY}") from error
 
 
 def _facts(meta: Any) -> tuple[int, int]:
@@ -302,7 +298,3 @@ def _lock(path: Path, how: int) -> int:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     fcntl.flock(handle, how)
     return handle
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].partition(": <?xml")[0].rstrip() or type(error).__name__

@@ -20,6 +20,18 @@ CLOCK: Final = ".clock"  # written to learn what time it is there
 FREE: Final = "free"
 CONNECT_S: Final = 5
 RETRIES: Final = 3
+REMEDY: Final = "check the name, the network, and AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment"
+
+
+def connect(url: str) -> Any:
+    """The store that a URL names. Raises what obstore does."""
+    options: Any = {"connect_timeout": f"{CONNECT_S}s", "allow_http": True}
+    return from_url(url, client_options=options, retry_config={"max_retries": RETRIES})
+
+
+def first_line(error: Exception) -> str:
+    """What a store says of an error, without the XML behind it."""
+    return str(error).partition("\n")[0].partition(": <?xml")[0].rstrip() or type(error).__name__
 
 
 class Object(NamedTuple):
@@ -35,8 +47,7 @@ class Bucket:
     def __init__(self, url: str) -> None:
         self.url = url
         with self._told():
-            options: Any = {"connect_timeout": f"{CONNECT_S}s", "allow_http": True}
-            self._store: Any = from_url(url, client_options=options, retry_config={"max_retries": RETRIES})
+            self._store = connect(url)
 
     def objects(self, prefix: str = "") -> dict[str, Object]:
         """All objects whose path begins with a folder."""
@@ -85,9 +96,7 @@ class Bucket:
         try:
             yield
         except (exceptions.BaseError, FileNotFoundError, PermissionError, ValueError) as error:
-            said = str(error).partition("\n")[0].partition(": <?xml")[0].rstrip()
-            remedy = "check the name, the network, and AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment"
-            raise StoreError(f"{self.url}: {said}: {remedy}") from error
+            raise StoreError(f"{self.url}: {first_line(error)}: {REMEDY}") from error
 
     @contextmanager
     def leased(self) -> Iterator[BucketLease]:

@@ -78,6 +78,7 @@ def with_causes(
     (one, then), (other, now) = before, after
     fixes = {**one.fixes, **other.fixes}
     of_scene: dict[str, list[Difference]] = {}
+    of_build = [f"{d.stage}: {d.words}" for d in _of_scene(WHOLE, then, now, stages)]  # and of the release itself
     told = []
     for change in changes:
         if not then.entries or not now.entries:
@@ -86,7 +87,7 @@ def with_causes(
         scene = change.asked.scene
         if scene not in of_scene:
             of_scene[scene] = list(_of_scene(scene, then, now, stages))
-        causes = _relevant(change.asked, of_scene[scene], fixes) or _of_build(then, now, stages)
+        causes = _relevant(change.asked, of_scene[scene], fixes) or of_build
         told.append(replace(change, causes=tuple(dict.fromkeys(causes)) or ("not known",)))
     return told
 
@@ -109,11 +110,6 @@ def _of_scene(scene: str, then: ReleaseLineage, now: ReleaseLineage, stages: Seq
             yield Difference(name, _shortened(modules))
         if other.output is None:
             yield Difference(name, f"input: left out by stage {name} (quarantine.parquet says why)")
-
-
-def _of_build(then: ReleaseLineage, now: ReleaseLineage, stages: Sequence[str]) -> list[str]:
-    """The same of the stages of the whole build, and of the release itself."""
-    return [f"{d.stage}: {d.words}" for d in _of_scene(WHOLE, then, now, stages)]
 
 
 def _shortened(modules: Sequence[str]) -> str:

@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     from pipeline.release.writer import Released
 
 
-def no_settings(config: BuildConfig) -> dict[str, Any]:
-    """The settings of a stage that depends on no part of the configuration."""
-    return {}
-
-
-def always(config: BuildConfig) -> bool:
-    """Whether a stage runs that no configuration switches off: it does."""
-    return True
-
-
-def nobody(config: BuildConfig) -> tuple[ModelSpec, ...]:
-    """The models that a stage asks which asks none."""
-    return ()
-
-
-def nothing_else(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """The further modules of a stage whose own imports are all the code that it runs: none."""
-    return ()
-
-
 def nothing_beside(folder: Path) -> dict[str, str]:
     """What a stage reads in the build's folder besides results that reads nothing there."""
     return {}
@@ -86,13 +66,13 @@ class Stage:
     may_take: tuple[str, ...] = ()
     reads_raw: bool = False
     hears: bool = False
-    settings: Callable[[BuildConfig], dict[str, Any]] = no_settings
-    uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = nothing_else
-    is_wanted: Callable[[BuildConfig], bool] = always
+    settings: Callable[[BuildConfig], dict[str, Any]] = lambda config: {}
+    uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = lambda config, reader: ()
+    is_wanted: Callable[[BuildConfig], bool] = lambda config: True
     passes_on: str | None = None
     beside: Callable[[Path], dict[str, str]] = nothing_beside
     is_whole: Callable[[bytes, Path], bool] = whole
-    asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = nobody
+    asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = lambda config: ()
     folders: tuple[str, ...] = ()
     summary: Callable[[bytes], Released] | None = None
 

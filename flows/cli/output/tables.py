@@ -7,7 +7,7 @@ sentences, or with long names, becomes a list.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +49,18 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
             if number:
                 to.print()
             to.print(part)
+
+
+def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
+    """Prints names, each with what is said of it, those alone of which something is."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            table.add_row(name, value)
+    if table.row_count:
+        print_table(table)
 
 
 def print_listing(listing: Listing, to: Console = console) -> None:
