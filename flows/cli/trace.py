@@ -182,12 +182,8 @@ def _entry(draft: dict[str, Any]) -> str:
 
 def find(number: int, folder: Path) -> str | None:
     """The scene of a question in a build's release, asked or refused; None where it has no such question."""
-    for name in ("provenance", "rejected"):
-        for path in sorted((folder / "release" / name).glob("*.parquet")):
-            rows = pq.read_table(path, columns=["scene"], filters=pc.field("id") == number)
-            if rows.num_rows:
-                return str(rows["scene"][0])
-    return None
+    row = _released(folder, "provenance", number) or _released(folder, "rejected", number)
+    return None if row is None else str(row["scene"])
 
 
 def trace(number: int, folder: Path) -> Trace:
@@ -211,10 +207,11 @@ def trace(number: int, folder: Path) -> Trace:
         raise ConfigError(f"{folder}: the release is older than the last results of {scene_id}; build again")
     row, named = rows[0], set(rows[0]["operands"])
     scene = read_scene(result(FIX.name))
-    released = _provenance(folder, number)
+    released = _released(folder, "provenance", number)
     refused = reason_of(row) if row["reason"] is not None else None
     if refused is None and released is None:
-        refused = _removed(folder, number)
+        removed = _released(folder, "rejected", number)  # though it was selected
+        refused = None if removed is None else reason_of(removed)
     return Trace(
         row=row,
         refused=refused,
@@ -234,19 +231,10 @@ def _asked_about(selected: Any, name: str, number: int) -> list[dict[str, Any]]:
     return [row for row in asked.to_pylist() if name in row["operands"] and row["id"] != number]
 
 
-def _provenance(folder: Path, number: int) -> Mapping[str, Any] | None:
-    for path in sorted((folder / "release" / "provenance").glob("*.parquet")):
-        rows = pq.read_table(path, filters=pc.field("id") == number).to_pylist()
+def _released(folder: Path, table: str, number: int) -> dict[str, Any] | None:
+    """The row of a question in a table of a build's release; None where it has none."""
+    for path in sorted((folder / "release" / table).glob("*.parquet")):
+        rows: list[dict[str, Any]] = pq.read_table(path, filters=pc.field("id") == number).to_pylist()
         if rows:
-            found: Mapping[str, Any] = rows[0]
-            return found
-    return None
-
-
-def _removed(folder: Path, number: int) -> str | None:
-    """Why a question that was selected is not in the release."""
-    for path in sorted((folder / "release" / "rejected").glob("*.parquet")):
-        rows = pq.read_table(path, filters=pc.field("id") == number).to_pylist()
-        if rows:
-            return reason_of(rows[0])
+            return rows[0]
     return None

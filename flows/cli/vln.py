@@ -87,13 +87,19 @@ def _named(option: str, texts: Sequence[str], known: Collection[str] | None) -> 
     return found
 
 
+def _numbers(text: str, count: int) -> FloatArray | None:
+    """So many numbers, separated by commas; None where these are not so many, or no numbers."""
+    try:
+        found = np.array([float(value) for value in text.split(",")])
+    except ValueError:
+        return None
+    return found if len(found) == count and np.isfinite(found).all() else None
+
+
 def _line(light: str, numbers: str) -> FloatArray:
     """``x1,y1,x2,y2`` as (2, 2)."""
-    try:
-        line = np.array([float(v) for v in numbers.split(",")])
-    except ValueError:
-        line = np.empty(0)
-    if len(line) != 4 or not np.isfinite(line).all():
+    line = _numbers(numbers, 4)
+    if line is None:
         raise ConfigError(f"--stop-line {light}={numbers}: say LIGHT=x1,y1,x2,y2 in metres")
     return np.asarray(line.reshape(2, 2))
 
@@ -103,11 +109,8 @@ def _places(targets: Sequence[str], known: Collection[str]) -> dict[str, FloatAr
     places = {}
     for text in targets:
         task, separator, numbers = text.rpartition("=")
-        try:
-            place = np.array([float(v) for v in numbers.split(",")])
-        except ValueError:
-            place = np.empty(0)
-        if len(place) != 3 or not np.isfinite(place).all() or (separator and task not in known):
+        place = _numbers(numbers, 3)
+        if place is None or (separator and task not in known):
             raise ConfigError(f"--target {text!r}: say x,y,z in metres, or TASK=x,y,z")
         places[task] = place
     return places
