@@ -1,4 +1,8 @@
-"""Stage `blind`: models answer without the video."""
+"""Stages `blind`, `filter` and `prune`: what can be answered without the video.
+
+`blind` asks models, `filter` removes what they answer and measures what can be guessed, `prune` makes the split
+`debiased`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Stage `film`: the standardised video of a scene, beside the store."""
+"""Stages `film`, `draw` and `clip`: videos of a scene, beside the store.
+
+`film` standardises what a camera took; `draw` draws what a log knows that no camera took pictures of; `clip` cuts the
+parts that questions are about.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,11 @@ from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.clip import clip
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.video import at_pace, encode, write_video
-from pipeline.worlds.registry import read_scene
+from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
 
 
 VIDEOS: Final = "videos"  # folder of a build
@@ -98,5 +103,37 @@ CLIP: Final = Stage(
     may_take=("draw",),
     is_wanted=lambda config: config.video and config.of_benchmark().video.clips,
     is_whole=is_clip_whole,
+    folders=(VIDEOS,),
+)
+
+
+def run_draw(context: StageContext) -> bytes:
+    """Writes the film; the result says, as JSON, what was written: {"video": null} where there is no need or no way."""
+    scene = read_scene(context.needed("observe"))
+    draw = WORLDS[scene.facts.world].drawn
+    film = draw(scene) if draw is not None and scene.video is None else None
+    if film is None:
+        return json.dumps({"video": None}).encode()
+    fps = round(film.fps)
+    encoded = encode(film.frames(), fps, 0, VideoForm(**context.settings["form"]))
+    name = f"{VIDEOS}/{video_file(scene.id)}"
+    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
+
+
+def draw_uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What draws."""
+    return tuple(world.drawn.__module__ for world in config.of_benchmark().worlds if world.drawn is not None)
+
+
+DRAW: Final = Stage(
+    name="draw",
+    suffix=".json",
+    module=__name__,
+    run=run_draw,
+    takes=("observe",),
+    settings=settings,
+    uses=draw_uses,
+    is_wanted=lambda config: config.video and config.of_benchmark().video.drawn,
+    is_whole=is_whole,
     folders=(VIDEOS,),
 )

@@ -7,10 +7,8 @@ from typing import Final
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.blind import BLIND, FILTER, PRUNE
-from pipeline.stages.declare import DECLARE
-from pipeline.stages.draw import DRAW
 from pipeline.stages.export import EXPORT
-from pipeline.stages.film import CLIP, FILM
+from pipeline.stages.film import CLIP, DRAW, FILM
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.legend import LEGEND
@@ -20,7 +18,7 @@ from pipeline.stages.picture import PICTURE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
-from pipeline.stages.views import VIEWS
+from pipeline.stages.views import DECLARE, VIEWS
 
 _ALL: Final[tuple[Stage, ...]] = (
     UNIFY,
