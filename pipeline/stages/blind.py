@@ -121,8 +121,7 @@ FILTER: Final = Stage(
 
 def run_prune(context: StageContext) -> bytes:
     """Per question its bias, and the round in which it leaves `debiased`."""
-    from pipeline.blind.debiased import debiased  # scikit-learn takes a second to start
-    from pipeline.blind.rounds import ROUNDS_FILE, Rounds
+    from pipeline.blind.prune import ROUNDS_FILE, Rounds, debiased  # scikit-learn takes a second to start
     from pipeline.engine.code import code_digest
 
     config, filtered = context.config.prune, context.table("filter")
