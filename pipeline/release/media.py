@@ -14,6 +14,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import explained, sha256_of_file
 
 DRAWINGS: Final = "pictures"  # folder of a release
+FOLDER: Final = "pictures"  # of a build
 
 
 class Media(NamedTuple):
@@ -75,9 +76,6 @@ def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> 
                 shutil.copyfile(one.path, target)
         sums[one.file] = one.sha256
     return sums
-
-
-FOLDER: Final = "pictures"  # of a build
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,13 @@ def _context(told: Told) -> dict[str, Any]:
 def environment_of_pages() -> jinja2.Environment:
     """Where pages are made, with the filters of the report and the gallery."""
     environment = page_environment()
-    environment.filters |= {"count": _count, "percent": _percent, "words": words, "cut": _cut, "embedded": embedded}
+    environment.filters |= {
+        "count": "{:,}".format,
+        "percent": _percent,
+        "words": words,
+        "cut": _cut,
+        "embedded": embedded,
+    }
     environment.filters |= {"figure": figure, "bar": _bar}
     return environment
 
@@ -129,10 +135,6 @@ def environment_of_pages() -> jinja2.Environment:
 def policy_hash(text: str) -> str:
     """What the page's policy names its own style and script by, so that nothing else of either kind runs."""
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _count(number: int) -> str:
-    return f"{number:,}"
 
 
 def _percent(share: float) -> str:
