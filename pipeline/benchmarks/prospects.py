@@ -12,8 +12,8 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Video
 from pipeline.questions.selection import caps_of
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import WORLDS, examined
 from pipeline.worlds.world import refuse_faults
 

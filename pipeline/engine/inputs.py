@@ -15,8 +15,8 @@ from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import READERS, configured
 
 

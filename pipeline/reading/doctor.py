@@ -8,9 +8,8 @@ from pathlib import Path
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Finding
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader, Want
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The files of one scene: read whole, in one place, remembered and digested."""
+"""The scenes of a root, and the files of one: read whole, in one place, remembered and digested."""
 
 from __future__ import annotations
 
@@ -7,20 +7,58 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings
 from pipeline.core.schema import AnyScene, Facts, Source, Video
-from pipeline.reading.reader import SceneRef
-
-if TYPE_CHECKING:
-    from pipeline.reading.reader import Reader
 
 T = TypeVar("T")
 S = TypeVar("S", bound=AnyScene)
+
+
+@dataclass(frozen=True)
+class SceneRef:
+    """One scene in the raw data, cheap to make and to send to a worker.
+
+    Attributes:
+        id: "dataset/name".
+        files: the files that hold it, relative to the root; the first names the scene in messages.
+        stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
+            many to read each time, of names, sizes and modification times.
+        span: first and one-past-last byte, for scenes that share a file.
+        beside: ids and files, relative to the root, of other scenes with which it is compared; ``stamp`` changes with
+            them.
+    """
+
+    id: str
+    files: tuple[str, ...]
+    stamp: str
+    span: tuple[int, int] | None = None
+    beside: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def dataset(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The scenes of a root, sorted by id, and what could not even be listed."""
+
+    scenes: tuple[SceneRef, ...]
+    broken: tuple[RawDataError, ...]
+
+
+class Versioned(Protocol):
+    """A reader, as the source of a scene names it."""
+
+    name: str
+    version: int
 
 
 class SceneFiles:
@@ -136,7 +174,7 @@ class SceneFiles:
     def scene_of(
         self,
         kind: type[S],
-        reader: Reader,
+        reader: Versioned,
         box_method: str,
         facts: Facts,
         findings: Findings,

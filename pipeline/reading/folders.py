@@ -12,7 +12,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
-from pipeline.reading.reader import Listing, SceneRef
+from pipeline.reading.files import Listing, SceneRef
 
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}")  # of a scene or dataset: part of file names and ids
 SAFE: Final = "1 to 99 letters, digits, dots, dashes and underscores, the first a letter or a digit"

@@ -1,12 +1,17 @@
-"""The pictures of a scene's video, as a reader hands them on."""
+"""The pictures of a scene's video, as a reader hands them on: of a video file, or pictures in files."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from pipeline.formats.videos import VideoError, VideoFacts, read_video, video_facts
+from pipeline.reading.files import SceneFiles
 
 
 @dataclass(frozen=True)
@@ -20,3 +25,53 @@ class Footage:
 
     fps: float
     frames: Callable[[], Iterator[npt.NDArray[np.uint8]]]
+
+
+def held_footage(
+    files: SceneFiles, path: Path, fps: float, count: int, load: Callable[[int], npt.NDArray[np.uint8] | None]
+) -> Footage:
+    """Every frame in order. One without a readable picture shows the last one before it, so that time goes on.
+
+    Args:
+        files: of the scene.
+        path: where the pictures lie, for the error where none of them can be read.
+        fps: of the frames.
+        count: how many there are.
+        load: the picture (h, w, 3) of a frame; None where there is none that can be read.
+    """
+
+    def frames() -> Iterator[npt.NDArray[np.uint8]]:
+        waiting = 0
+        last: npt.NDArray[np.uint8] | None = None
+        for frame in range(count):
+            picture = load(frame)
+            shown = last if picture is None else picture
+            waiting += 1
+            if shown is not None:
+                yield from itertools.repeat(shown, waiting)
+                last, waiting = shown, 0
+        if last is None:
+            raise files.fault(path, "no_readable_picture", f"none of {count} can be read", "fetch the frames again")
+
+    return Footage(fps, frames)
+
+
+def movie_facts(files: SceneFiles, path: Path) -> VideoFacts:
+    """Facts of a video that is there. Raises RawDataError where it cannot be read."""
+    try:
+        return video_facts(path)
+    except VideoError as error:
+        remedy = "fetch the video again, or take it away to do without"
+        raise files.fault(path, "unreadable_video", str(error), remedy) from error
+
+
+def movie_footage(files: SceneFiles, path: Path, fps: float) -> Footage:
+    """All pictures of a video. Iterating raises RawDataError where it breaks off."""
+
+    def frames() -> Iterator[npt.NDArray[np.uint8]]:
+        try:
+            yield from read_video(path)
+        except VideoError as error:
+            raise files.fault(path, "unreadable_video", str(error), "fetch the video again") from error
+
+    return Footage(fps, frames)

@@ -1,55 +1,75 @@
-"""What a reader of raw data offers to the build."""
+"""What a reader of raw data offers to the build, and what it looks for in a scene's folder."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Final, Protocol
 
-from pipeline.core.errors import RawDataError
-from pipeline.core.schema import AnyScene
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import AnyScene, Finding
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
+from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.footage import Footage
-from pipeline.reading.wants import Want
+from pipeline.reading.maps.gazetteer import Gazetteer
 
-if TYPE_CHECKING:
-    from pipeline.reading.files import SceneFiles
-    from pipeline.reading.panorama_geometry import PanoramaGeometry
+Color = Callable[[], npt.NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True)
-class SceneRef:
-    """One scene in the raw data, cheap to make and to send to a worker.
+class Twin:
+    """Another panorama that was taken nearby, or whose file is as long; it comes before this one by its id.
 
     Attributes:
-        id: "dataset/name".
-        files: the files that hold it, relative to the root; the first names the scene in messages.
-        stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
-            many to read each time, of names, sizes and modification times.
-        span: first and one-past-last byte, for scenes that share a file.
-        beside: ids and files, relative to the root, of other scenes with which it is compared; ``stamp`` changes with
-            them.
+        id: of its scene.
+        color: (h, w, 3) uint8 RGB; None where it cannot be decoded.
     """
 
     id: str
-    files: tuple[str, ...]
-    stamp: str
-    span: tuple[int, int] | None = None
-    beside: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def dataset(self) -> str:
-        """The part of the id before the slash."""
-        return self.id.partition("/")[0]
+    color: Color
 
 
 @dataclass(frozen=True)
-class Listing:
-    """The scenes of a root, sorted by id, and what could not even be listed."""
+class PanoramaGeometry:
+    """What a panorama is observed by.
 
-    scenes: tuple[SceneRef, ...]
-    broken: tuple[RawDataError, ...]
+    Attributes:
+        color: (h, w, 3) uint8 RGB; None where it cannot be decoded.
+        depth_m: (h, w) metres from the camera's centre, NaN where not known; None where there is none.
+        gazetteer: roads and areas of the maps, and what is wrong with these; None where there are no maps.
+        twins: what it may be a near-duplicate of.
+    """
+
+    color: Color
+    depth_m: Callable[[], FloatArray | None]
+    gazetteer: Callable[[], tuple[Gazetteer, tuple[Finding, ...]] | None]
+    twins: tuple[Twin, ...] = ()
+
+
+NO_SCENE: Final = "the scene is left out"
+NO_SIGHT: Final = "no visibility: no appearance order, unseen objects are asked about and counted"
+NO_VIDEO: Final = "no standardised video"
+NO_DEPTH: Final = "visibility is not checked against measured depth"
+
+
+@dataclass(frozen=True)
+class Want:
+    """One part of a scene: any of some patterns below its folder ("{}" is the scene's name), and what it is for.
+
+    Attributes:
+        recorded: endings, in lower case, of which a scene has one where it is some files of a folder that it shares.
+    """
+
+    part: str
+    patterns: tuple[str, ...]
+    without: str
+    needed: bool = False
+    recorded: tuple[str, ...] = ()
 
 
 class Reader(Protocol):

@@ -14,8 +14,8 @@ from time import perf_counter, process_time
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import write_arkitscenes, write_scannet, write_scannetpp
 

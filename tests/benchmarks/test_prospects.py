@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.benchmarks.prospects import Cost, Terms, prospects
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.core.errors import RawDataError
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneRef
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from tests.benchmarks.urbanvideo.flights import flight, motion

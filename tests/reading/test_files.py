@@ -8,8 +8,7 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, note
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
 
 REF = SceneRef("set/one", ("one",), "stamp")
 

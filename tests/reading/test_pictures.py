@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.pictures import held_footage
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.footage import held_footage
 
 
 def shown(folder: Path, *readable: int) -> list[int]:

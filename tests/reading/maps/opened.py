@@ -10,10 +10,9 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.read import read_context
-from pipeline.reading.reader import SceneRef
 
 DELFT = Box(52.011, 4.36, 0.02, 0.03)
 EVERYWHERE = Box(0.0, 0.0, 90.0, 180.0)

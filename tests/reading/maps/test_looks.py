@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from pipeline.core.findings import Findings
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.feature import Box, Feature
 from pipeline.reading.maps.looks import look_of, rgb_of
 from pipeline.reading.maps.osm import read_osm
-from pipeline.reading.reader import SceneRef
 from tests.conftest import REAL_DATA
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1e-4], [1e-4, 1e-4], [1e-4, 0.0]])

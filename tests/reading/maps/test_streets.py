@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from pipeline.core.findings import Findings
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.feature import Box
 from pipeline.reading.maps.streets import read_streets_of_osm, streets_of_geojson
-from pipeline.reading.reader import SceneRef
 from tests.conftest import REAL_DATA
 
 EVERYWHERE = Box(0.0, 0.0, 90.0, 180.0)

@@ -24,8 +24,8 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.packed import Packed
 from pipeline.core.schema import AnyScene
 from pipeline.geometry.tracks import Track
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.facts import Crossing, Lane, Line

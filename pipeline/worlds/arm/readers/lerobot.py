@@ -23,13 +23,11 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.core.schema import Video
 from pipeline.formats.parquet_rows import ParquetError, columns_of, read_rows, read_tables
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE_NAME, digest_files
-from pipeline.reading.footage import Footage
-from pipeline.reading.movies import movie_facts, movie_footage
-from pipeline.reading.reader import Listing, Reader, SceneRef
+from pipeline.reading.footage import Footage, movie_facts, movie_footage
+from pipeline.reading.reader import NO_VIDEO, Reader, Want
 from pipeline.reading.settings import read_model
-from pipeline.reading.wants import NO_VIDEO, Want
 from pipeline.worlds.arm.facts import EPISODE_MAX_S, JOINT_STEP, TIME_STEP_S, Camera, Episode, EpisodeScene, Signal
 from pipeline.worlds.arm.readers.declared import Declared, declared_arm, declared_gripper, read_things, undeclared_arm
 from pipeline.worlds.arm.readers.series import LARGEST, check_name, list_episodes

@@ -25,11 +25,10 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.formats.pickled import PickleError, Record
 from pipeline.formats.pickles import read_pickle
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, Reader, SceneRef
-from pipeline.reading.wants import NO_VIDEO, Want
+from pipeline.reading.reader import NO_VIDEO, Reader, Want
 from pipeline.worlds.arm.facts import (
     EFFORT_STEP,
     PLACE_STEP_M,

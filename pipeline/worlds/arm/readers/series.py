@@ -11,8 +11,8 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt
+from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import Listing, SceneRef
 
 UNIT_TOLERANCE: Final = 1e-2  # of a quaternion's length; float32 is off by 1e-7
 LARGEST: Final = 1e3  # of joints, places, rates: beyond it are other units, or none

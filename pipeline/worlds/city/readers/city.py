@@ -16,15 +16,13 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
-from pipeline.reading.footage import Footage
 from pipeline.reading.maps.feature import Box, Feature, Placed
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
-from pipeline.reading.reader import Listing, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.reader import Reader, Want
 from pipeline.worlds.city.facts import City, CityScene, Street, Thing
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.worlds.city.readers.city_files import (
@@ -57,7 +55,7 @@ WANTS: Final = (
 )
 
 
-class Cities:
+class Cities(Reader):
     """Cities in folders of the user."""
 
     name = "city"
@@ -65,10 +63,6 @@ class Cities:
     extra = "flights"
     video_fps = 1
     wants = WANTS
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A ``city.yaml`` that is wrong costs its city when it is read."""
@@ -142,20 +136,7 @@ class Cities:
             stated = settings.origin is not None
             tasks, photos = read_tasks(files, city, stated, findings), read_photos(files, stated, findings)
             city = city.model_copy(update={"tasks": tasks, "photos": photos})
-        return CityScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "none"),
-            facts=city,
-            findings=tuple(findings.items),
-        )
-
-    def geometry(self, files: SceneFiles, scene: CityScene) -> None:
-        """See `Reader.geometry`: all that a city is observed by is in its facts."""
-
-    def footage(self, files: SceneFiles, scene: CityScene) -> Footage | None:
-        """See `Reader.footage`: a city is not filmed."""
+        return files.scene_of(CityScene, self, "none", city, findings)
 
 
 def _is_city(folder: Path) -> bool:

@@ -18,11 +18,10 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.feather import Columns
 from pipeline.geometry.angles import matrices, rotated, yaw_deg
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, Reader
-from pipeline.reading.wants import Want
+from pipeline.reading.reader import Reader, Want
 from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
 from pipeline.worlds.drive.readers.argoverse2_map import (
     CAMERAS,

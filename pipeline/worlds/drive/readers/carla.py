@@ -19,10 +19,9 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import Listing, Reader, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.reader import Reader, Want
 from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
 from pipeline.worlds.drive.readers.carla_recording import Recording
 from pipeline.worlds.drive.readers.tracking import check_span

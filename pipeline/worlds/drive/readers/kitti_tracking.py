@@ -19,11 +19,10 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.angles import rotated, yaw_deg
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing, Reader, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.reader import Reader, Want
 from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Camera, Drive, DriveScene, Ego
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,

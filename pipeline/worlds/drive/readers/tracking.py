@@ -17,8 +17,7 @@ from pipeline.core.packed import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.footage import Footage
-from pipeline.reading.pictures import held_footage
+from pipeline.reading.footage import Footage, held_footage
 from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, Box, Track
 
 LASTS_MAX_S: Final = 20_000.0  # five and a half hours

@@ -16,9 +16,8 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, note
 from pipeline.formats.logs.openfly import Episode, agreement, read_episodes
 from pipeline.geometry.tracks import FlightGeometry
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.maps.feature import usable_name
-from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import NO_VIDEO
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble

@@ -24,12 +24,10 @@ from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
-from pipeline.reading.footage import Footage
-from pipeline.reading.movies import movie_facts, movie_footage
-from pipeline.reading.reader import Listing, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.footage import Footage, movie_facts, movie_footage
+from pipeline.reading.reader import Want
 from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,

@@ -19,7 +19,7 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.zips import ZipMember, bytes_of, zip_members
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.movies import movie_facts
+from pipeline.reading.footage import movie_facts
 from pipeline.worlds.indoor.readers.frames import (
     CLOCK_TOLERANCE_S,
     FrameTable,

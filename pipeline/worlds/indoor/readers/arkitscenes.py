@@ -23,12 +23,10 @@ from pipeline.core.schema import Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
-from pipeline.reading.footage import Footage
-from pipeline.reading.movies import movie_footage
-from pipeline.reading.reader import Listing
-from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
+from pipeline.reading.footage import Footage, movie_footage
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.arkit_film import FOLDS, Film, dataset_folders, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation

@@ -21,8 +21,7 @@ from pipeline.formats.images import color_file
 from pipeline.formats.zips import ZipMember
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.footage import Footage
-from pipeline.reading.pictures import held_footage
+from pipeline.reading.footage import Footage, held_footage
 
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
 OFF_MESH_MAX: Final = 0.5  # share of such cameras; beyond it poses and mesh do not belong together

@@ -23,11 +23,10 @@ from pipeline.core.schema import Video
 from pipeline.formats.ply import Mesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import DEGENERATE_M
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Listing
-from pipeline.reading.wants import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation

@@ -20,7 +20,7 @@ from pipeline.formats.depth_stream import open_depth
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.videos import VideoPictures
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.movies import movie_facts
+from pipeline.reading.footage import movie_facts
 from pipeline.worlds.indoor.readers.frames import (
     OPENCV_FROM_OPENGL,
     FrameTable,

@@ -20,9 +20,8 @@ from pipeline.core.findings import Findings, doubt, fault, printable
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.indoor.doubts import count_doubts
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
-from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
+from pipeline.reading.reader import PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import Measured, Panorama, PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.picture import (
     differing_bits,

@@ -20,15 +20,13 @@ from pipeline.core.errors import ConfigError, RawDataError, need
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.images import color_file, depth_file
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
-from pipeline.reading.panorama_geometry import PanoramaGeometry, Twin
-from pipeline.reading.reader import Listing, Reader, SceneRef
-from pipeline.reading.wants import Want
+from pipeline.reading.reader import PanoramaGeometry, Reader, Twin, Want
 from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated, whereabouts
 from pipeline.worlds.panorama.readers.objects import read_objects

@@ -18,8 +18,7 @@ import pytest
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.samples.plans import plan
 from pipeline.worlds.arm.view import ArmView

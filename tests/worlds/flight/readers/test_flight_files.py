@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.worlds.flight.readers.flight_files import read_settings
 from tests.worlds.flight.readers.tiny_flights import fault_of, read, write_flight
 

@@ -13,8 +13,7 @@ import yaml
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
 from pipeline.geometry.tracks import FlightGeometry
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.sampling.encode import VideoWriter
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flights import Flights

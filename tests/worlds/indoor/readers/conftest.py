@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Reader, SceneRef
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import WRITERS

@@ -11,8 +11,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import Listing
+from pipeline.reading.files import Listing, SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene

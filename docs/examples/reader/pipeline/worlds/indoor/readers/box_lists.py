@@ -15,9 +15,8 @@ from typing import Any, Final
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, fault
 from pipeline.reading.checks import check_box, check_keys, check_name, finite_number
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import Listing, SceneRef
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
 SCENE_KEYS: Final = frozenset({"area_m2", "boxes"})
