@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.schema import Vec3
 from pipeline.core.spatial import Point, Sketch, Thing
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
@@ -80,7 +81,7 @@ class _Film:
         raster.mark()
         return raster
 
-    def _place(self, points: FloatArray, axes: list[int], at: tuple[float, float, float]) -> FloatArray:
+    def _place(self, points: FloatArray, axes: list[int], at: Vec3) -> FloatArray:
         """Pixels (..., 2) of places (..., 3) on a map; robot's ahead is up on that from above."""
         across, up = points[..., axes[0]] - self.middle[axes[0]], points[..., axes[1]] - self.middle[axes[1]]
         across = -across if axes == _FLAT else across
@@ -100,7 +101,8 @@ class _Film:
         for row, item in enumerate(view.facts.items):
             place = view.item_m[row, index]
             if np.isfinite(place).all():
-                raster.label(self._place(place, _FLAT, ABOVE), item.category, _edges(ABOVE))
+                left, top, side = ABOVE
+                raster.label(self._place(place, _FLAT, ABOVE), item.category, (left, top, left + side, top + side))
         gripper = view.gripper_m[index]
         if np.isfinite(gripper).all():
             for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
@@ -113,13 +115,7 @@ class _Film:
         return raster.pixels()
 
     def _thing(
-        self,
-        raster: Raster,
-        place: FloatArray,
-        size: FloatArray,
-        axes: list[int],
-        at: tuple[float, float, float],
-        colour: Colour,
+        self, raster: Raster, place: FloatArray, size: FloatArray, axes: list[int], at: Vec3, colour: Colour
     ) -> None:
         """Upright along the world's axes, or a dot where its size is not known."""
         middle = self._place(place, axes, at)
@@ -150,11 +146,7 @@ class _Film:
             raster.line(np.stack([middle, middle + hand]), INK["red"], 2)
 
 
-def _edges(at: tuple[float, float, float]) -> tuple[float, float, float, float]:
-    return (at[0], at[1], at[0] + at[2], at[1] + at[2])
-
-
-def _inside(point: FloatArray, at: tuple[float, float, float]) -> bool:
+def _inside(point: FloatArray, at: Vec3) -> bool:
     return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - 4).all())
 
 

@@ -62,12 +62,8 @@ class ArmView:
         self.joints: StrArray = np.array([joint.name for joint in joints], dtype=object)
         self.angle = _table(arm.position if arm else None, count, len(joints))
         self.low, self.high, self.rate_max = (
-            np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-            for values in (
-                [joint.low for joint in joints],
-                [joint.high for joint in joints],
-                [joint.rate_max for joint in joints],
-            )
+            np.array([getattr(joint, name) for joint in joints], dtype=np.float64)
+            for name in ("low", "high", "rate_max")
         )
         self.gripper_m = _table(gripper.place_m if gripper else None, count, 3)
         self.gripper_turn = _table(gripper.turn_wxyz if gripper else None, count, 4)
@@ -134,11 +130,6 @@ class ArmView:
         """(T, J): how far each joint is from the nearer of its limits, in its unit; below 0 beyond it."""
         return np.asarray(np.minimum(self.angle - self.low, self.high - self.angle))
 
-    @property
-    def degrees_of_freedom(self) -> int | None:
-        """Joints of the arm, the gripper's apart; None: not known."""
-        return len(self.joints) or None
-
     # The gripper
 
     @cached_property
@@ -202,27 +193,12 @@ class ArmView:
                 first[row, 0] = self.item_m[row, int(known.argmax())]
         return np.asarray(np.sqrt(((self.item_m - first) ** 2).sum(2)))
 
-    @cached_property
-    def item_speed_mps(self) -> FloatArray:
-        """(I, T): from places."""
-        return np.asarray(np.sqrt((rate(self.times_s, self.item_m, RATE_WINDOW_S) ** 2).sum(2)))
-
     # From the base
-
-    @cached_property
-    def gripper_from_base_m(self) -> FloatArray:
-        """(T, 3)."""
-        return np.asarray(self.gripper_m - self.base_m)
 
     @cached_property
     def item_from_base_m(self) -> FloatArray:
         """(I, T, 3)."""
         return np.asarray(self.item_m - self.base_m)
-
-    @cached_property
-    def item_reach_m(self) -> FloatArray:
-        """(I, T): from the foot of the arm to the things' middles, in space."""
-        return np.asarray(np.sqrt((self.item_from_base_m**2).sum(2)))
 
     def on_item(self, index: int) -> BoolArray:
         """(I, I): whether row lies on column at a time.
@@ -253,28 +229,18 @@ BEYOND_MAX: Final = 0.01  # radians or metres: encoders and rounded limits
 
 def examine(scene: EpisodeScene) -> tuple[Finding, ...]:
     """Doubts about the gripper, over the stretches in which it jumps, and about joints."""
-    return (*_jumps(scene), *_beyond(scene))
-
-
-def _jumps(scene: EpisodeScene) -> list[Finding]:
-    facts = scene.facts
-    if facts.gripper is None or facts.gripper.place_m is None:
-        return []
-    place, times_s = facts.gripper.place_m.array, facts.times_s
-    speed = np.sqrt((np.diff(place, axis=0) ** 2).sum(1)) / np.diff(times_s)
-    at = np.flatnonzero(speed > SPEED_MAX_MPS)
-    if not len(at):
-        return []
-    fastest = float(speed[at].max())
-    message = f"the gripper jumps {len(at)} times, at up to {fastest:.1f} m/s"
-    finding = doubt("gripper_jumps", "gripper", message, "record it again", fastest, SPEED_MAX_MPS, "m/s")
-    stretches = tuple((float(times_s[n]), float(times_s[n + 1])) for n in at.tolist())
-    return [finding.model_copy(update={"stretches": stretches})]
-
-
-def _beyond(scene: EpisodeScene) -> list[Finding]:
-    arm = scene.facts.arm
+    facts, arm = scene.facts, scene.facts.arm
     found = []
+    if facts.gripper is not None and facts.gripper.place_m is not None:
+        place, times_s = facts.gripper.place_m.array, facts.times_s
+        speed = np.sqrt((np.diff(place, axis=0) ** 2).sum(1)) / np.diff(times_s)
+        at = np.flatnonzero(speed > SPEED_MAX_MPS)
+        if len(at):
+            fastest = float(speed[at].max())
+            message = f"the gripper jumps {len(at)} times, at up to {fastest:.1f} m/s"
+            finding = doubt("gripper_jumps", GRIPPER, message, "record it again", fastest, SPEED_MAX_MPS, "m/s")
+            stretches = tuple((float(times_s[n]), float(times_s[n + 1])) for n in at.tolist())
+            found.append(finding.model_copy(update={"stretches": stretches}))
     for joint, position in zip(arm.joints, arm.position.array.T, strict=True) if arm else ():
         if joint.low is None or joint.high is None or np.isnan(position).all():
             continue
@@ -283,4 +249,4 @@ def _beyond(scene: EpisodeScene) -> list[Finding]:
             message = f"{joint.name} is {over:.3f} {joint.unit} beyond its limits of {joint.low:g} and {joint.high:g}"
             remedy = "are unit and limits those of this robot?"
             found.append(doubt("beyond_limit", joint.name, message, remedy, over, BEYOND_MAX, joint.unit))
-    return found
+    return tuple(found)

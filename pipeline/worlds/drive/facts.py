@@ -30,18 +30,9 @@ Line = tuple[Vec3, ...]
 # Both in the order of CARLA, whose numbers the reader of its recordings goes by.
 LightColour = Literal["red", "yellow", "green", "off", "unknown"]
 Lamp = Literal[
-    "position",
-    "low beam",
-    "high beam",
-    "brake",
-    "right blinker",
-    "left blinker",
-    "reverse",
-    "fog",
-    "interior",
-    "special 1",
-    "special 2",
-]
+    "position", "low beam", "high beam", "brake", "right blinker", "left blinker", "reverse", "fog", "interior",
+    "special 1", "special 2",
+]  # fmt: skip
 
 
 class Track(Model):

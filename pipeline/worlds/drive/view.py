@@ -63,7 +63,7 @@ class DriveView:
             self.ego_m[:], self.ego_yaw_deg[:] = np.nan, np.nan
         if ego is not None and self.ego_moves:
             self.ego_m, self.ego_yaw_deg = _laid_out(ego.track, None, len(times_s))
-        rows = {name: row for row, name in enumerate(self.ids.tolist())}
+        self._rows = rows = {name: row for row, name in enumerate(self.ids.tolist())}
         for finding in serious:
             for start_s, end_s in finding.stretches or ():
                 within = (times_s >= start_s) & (times_s <= end_s)
@@ -86,10 +86,6 @@ class DriveView:
     def row(self, name: str) -> int:
         """The row of an actor. Raises KeyError."""
         return self._rows[name]
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.ids.tolist())}
 
     @cached_property
     def present(self) -> BoolArray:

@@ -35,11 +35,7 @@ DRIVE: Final = World(
     name="drive",
     units=UNITS,
     facts=Drive,
-    readers=(
-        Argoverse2(),
-        Carla(),
-        KittiTracking(),
-    ),
+    readers=(Argoverse2(), Carla(), KittiTracking()),
     config=DriveConfig,
     observe=observe_drive,
     samples=Samples(_write_samples, (Argoverse2.name, Carla.name, KittiTracking.name)),

@@ -11,7 +11,6 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
-from pipeline.core.schema import Mat3
 from pipeline.formats.images import size_of
 from pipeline.geometry.chains import PANDA, fit, fit_zero
 from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, Camera, Joint
@@ -29,7 +28,8 @@ def arm_of(
     if position is None:
         findings.add(note("no_joints", "arm", "no joints are recorded", "record joint_positions"))
         return None, None, None
-    velocity, effort = (_alike(stacked(rows, f"joint_{word}", findings), position) for word in ("velocities", "forces"))
+    tables = (stacked(rows, f"joint_{word}", findings) for word in ("velocities", "forces"))
+    velocity, effort = (None if table is None or table.shape != position.shape else table for table in tables)
     joints = tuple(
         Joint(name=f"joint {number}", kind="revolute", unit="rad") for number in range(1, position.shape[1] + 1)
     )
@@ -89,10 +89,6 @@ def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | Non
     )
 
 
-def _alike(table: FloatArray | None, position: FloatArray) -> FloatArray | None:
-    return table if table is not None and table.shape == position.shape else None
-
-
 CAMERAS: Final = ("front", "overhead", "left_shoulder", "right_shoulder", "wrist")
 _STILL_M: Final = 1e-4
 _UNIT: Final = 1e-3
@@ -122,7 +118,7 @@ def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[Camera,
                 focal_px=(abs(float(lens[0, 0])), abs(float(lens[1, 1]))) if lens is not None and pinhole else None,
                 centre_px=(float(lens[0, 2]), float(lens[1, 2])) if lens is not None and pinhole else None,
                 place_m=tuple(places[0].tolist()) if sound else None,
-                world_from_camera=None if rotation is None else _rows(rotation),
+                world_from_camera=None if rotation is None else (rotation + 0.0).tolist(),  # no -0.0
                 moves=bool((np.ptp(places, axis=0) > _STILL_M).any()) if sound else None,
                 pictures=size is not None,
             )
@@ -134,11 +130,6 @@ def _matrix(value: Any, shape: tuple[int, int]) -> FloatArray | None:
     if not isinstance(value, np.ndarray) or value.shape != shape or not np.isfinite(value).all():
         return None
     return value.astype(np.float64)
-
-
-def _rows(rotation: FloatArray) -> Mat3:
-    first, second, third = ((x, y, z) for x, y, z in (rotation + 0.0).tolist())  # no -0.0
-    return first, second, third
 
 
 def _is_rotation(matrix: FloatArray) -> bool:

@@ -8,7 +8,6 @@ Observations have no times: the step follows from positions and rates of the joi
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +52,7 @@ STEP_S: Final = 0.05  # of the simulator, unless somebody changed it
 STEP_OFF_MAX: Final = 0.02  # share by which positions and rates may disagree
 OBSERVATIONS_MAX: Final = 100_000
 _POSE: Final = 7
+_SHORT: Final = 2  # parts of a path without the task: it is the root then
 _VARIATION: Final = re.compile(r"variation(\d{1,6})")
 _TOPS: Final = ("", "*/", "*/*/")
 _TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensional state is a place, and of what
@@ -86,7 +86,10 @@ class RLBench(Reader):
         parts = [part for part in folder.relative_to(root).parts if part != "episodes"]
         name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
         check_name(folder, name, "episode")
-        stamp = digest_files(folder, _files_of(folder), b"")
+        own = [(path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if not path.is_dir()]
+        above = folder.parent.parent / DESCRIPTIONS
+        own += [(f"../../{DESCRIPTIONS}", above)] if above.exists() else []
+        stamp = digest_files(folder, [(inner, path.lstat()) for inner, path in sorted(own)], b"")
         there = (folder, *(path for path in (folder / OBSERVATIONS,) if path.exists()))
         yield SceneRef(f"{self.name}/{name}", tuple(path.relative_to(root).as_posix() for path in there), stamp)
 
@@ -94,30 +97,33 @@ class RLBench(Reader):
         """See `Reader.read`."""
         findings = Findings()
         rows = _observations(files)
-        task, variation = _task_of(files.folder)
+        within = files.folder.resolve().parents[1]  # of TASK/variationN/episodes/episodeN
+        task, variation = within.parent.name or None, _VARIATION.fullmatch(within.name)
         arm, position, velocity = arm_of(rows, findings)
         seconds, clock = _times(len(rows), position, velocity, findings)
         gripper = _gripper(rows, findings)
         if arm is None and gripper is None:
-            message = "neither joints nor a gripper are recorded"
-            raise files.fault(
-                files.folder / OBSERVATIONS, "no_movement", message, "record low-dimensional observations"
-            )
+            message, remedy = "neither joints nor a gripper are recorded", "record low-dimensional observations"
+            raise files.fault(files.folder / OBSERVATIONS, "no_movement", message, remedy)
         tip = None if gripper is None or gripper.place_m is None else gripper.place_m.array
         arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.folder)
         state = stacked(rows, "task_low_dim_state", findings)
+        signals: tuple[Signal, ...] = ()
+        if state is not None:
+            parts = tuple(map(str, range(state.shape[1])))
+            signals = (Signal(name="task_low_dim_state", parts=parts, values=pack(state, PLACE_STEP_M)),)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
         facts = Episode(
             seconds=pack(seconds, TIME_STEP_S),
             clock=clock,
             task=task,
-            variation=variation,
+            variation=int(variation[1]) if variation else None,
             instructions=_instructions(files, findings),
             arm=arm,
             gripper=gripper,
             items=_items(task, state),
             cameras=cameras,
-            signals=() if state is None else (_signal(state),),
+            signals=signals,
         )
         return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 
@@ -136,24 +142,6 @@ class RLBench(Reader):
                 yield picture
 
         return Footage(scene.video.fps, frames)
-
-
-_SHORT: Final = 2  # parts of a path without the task: it is the root then
-
-
-def _files_of(folder: Path) -> list[tuple[str, os.stat_result]]:
-    """Files of an episode and the descriptions above it, by name."""
-    own = ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if not path.is_dir())
-    above = folder.parent.parent / DESCRIPTIONS
-    named = [*own, *([(f"../../{DESCRIPTIONS}", above)] if above.exists() else [])]
-    return [(name, path.lstat()) for name, path in sorted(named)]
-
-
-def _task_of(folder: Path) -> tuple[str | None, int | None]:
-    """Task and variation from ``TASK/variationN/episodes/episodeN``."""
-    within = folder.resolve().parents[1]
-    number = _VARIATION.fullmatch(within.name)
-    return within.parent.name or None, int(number[1]) if number else None
 
 
 def _unpickled(files: SceneFiles, path: Path) -> Any:
@@ -220,9 +208,16 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
         findings.add(doubt("unusable_pose", "gripper", message, "record it again", pose.shape[1], _POSE, "numbers"))
         pose = None
     if opening is not None:
-        opening = _shares(opening[:, :1], findings)
+        with np.errstate(invalid="ignore"):
+            bad = (opening[:, :1] < 0) | (opening[:, :1] > 1)
+        if bad.any():
+            message = f"gripper_open is not between 0 and 1 at {int(bad.sum())} times"
+            findings.add(doubt("unusable_opening", "gripper", message, "record it again", int(bad.sum()), 0, "times"))
+        opening = np.where(bad, np.nan, opening[:, :1])
     both = fingers is not None and fingers.shape[1] == FINGERS
-    forces = touch is not None and touch.shape[1] == 3 * FINGERS
+    strengths = None
+    if touch is not None and touch.shape[1] == 3 * FINGERS:
+        strengths = np.asarray(np.sqrt((touch.reshape(-1, FINGERS, 3) ** 2).sum(2)))
     halves = opening is not None and bool(np.isin(opening[~np.isnan(opening)], (0.0, 1.0)).all())
     return Gripper(
         point="the point between the finger tips",
@@ -231,23 +226,8 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
         opening=None if opening is None else pack(opening, SHARE_STEP),
         opening_kind=None if opening is None else "state" if halves else "share",
         width_m=pack(fingers.sum(1), PLACE_STEP_M) if fingers is not None and both else None,
-        touch_n=pack(_strengths(touch), EFFORT_STEP) if touch is not None and forces else None,
+        touch_n=pack(strengths, EFFORT_STEP) if strengths is not None else None,
     )
-
-
-def _strengths(touch: FloatArray) -> FloatArray:
-    """(N, 2) of the forces (N, 6) on both fingers."""
-    return np.asarray(np.sqrt((touch.reshape(-1, FINGERS, 3) ** 2).sum(2)))
-
-
-def _shares(opening: FloatArray, findings: Findings) -> FloatArray:
-    """Shares (N, 1), NaN with a doubt where they are none."""
-    with np.errstate(invalid="ignore"):
-        bad = (opening < 0) | (opening > 1)
-    if bad.any():
-        message = f"gripper_open is not between 0 and 1 at {int(bad.sum())} times"
-        findings.add(doubt("unusable_opening", "gripper", message, "record it again", int(bad.sum()), 0, "times"))
-    return np.where(bad, np.nan, opening)
 
 
 def _items(task: str | None, state: FloatArray | None) -> tuple[Item, ...]:
@@ -256,11 +236,6 @@ def _items(task: str | None, state: FloatArray | None) -> tuple[Item, ...]:
         return ()
     name, category = _TARGET[task]
     return (Item(id=name, category=category, role="target", place_m=pack(state, PLACE_STEP_M)),)
-
-
-def _signal(state: FloatArray) -> Signal:
-    names = tuple(str(number) for number in range(state.shape[1]))
-    return Signal(name="task_low_dim_state", parts=names, values=pack(state, PLACE_STEP_M))
 
 
 def _video(files: SceneFiles, count: int, fps: float | None, findings: Findings) -> Video | None:

@@ -62,7 +62,10 @@ def write_samples(folder: Path, episodes: int = EPISODES) -> None:
     _write(folder / "meta" / "tasks.parquet", table_bytes(tasks, metadata={"pandas": json.dumps(_PANDAS)}))
     rows = [_rows(one, said) for one in plans]
     starts = np.cumsum([0, *(len(one) for one in rows)]).tolist()
-    rows = [_numbered(one, start) for one, start in zip(rows, starts, strict=False)]
+    rows = [
+        one.set_column(one.column_names.index("index"), "index", pa.array(np.arange(start, start + len(one))))
+        for one, start in zip(rows, starts, strict=False)
+    ]
     _write(folder / "meta" / "episodes" / "chunk-000" / "file-000.parquet", table_bytes(_episodes(plans, rows)))
     data = pa.concat_tables(rows)
     _write(folder / "meta" / "stats.json", _json({name: _stats(data[name]) for name in data.column_names}))
@@ -126,12 +129,6 @@ def _stats(column: pa.ChunkedArray) -> dict[str, list[float]]:
     found = {"min": table.min(0), "max": table.max(0), "mean": table.mean(0), "std": table.std(0)}
     told = {what: [round(value, _DIGITS) for value in values.tolist()] for what, values in found.items()}
     return told | {"count": [len(table)]}
-
-
-def _numbered(rows: pa.Table, start: int) -> pa.Table:
-    """With the numbers that its rows have in the dataset."""
-    at = rows.column_names.index("index")
-    return rows.set_column(at, "index", pa.array(np.arange(start, start + len(rows))))
 
 
 def _rows(one: Plan, said: list[str]) -> pa.Table:

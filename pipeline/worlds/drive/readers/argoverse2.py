@@ -116,9 +116,9 @@ class Argoverse2(Reader):
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
         time = np.minimum(time, len(times_ns) - 1)
         boxes = {name: column[times_ns[time] == boxes["timestamp_ns"]] for name, column in boxes.items()}
-        own, others = _own(boxes["category"])
+        own = np.asarray(boxes["category"] == EGO_CATEGORY, dtype=bool)
         ego_rows = {name: column[own] for name, column in boxes.items()}
-        boxes = {name: column[others] for name, column in boxes.items()}
+        boxes = {name: column[~own] for name, column in boxes.items()}
         maps = sorted(files.folder.glob(MAP))
         lanes, crossings, drivable = read_map(files, maps[0]) if maps else ((), (), ())
         every = np.arange(len(times_ns))
@@ -162,8 +162,7 @@ def _poses(files: SceneFiles, findings: Findings) -> Columns:
         raise files.fault(path, "no_ego_pose", "there is no usable pose", "fetch the poses again")
     if len(first) < len(poses["timestamp_ns"]):
         again = len(poses["timestamp_ns"]) - len(first)
-        same = all((_spread(poses["timestamp_ns"], poses[name]) == 0).all() for name in poses)
-        if not same:
+        if any(_spread(poses["timestamp_ns"], poses[name]).any() for name in poses):
             message = f"{again} times have two poses of our car that differ: which one is right is not known"
             raise files.fault(path, "two_ego_poses", message, "keep the poses of one car")
         message = f"{again} poses are given twice"
@@ -179,8 +178,7 @@ def _boxes(files: SceneFiles, findings: Findings) -> Columns:
     near = (np.abs(np.nan_to_num(table_of(boxes, *PLACE), nan=np.inf)) < REACH_MAX_M).all(1)
     bad = ~sound | ~near
     if bad.any():
-        who = sorted(set(boxes["track_uuid"][bad].tolist()))
-        for track in who:
+        for track in sorted(set(boxes["track_uuid"][bad].tolist())):
             count = int((boxes["track_uuid"][bad] == track).sum())
             message = f"{count} boxes of {track} are not finite, not turned by a unit quaternion or over 1 km away"
             findings.add(doubt("unusable_box", track, message, "annotate them again", count, 0, "boxes"))
@@ -223,11 +221,6 @@ def _actors(
             )
         )
     return tuple(sorted(actors, key=lambda actor: actor.id))
-
-
-def _own(category: FloatArray) -> tuple[BoolArray, BoolArray]:
-    own = np.asarray(category == EGO_CATEGORY, dtype=bool)
-    return own, ~own
 
 
 def _ego_box(rows: Columns, findings: Findings) -> Box | None:

@@ -82,8 +82,11 @@ def read_map(files: SceneFiles, path: Path) -> tuple[tuple[Lane, ...], tuple[Cro
         Crossing(id=str(one.id), outline=(*_line(one.edge1), *_line(_same_way(one.edge1, one.edge2))[::-1]))
         for one in sorted(found.pedestrian_crossings.values(), key=lambda one: one.id)
     )
-    areas = sorted(found.drivable_areas.values(), key=lambda area: area.id)
-    return lanes, crossings, tuple(_line(_opened(area.area_boundary)) for area in areas)
+    areas = []
+    for area in sorted(found.drivable_areas.values(), key=lambda area: area.id):
+        points = area.area_boundary
+        areas.append(_line(points[:-1] if len(points) > 3 and points[0] == points[-1] else points))
+    return lanes, crossings, tuple(areas)
 
 
 def city_of(path: Path) -> str | None:
@@ -133,10 +136,6 @@ def _same_way(first: tuple[_Point, ...], second: tuple[_Point, ...]) -> tuple[_P
     straight = ((a[[0, -1]] - b[[0, -1]]) ** 2).sum()
     crossed = ((a[[0, -1]] - b[[-1, 0]]) ** 2).sum()
     return second if straight <= crossed else second[::-1]
-
-
-def _opened(points: tuple[_Point, ...]) -> tuple[_Point, ...]:
-    return points[:-1] if len(points) > 3 and points[0] == points[-1] else points
 
 
 def _mark(raw: str) -> str | None:

@@ -261,8 +261,7 @@ class Recording:
             actor = self.added.get(number)
             if actor is None:
                 message = f"{number} has places, and no packet says what it is"
-                remedy = "record from the start"
-                self.findings.add(note("unknown_actor", str(number), message, remedy))
+                self.findings.add(note("unknown_actor", str(number), message, "record from the start"))
                 continue
             if number == ego or actor.kind in {LIGHT, SENSOR} or actor.blueprint.startswith(NOT_SEEN):
                 continue
@@ -285,15 +284,12 @@ class Recording:
         found = []
         for number, actor in sorted(self.added.items()):
             if actor.kind == LIGHT:
-                place, yaw = (
-                    metres(np.array(actor.place)).round(4) + 0.0,
-                    float(yaws_deg(np.array(actor.rotation)).round(4)),
-                )
+                place = metres(np.array(actor.place)).round(4) + 0.0
+                yaw = float(yaws_deg(np.array(actor.rotation)).round(4))
                 if not (np.isfinite([*place, yaw]).all() and (np.abs(place) < PLACE_MAX_M).all()):
-                    message = "the place of this traffic light is no number, or 100 km and more away; it was left out"
-                    self.findings.add(
-                        doubt("place_not_finite", str(number), message, "record it again", 1, 0, "places")
-                    )
+                    what, remedy = "the place of this traffic light is no number, or 100 km", "record it again"
+                    message = f"{what} and more away; it was left out"
+                    self.findings.add(doubt("place_not_finite", str(number), message, remedy, 1, 0, "places"))
                     continue
                 x, y, z = place.tolist()
                 states = self.states.get(number)

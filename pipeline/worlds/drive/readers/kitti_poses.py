@@ -19,9 +19,8 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, within
 
 EARTH_M: Final = 6_378_137.0
-OXTS_FIELDS: Final = (
-    11  # of 30: latitude, longitude, altitude, roll, pitch, yaw, velocities north, east, ahead, left, up
-)
+# Of 30: latitude, longitude, altitude, roll, pitch, yaw, velocities north, east, ahead, left, up.
+OXTS_FIELDS: Final = 11
 ORTHONORMAL_TOLERANCE: Final = 1e-3
 _HIGHEST: Final = np.array([89.0, 180.0, 9000.0])  # latitude, longitude, metres above the sea; no road is as high
 # OpenCV's axes (x right, y down, z ahead) into ours (x ahead, y left, z up), one row for each of ours.
@@ -119,18 +118,12 @@ def _imu_from_camera(found: dict[str, FloatArray]) -> FloatArray | None:
     names = ("rectify", "camera_from_lidar", "lidar_from_imu")
     if any(name not in found for name in names):
         return None
-    whole = [_square(found[name]) for name in names]
-    for matrix in whole:
+    whole = [np.eye(4) for _ in names]
+    for matrix, table in zip(whole, (found[name] for name in names), strict=True):
+        matrix[:3, : table.shape[1]] = table
         if np.abs(matrix[:3, :3] @ matrix[:3, :3].T - np.eye(3)).max() > ORTHONORMAL_TOLERANCE:
             return None
     return np.asarray(np.linalg.inv(whole[0] @ whole[1] @ whole[2])[:3])
-
-
-def _square(table: FloatArray) -> FloatArray:
-    """(3, 3) or (3, 4) as (4, 4)."""
-    matrix = np.eye(4)
-    matrix[:3, : table.shape[1]] = table
-    return matrix
 
 
 def _turns(roll: FloatArray, pitch: FloatArray, yaw: FloatArray) -> FloatArray:

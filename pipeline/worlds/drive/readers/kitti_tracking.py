@@ -90,9 +90,10 @@ class KittiTracking(Reader):
             for place in own:
                 stat = place.stat()
                 stamp.update(f"{place.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-            files = (folder, *own)
-            names = tuple(place.relative_to(root).as_posix() for place in files)
-            stamp.update(_listed(folder / _PICTURES / path.stem))
+            names = tuple(place.relative_to(root).as_posix() for place in (folder, *own))
+            pictures = folder / _PICTURES / path.stem
+            listed = digest_files(pictures, ((p.name, p.stat()) for _, p in numbered(pictures)), b"")
+            stamp.update(listed.encode())  # changes whenever the pictures may have changed
             refs.append(SceneRef(f"{self.name}/{path.stem}", names, stamp.hexdigest()))
         if not refs and not broken:
             raise ConfigError(f"{root}: no labels of KITTI here. Give the folder that holds {_LABELS}/*.txt")
@@ -226,11 +227,6 @@ def _pictures(files: SceneFiles) -> Pictures | None:
     return pictures_of(folder, entries, np.array([frame for frame, _ in entries]) / RATE_HZ)
 
 
-def _listed(folder: Path) -> bytes:
-    """What changes whenever the pictures may have changed."""
-    return digest_files(folder, ((path.name, path.stat()) for _, path in numbered(folder)), b"").encode()
-
-
 def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
     """Frame, track, type and the 14 numbers after them; None where a field is missing or no number."""
     if len(fields) not in {FIELDS, FIELDS + 1}:
@@ -278,13 +274,14 @@ def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
     centre = -np.linalg.solve(projection[:, :3], projection[:, 3]) @ BODY_FROM_CAMERA.T
     x, y, z = (centre.round(6) + 0.0).tolist()
     a, b, c = (tuple(row) for row in BODY_FROM_CAMERA.tolist())
-    camera = Camera(
-        name="image_02",
-        width=size[0],
-        height=size[1],
-        focal_px=(fx, fy),
-        centre_px=(cx, cy),
-        ego_from_camera=(a, b, c),
-        place_m=(x, y, z),
+    return (
+        Camera(
+            name="image_02",
+            width=size[0],
+            height=size[1],
+            focal_px=(fx, fy),
+            centre_px=(cx, cy),
+            ego_from_camera=(a, b, c),
+            place_m=(x, y, z),
+        ),
     )
-    return (camera,)
