@@ -24,11 +24,7 @@ SPATIAL: Final = (
     "Cross View",
 )
 COMMON_SENSE: Final = ("Single-View", "Dual-View", "Cross-View")
-DIMENSIONS: Final = {
-    "Foundational Perception": SLOTS,
-    "Spatial Awareness": SPATIAL,
-    "Common Sense": COMMON_SENSE,
-}
+DIMENSIONS: Final = {"Foundational Perception": SLOTS, "Spatial Awareness": SPATIAL, "Common Sense": COMMON_SENSE}
 DIMENSION_OF: Final = {task: name for name, tasks in DIMENSIONS.items() for task in tasks} | dict.fromkeys(
     GEO, "Geo-localization"
 )
@@ -51,8 +47,7 @@ class ErgeoRules(BaseModel):
         default=250.0, gt=0, description="a location_precision_m beyond which no street is published either"
     )
     ood_tag: str = Field(
-        default="wilderness",
-        description="of the out-of-distribution set, of which geo-localization alone is asked",
+        default="wilderness", description="of the out-of-distribution set, of which geo-localization alone is asked"
     )
     # What a view shows
     level_max_deg: float = Field(default=5.0, gt=0, description="by which the camera may have looked up or leaned")
@@ -69,10 +64,7 @@ class ErgeoRules(BaseModel):
     # Spatial awareness
     yaw_margin_deg: float = Field(default=4.0, gt=0, lt=10, description="from an object's middle to the next yaw bin")
     cell_margin: float = Field(
-        default=0.08,
-        gt=0,
-        lt=0.3,
-        description="from an object's middle to the next cell, in halves of the picture",
+        default=0.08, gt=0, lt=0.3, description="from an object's middle to the next cell, in halves of the picture"
     )
     tilt_max_deg: float = Field(default=30.0, gt=0, le=60, description="by which a view is tilted for 2D positions")
     side_margin_deg: float = Field(default=4.0, gt=0, description="between two objects that lie left and right")

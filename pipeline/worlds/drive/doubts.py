@@ -89,10 +89,7 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
         both = inside[row] | ours[index]
         if both.sum() >= OVERLAPS_MIN:
             other = str(view.ids[others[row]]) if inside[row].any() else "our own car"
-            count = int(both.sum())
-            message = f"{name} and {other} are in one another at {count} of {seen} times"
-            found = doubt("boxes_overlap", name, message, "annotate them again", count, OVERLAPS_MIN - 1, "times")
-            yield found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
+            yield _overlap(view, row, other, both, times)
 
 
 def _doubles(view: DriveView) -> Iterator[Finding]:
@@ -107,11 +104,14 @@ def _doubles(view: DriveView) -> Iterator[Finding]:
             both = (away <= DOUBLE_M).any(0)
             if both.sum() >= OVERLAPS_MIN:
                 other = str(view.ids[rows[int((away <= DOUBLE_M).sum(1).argmax())]])
-                seen, count = int(view.present[row, times].sum()), int(both.sum())
-                message = f"{view.ids[row]} and {other} are in one another at {count} of {seen} times"
-                remedy = "annotate them again"
-                found = doubt("boxes_overlap", str(view.ids[row]), message, remedy, count, OVERLAPS_MIN - 1, "times")
-                yield found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
+                yield _overlap(view, row, other, both, times)
+
+
+def _overlap(view: DriveView, row: int, other: str, both: BoolArray, times: IntArray) -> Finding:
+    name, count, seen = str(view.ids[row]), int(both.sum()), int(view.present[row, times].sum())
+    message = f"{name} and {other} are in one another at {count} of {seen} times"
+    found = doubt("boxes_overlap", name, message, "annotate them again", count, OVERLAPS_MIN - 1, "times")
+    return found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
 
 
 def _within(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -17,7 +17,7 @@ from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere
 from pipeline.geometry.views import View, Whole
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import PanoramaScene, Picture
+from pipeline.worlds.panorama.facts import PanoramaScene
 
 QUALITY: Final = 92  # of JPEG (ERGeoBench, appendix F.1)
 SOURCE_QUALITY: Final = 95  # of a picture in full size that cannot be passed on as it is
@@ -40,22 +40,16 @@ def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[View | Wh
                 yield bare
                 continue
         if image is None:
-            image = _whole(decoded(raw, picture.width * picture.height), picture)
+            image, crop = decoded(raw, picture.width * picture.height), picture.crop
             if image is None:
                 raise files.fault(path, "unreadable_picture", "it cannot be decoded", "fetch the picture again")
+            if crop is not None:  # what it leaves out is black
+                image = whole_sphere(image, crop.full_width, crop.full_height, crop.left, crop.top)
         if isinstance(one, Whole):
             yield _scaled(image, one.long_side)
         else:
             sphere = sphere or Sphere(image)
             yield jpeg_bytes(sphere.render(one), QUALITY)
-
-
-def _whole(image: Image.Image | None, picture: Picture) -> Image.Image | None:
-    """The picture of all of the sphere; what a crop leaves out is black."""
-    crop = picture.crop
-    if image is None or crop is None:
-        return image
-    return whole_sphere(image, crop.full_width, crop.full_height, crop.left, crop.top)
 
 
 def _scaled(image: Image.Image, long_side: int | None) -> bytes:

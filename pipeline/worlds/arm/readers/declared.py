@@ -243,11 +243,7 @@ def _item(files: SceneFiles, path: Path, row: ThingRow, count: int, findings: Fi
         position = table(row.slide.position, "slide.position", JOINT_STEP)
         slide = Slide(position=position, unit=row.slide.unit, low=row.slide.low, high=row.slide.high)
     return Item(
-        id=row.id,
-        category=row.category,
-        attributes=row.attributes,
-        role=row.role,
-        size_m=row.size_m,
+        **row.model_dump(exclude={"place_m", "turn_wxyz", "slide"}),
         place_m=None if row.place_m is None else table(row.place_m, "place_m", PLACE_STEP_M),
         turn_wxyz=None if turns is None else table(turns, "turn_wxyz", TURN_STEP),
         slide=slide,

@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.reading.maps.areas import CITY, COUNTRY, Kind
 from pipeline.reading.maps.feature import mentioned
-from pipeline.reading.maps.gazetteer import Gazetteer, Near, Within
+from pipeline.reading.maps.gazetteer import Gazetteer, Near
 from pipeline.worlds.panorama.facts import Crop, Panorama, PanoramaConfig, Place, Seen
 
 STREET: Final = "street"
@@ -57,24 +57,20 @@ def _area(
             message = f"the maps have it in {', '.join(codes)}: a part with a code of its own, or land that is disputed"
             remedy = "state place (country, country_code) in pano.yaml"
             found.add(doubt("several_countries", kind, message, remedy, float(len(codes)), 1.0, "countries"))
-    _check_border(kind, held, config, found)
+    border = held[0].border_m
+    if border < config.border_min_m:
+        message = f"the border of {first.name} is {border:.0f} m away"
+        remedy = f"state place ({kind}) in pano.yaml"
+        found.add(doubt(f"{kind}_border_near", kind, message, remedy, border, config.border_min_m, "m"))
     same = [one for one in held if (one.area.code or one.area.name) == (first.code or first.name)]
     names = {name for one in same for name in (one.area.name, *one.area.others)} - {first.name}
     changes: dict[str, Any] = {
         kind: first.name,
-        f"{kind}_border_m": round(held[0].border_m, 1),
+        f"{kind}_border_m": round(border, 1),
         "other_names": place.other_names | ({kind: tuple(sorted(names)[:OTHERS_MAX])} if names else {}),
         "told_by": place.told_by | {kind: first.by},
     }
     return place.model_copy(update=changes | ({"country_code": first.code} if kind == COUNTRY else {}))
-
-
-def _check_border(kind: Kind, held: list[Within], config: PanoramaConfig, found: Findings) -> None:
-    border = held[0].border_m
-    if border < config.border_min_m:
-        message = f"the border of {held[0].area.name} is {border:.0f} m away"
-        remedy = f"state place ({kind}) in pano.yaml"
-        found.add(doubt(f"{kind}_border_near", kind, message, remedy, border, config.border_min_m, "m"))
 
 
 def _street(place: Place, near: list[Near], facts: Panorama, config: PanoramaConfig, found: Findings) -> Place:

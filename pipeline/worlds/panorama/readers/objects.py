@@ -67,7 +67,9 @@ def read_objects(
     for place, entry in enumerate(entries):
         seen = _seen(entry, picture)
         if isinstance(seen, str):
-            refused.setdefault("unusable_object", []).append(f"{_who(entry, place)} ({seen})")
+            own = entry.get("id") if isinstance(entry, dict) else None
+            who = str(own)[:_WHO_CHARS] if own else f"object {place}"
+            refused.setdefault("unusable_object", []).append(f"{who} ({seen})")
         elif seen.id in found or seen.id in again:
             refused.setdefault("duplicate_id", []).append(seen.id)
             again.add(seen.id)
@@ -75,10 +77,9 @@ def read_objects(
         else:
             found[seen.id] = seen
     name = files.relative(path)
-    for reason, who in refused.items():
-        message = f"{name}: {len(who)} of {len(entries)} objects were left out: {mentioned(who)}"
-        remedy = _REMEDIES[reason]
-        findings.add(doubt(reason, OBJECTS_FILE, message, remedy, float(len(who)), 0.0, "objects"))
+    for reason, ids in refused.items():
+        message = f"{name}: {len(ids)} of {len(entries)} objects were left out: {mentioned(ids)}"
+        findings.add(doubt(reason, OBJECTS_FILE, message, _REMEDIES[reason], float(len(ids)), 0.0, "objects"))
     count = Counter(seen.label for seen in found.values())
     several = sorted(label for label, n in count.items() if n > 1)
     if several:
@@ -105,18 +106,11 @@ def _seen(entry: Any, picture: Picture) -> Seen | str:
         return angles
     (start, width), (low, high) = angles
     return Seen(
-        id=raw.id,
-        label=raw.label,
-        slot=raw.slot,
-        name=raw.name,
-        kind=raw.kind,
-        attributes=raw.attributes,
+        **raw.model_dump(exclude={"yaw_deg", "pitch_deg", "box_px"}),
         yaw_deg=(start + width / 2 + 180.0) % 360.0 - 180.0,
         width_deg=width,
         pitch_low_deg=low,
         pitch_high_deg=high,
-        distance_m=raw.distance_m,
-        visible_share=raw.visible_share,
         told_by={key: OBJECTS_FILE for key in ("distance_m", "visible_share") if getattr(raw, key) is not None},
     )
 
@@ -151,8 +145,3 @@ def angles_of(
     start = (left + crop.left) * across - 180.0
     width = ((right - left) * across) % 360.0 or (360.0 if right > left else 0.0)
     return (start, width), (90.0 - (bottom + crop.top) * down, 90.0 - (top + crop.top) * down)
-
-
-def _who(entry: Any, place: int) -> str:
-    own = entry.get("id") if isinstance(entry, dict) else None
-    return str(own)[:_WHO_CHARS] if own else f"object {place}"

@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError, need
 from pipeline.core.findings import Findings
-from pipeline.core.schema import Finding, Origin
+from pipeline.core.schema import Origin
 from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
-from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
+from pipeline.reading.maps.gazetteer import maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.reader import PanoramaGeometry, Reader, Twin, Want
-from pipeline.worlds.panorama.facts import Depth, Panorama, PanoramaScene, Place
+from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated, whereabouts
 from pipeline.worlds.panorama.readers.objects import read_objects
 from pipeline.worlds.panorama.readers.own_files import (
@@ -129,12 +127,16 @@ class Panoramas(Reader):
 
     def geometry(self, files: SceneFiles, scene: PanoramaScene) -> PanoramaGeometry:
         """See `Reader.geometry`. Nothing is decoded or read before it is asked for."""
-        facts = scene.facts
-        twins = tuple(Twin(other, partial(_color, files.root / path)) for other, path in files.ref.beside)
+        facts, maps = scene.facts, self._maps(files.root)
+        twins = tuple(Twin(id, partial(color_file, files.root / path, MOST_PIXELS)) for id, path in files.ref.beside)
         return PanoramaGeometry(
-            color=partial(_color, files.root / facts.picture.path),
-            depth_m=lambda: None if facts.depth is None else _depth_m(files.root / facts.depth.path, facts.depth),
-            gazetteer=partial(_gazetteer, self._maps(files.root)),
+            color=partial(color_file, files.root / facts.picture.path, MOST_PIXELS),
+            depth_m=lambda: (
+                None
+                if (depth := facts.depth) is None
+                else depth_file(files.root / depth.path, 1.0 / depth.metres_per_unit, MOST_DEPTH_PIXELS)
+            ),
+            gazetteer=lambda: read_gazetteer(tuple(map(stamped, maps))) if maps else None,
             twins=twins,
         )
 
@@ -152,18 +154,6 @@ def _stated_place(sidecar: Sidecar) -> Place | None:
     if "country_code" in words and "country" not in words:
         words["country"] = COUNTRIES.get(words["country_code"], words["country_code"])
     return Place(**words, told_by={name: SIDECAR for name in words if name != "country_code"})
-
-
-def _color(path: Path) -> npt.NDArray[np.uint8] | None:
-    return color_file(path, MOST_PIXELS)
-
-
-def _depth_m(path: Path, depth: Depth) -> FloatArray | None:
-    return depth_file(path, 1.0 / depth.metres_per_unit, MOST_DEPTH_PIXELS)
-
-
-def _gazetteer(maps: tuple[Path, ...]) -> tuple[Gazetteer, tuple[Finding, ...]] | None:
-    return read_gazetteer(tuple(stamped(path) for path in maps)) if maps else None
 
 
 NEAR_M: Final = 10.0  # within which near-duplicates are looked for

@@ -173,10 +173,7 @@ def find_depth(files: SceneFiles, own: OwnFiles, sidecar: Sidecar, picture: Pict
     if fault is not None or header is None:
         return None
     return Depth(
-        path=files.relative(path),
-        metres_per_unit=stated.metres_per_unit,
-        width=header.width,
-        height=header.height,
+        path=files.relative(path), metres_per_unit=stated.metres_per_unit, width=header.width, height=header.height
     )
 
 

@@ -144,7 +144,11 @@ def compare(told: Sequence[Told], found: Findings) -> None:
     if len(headed) > 1:
         _compare_headings(headed[0], max(headed[1:], key=lambda one: _turn(one[1], headed[0][1])), found)
     elif headed:
-        _perhaps_radians(headed[0], found)
+        by, heading = headed[0]
+        if 0 < heading <= math.tau and not float(heading * 10).is_integer():
+            message = f"{by}: the heading is {heading:g}, and may be {math.degrees(heading):.1f} degrees in radians"
+            remedy = "state heading_deg in pano.yaml, with certain: [heading], if it is in degrees"
+            found.add(doubt("perhaps_radians", "heading", message, remedy, heading, math.tau, "degrees"))
 
 
 def _compare_headings(one: tuple[str, float], other: tuple[str, float], found: Findings) -> None:
@@ -162,14 +166,6 @@ def _compare_headings(one: tuple[str, float], other: tuple[str, float], found: F
     message = f"the headings of {one[0]} and {other[0]} differ by {apart:.0f} degrees; the first holds"
     remedy = "find out which is right, and state it in pano.yaml, with certain: [heading]"
     found.add(doubt("headings_disagree", "heading", message, remedy, apart, TURNED_DEG, "degrees"))
-
-
-def _perhaps_radians(told: tuple[str, float], found: Findings) -> None:
-    by, heading = told
-    if 0 < heading <= math.tau and not float(heading * 10).is_integer():
-        message = f"{by}: the heading is {heading:g}, and may be {math.degrees(heading):.1f} degrees in radians"
-        remedy = "state heading_deg in pano.yaml, with certain: [heading], if it is in degrees"
-        found.add(doubt("perhaps_radians", "heading", message, remedy, heading, math.tau, "degrees"))
 
 
 def _turn(a: float, b: float) -> float:

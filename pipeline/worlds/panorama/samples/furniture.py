@@ -107,8 +107,8 @@ def bus_stop(scene: Scene, town: Town, rng: np.random.Generator, along: float, a
                 look=GLASS)  # fmt: skip
     for end in (-1.55, 1.55):
         scene.block((along + end - 0.05, along + end + 0.05), (across - 0.6, across + 0.6), (0.0, 2.3), color, i)
-    faces = "right" if across > 0 else "left"
-    scene.board(along, across - 0.66 * side, 2.46, (1.6, 0.5), "BUS", "white", color, _facing_road(faces), i)
+    faces = "left" if across > 0 else "right"  # to be read from the road
+    scene.board(along, across - 0.66 * side, 2.46, (1.6, 0.5), "BUS", "white", color, faces, i)
 
 
 def hydrant(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
@@ -205,11 +205,6 @@ def hill(scene: Scene, cover: str, along: float, across: float, height: float) -
     i = scene.thing("hill", at, "Terrain", cover=cover)
     profile = [(2.2 * height, 0.0), (1.5 * height, 0.45 * height), (0.7 * height, 0.85 * height), (0.0, height)]
     scene.solids.lathe(at, profile, colors[cover], (i,), LEAVES, 24)
-
-
-def _facing_road(side: str) -> str:
-    """From where something is read that stands on a side of the road: its reader looks that way."""
-    return {"right": "left", "left": "right"}[side]
 
 
 FURNITURE: Final[tuple[Put, ...]] = (

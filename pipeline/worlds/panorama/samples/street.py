@@ -8,15 +8,7 @@ import numpy as np
 
 from pipeline.core.identity import rng_for
 from pipeline.sampling.city_plan import ROOFS, Planted, planted
-from pipeline.worlds.panorama.samples.furniture import (
-    FURNITURE,
-    car,
-    crossing,
-    ground_patch,
-    hill,
-    name_sign,
-    tree,
-)
+from pipeline.worlds.panorama.samples.furniture import FURNITURE, car, crossing, ground_patch, hill, name_sign, tree
 from pipeline.worlds.panorama.samples.scene import FACADE, GLASS, LEAVES, Scene, spread
 from pipeline.worlds.panorama.samples.towns import (
     ALIKE,

@@ -65,7 +65,9 @@ def _write(root: Path, spot: Spot, size: tuple[int, int]) -> tuple[Thing, ...]:
     objects, complete = _objects(scene, shot, renderer, camera, heading)
     write_atomically(folder / "pano.jpg", _jpeg(shot, lat, lon, heading))
     units = np.where(shot.depth_m < _FARTHEST_M, np.rint(shot.depth_m / METRES_PER_UNIT), 0).astype(np.uint16)
-    write_atomically(folder / "depth.png", _png(units))
+    png = io.BytesIO()
+    Image.fromarray(units).save(png, "PNG", compress_level=3)
+    write_atomically(folder / "depth.png", png.getvalue())
     write_atomically(folder / "objects.json", json_bytes({"objects": objects, "complete": complete}))
     settings: dict[str, Any] = {
         "dataset": DATASET,
@@ -139,12 +141,6 @@ def _slots(spot: Spot) -> dict[str, str]:
         "Terrain": f"flat town ground, a road of {town.surface}, hills beyond the street's ends",
         "Infrastructure": f"a {town.line} middle line, {town.lamp} lamps, a crossing, cars on the {town.drives}",
     }
-
-
-def _png(units: np.ndarray[Any, np.dtype[np.uint16]]) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(units).save(out, "PNG", compress_level=3)
-    return out.getvalue()
 
 
 def _jpeg(shot: Shot, lat: float, lon: float, heading_deg: float) -> bytes:
