@@ -123,7 +123,10 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
             found, unread[n] = find_hypothesis(answer.reply, settings.required)
             places.append((n, found))
         else:
-            letter, unread[n] = _letter(answer)
+            options = [option.split(". ", 1)[-1] for option in answer.question.options or ()]
+            too_long = is_too_long(answer.reply)
+            read = (None, TOO_LONG) if too_long else find_letter(answer.reply or "", len(options), options)
+            letter, unread[n] = read
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
     _measure(answers, places, values)
     return Scores(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
@@ -157,13 +160,6 @@ def _commonest(names: Sequence[str]) -> str:
     """The first name of the most frequent truth; "" where there is none."""
     counts = Counter(name.split(PARTS)[0] for name in names)
     return min(counts, key=lambda name: (-counts[name], name), default="")
-
-
-def _letter(answer: Answer) -> tuple[str | None, str | None]:
-    if is_too_long(answer.reply):
-        return None, TOO_LONG
-    options = answer.question.options or ()
-    return find_letter(answer.reply or "", len(options), [option.split(". ", 1)[-1] for option in options])
 
 
 def _measure(

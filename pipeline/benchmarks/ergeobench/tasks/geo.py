@@ -149,20 +149,15 @@ def _street_rules(view: ErgeoView, place: Place) -> tuple[Measure, ...]:
     rules = view.rules
     withheld = rules.location_precision_m is not None and rules.location_precision_m > rules.street_withheld_m
     nan = float("nan")
+    # By how much the next street of another name is farther, at least: as far as one looked where there is none.
+    gap_m = (place.searched_m or 0.0) - (place.street_m or 0.0) if place.gap_m is None else place.gap_m
     return (
         rule("no_street", float(place.street is not None), ">=", 1, "streets"),
         rule("street_withheld", float(withheld), "<=", 0, "streets"),
         rule("street_in_doubt", float("street" in view.doubts), "<=", 0, "doubts"),
         rule("street_too_far", nan if place.street_m is None else place.street_m, "<=", rules.street_max_m, "m"),
-        rule("streets_too_similar", _gap_m(place), ">=", rules.street_gap_min_m, "m"),
+        rule("streets_too_similar", gap_m, ">=", rules.street_gap_min_m, "m"),
     )
-
-
-def _gap_m(place: Place) -> float:
-    """By how much the next street of another name is farther, at least: as far as one looked where there is none."""
-    if place.gap_m is not None:
-        return place.gap_m
-    return (place.searched_m or 0.0) - (place.street_m or 0.0)
 
 
 def _names(place: Place, level: str) -> str:

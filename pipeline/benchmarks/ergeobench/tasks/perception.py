@@ -107,15 +107,10 @@ class Perception(SeenTask):
                 case.require("one_value_alone", len(values), ">=", 2, "values")
                 yield case.ask(value, values, least=1)
                 if len(values) > 1:  # a statement is true in one view, and false in another
-                    yield from self._statements(view, label, key, value, (found[value], found[values[n - 1]]))
-
-    def _statements(
-        self, view: ErgeoView, label: str, key: str, value: str, shots: Sequence[tuple[View, int]]
-    ) -> Iterator[Case]:
-        for answer, (shot, i) in zip(ANSWERS, shots, strict=True):
-            case = self._case(view, f"is {key} {value}", label, answer, shot, i)
-            self.word(view, case, "ergeobench/is_attribute", label=label, key=key, value=value)
-            yield case.ask(answer, ANSWERS, least=1)
+                    for answer, (shot, i) in zip(ANSWERS, (found[value], found[values[n - 1]]), strict=True):
+                        case = self._case(view, f"is {key} {value}", label, answer, shot, i)
+                        self.word(view, case, "ergeobench/is_attribute", label=label, key=key, value=value)
+                        yield case.ask(answer, ANSWERS, least=1)
 
     def _names(self, view: ErgeoView, members: Sequence[int]) -> Iterator[Case]:
         """Names that can be read: each is right in a view that shows it and none of the others."""

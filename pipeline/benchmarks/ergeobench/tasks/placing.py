@@ -175,17 +175,15 @@ class LeftRight(SeenTask):
                 yield self._one(view, i, None)
         done: set[frozenset[int]] = set()
         for i in able:
-            near = [j for j in by_digest(view, f"{self.name} {view.objects[i].id}", able) if self._fits(view, i, j)]
+            one, others = view.objects[i], by_digest(view, f"{self.name} {view.objects[i].id}", able)
+            turns = {j: abs(float(wrapped(one.yaw_deg - view.objects[j].yaw_deg))) for j in others}
+            near = [j for j in others if view.labels[j] != one.label and turns[j] < FOV_DEG]
             for j in near[:PARTNERS]:
                 if frozenset((i, j)) not in done:
                     done.add(frozenset((i, j)))
                     yield self._one(view, i, j)
             if not near:
                 yield self._one(view, i, None)
-
-    def _fits(self, view: ErgeoView, i: int, j: int) -> bool:
-        one, other = view.objects[i], view.objects[j]
-        return one.label != other.label and abs(float(wrapped(one.yaw_deg - other.yaw_deg))) < FOV_DEG
 
     def _one(self, view: ErgeoView, i: int, j: int | None) -> Case:
         if j is None:

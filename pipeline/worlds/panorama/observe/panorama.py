@@ -51,7 +51,11 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     _filter(facts, config, findings)
     _compare(facts.picture.path, color, geometry.twins, config, findings)
     facts = _indoor(facts, depth_m, findings)
-    _level(facts, findings)
+    tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
+    if tilt > TILT_DEG:
+        message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
+        remedy = "level the picture, and take camera_pitch_deg and camera_roll_deg out"
+        findings.add(doubt("not_level", "level", message, remedy, tilt, TILT_DEG, "degrees"))
     known = geometry.gazetteer()
     if known is not None:
         gazetteer, wrong = known
@@ -147,11 +151,3 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
         found.add(doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
         return facts
     return facts.model_copy(update={"indoor": False, "told_by": facts.told_by | {"indoor": DEPTH}})
-
-
-def _level(facts: Panorama, found: Findings) -> None:
-    tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
-    if tilt > TILT_DEG:
-        message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
-        remedy = "level the picture, and take camera_pitch_deg and camera_roll_deg out"
-        found.add(doubt("not_level", "level", message, remedy, tilt, TILT_DEG, "degrees"))

@@ -41,7 +41,13 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
     _check_form(files, path, raw, header)
     assert header is not None  # noqa: S101 - `_check_form` raised
     told, size = [], (header.width, header.height)
-    exif, gpano = _tags(path.name, raw, findings)
+    exif: Exif | None = None
+    gpano: dict[str, str] | None = None
+    try:
+        exif, gpano = tags_of(raw)
+    except BrokenTagsError as error:
+        message = f"{path.name}: its metadata cannot be read: {error}"
+        findings.add(doubt("metadata_unreadable", "picture", message, f"say what they say in {SIDECAR}"))
     if gpano is not None:
         try:
             told.append(from_gpano(gpano, size, findings))
@@ -64,15 +70,6 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
         path=name, width=size[0], height=size[1], crop=crop, sha256=hashlib.sha256(raw).hexdigest()
     )  # fmt: skip
     return Opened(picture, tuple(told), raw)
-
-
-def _tags(name: str, raw: bytes, findings: Findings) -> tuple[Exif | None, dict[str, str] | None]:
-    try:
-        return tags_of(raw)
-    except BrokenTagsError as error:
-        message = f"{name}: its metadata cannot be read: {error}"
-        findings.add(doubt("metadata_unreadable", "picture", message, f"say what they say in {SIDECAR}"))
-        return None, None
 
 
 def _path(files: SceneFiles, own: OwnFiles) -> Path:

@@ -17,7 +17,6 @@ from pipeline.worlds.panorama.samples.towns import (
     UNIT_M,
     WALL_M,
     Spot,
-    Street,
     Town,
     box,
     fronts,
@@ -78,18 +77,14 @@ def _town(scene: Scene, town: Town) -> None:
             scene.solids.box((x, y, 0.0), (u, v, 0.05), (100, 140, 68), (i,), LEAVES)
         elif thing.kind == "tree":
             form = town.tree if rng.random() < 0.7 else _OTHER_TREE[town.tree]
-            along, across = _local(scene.street, thing.center)
+            (x, y), street = thing.center, scene.street
+            along, across = (y, x - street.line) if street.is_north else (x, street.line - y)
             tree(scene, form, along, across, float(rng.uniform(4.5, 8.0)))
         elif thing.kind in {"fountain", "statue", "kiosk"}:
             _landmark(scene, thing)
         elif thing.kind == "parking":
             (x, y), (u, v) = box(thing)
             scene.solids.box((x, y, 0.0), (u, v, 0.03), (104, 104, 108))
-
-
-def _local(street: Street, at: tuple[float, float]) -> tuple[float, float]:
-    """Along and across of a place in the town frame."""
-    return (at[1], at[0] - street.line) if street.is_north else (at[0], street.line - at[1])
 
 
 def _house(scene: Scene, town: Town, house: Planted, rng: np.random.Generator) -> None:

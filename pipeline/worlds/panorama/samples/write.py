@@ -281,7 +281,13 @@ def town_map(town: Town, shops: tuple[Thing, ...]) -> bytes:
 
 def countries() -> bytes:
     """Rectangles about the towns, named as the countries in which they lie, as GeoJSON."""
-    features = [_country(town) for town in TOWNS]
+    features = []
+    for town in TOWNS:
+        lat, lon, d = town.plan.origin.lat_deg, town.plan.origin.lon_deg, _COUNTRY_DEG
+        ring = [[lon - d, lat - d], [lon + d, lat - d], [lon + d, lat + d], [lon - d, lat + d], [lon - d, lat - d]]
+        properties = {"id": town.code, "name": town.country, "admin_level": "2"}
+        geometry = {"type": "Polygon", "coordinates": [ring]}
+        features.append({"type": "Feature", "properties": properties, "geometry": geometry})
     return json_bytes({"type": "FeatureCollection", "features": features})
 
 
@@ -289,13 +295,6 @@ def place(town: Town, x: float, y: float) -> tuple[float, float]:
     """Latitude and longitude of a place in a town's frame."""
     lat, lon = to_lat_lon_alt(np.array([[x, y, 0.0]]), town.plan.origin)[0, :2].round(_DECIMALS).tolist()
     return lat, lon
-
-
-def _country(town: Town) -> dict[str, Any]:
-    lat, lon, d = town.plan.origin.lat_deg, town.plan.origin.lon_deg, _COUNTRY_DEG
-    ring = [[lon - d, lat - d], [lon + d, lat - d], [lon + d, lat + d], [lon - d, lat + d], [lon - d, lat - d]]
-    properties = {"id": town.code, "name": town.country, "admin_level": "2"}
-    return {"type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}}
 
 
 def _tag(element: Xml.Element, tags: Mapping[str, str]) -> None:
