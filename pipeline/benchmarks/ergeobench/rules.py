@@ -1,4 +1,7 @@
-"""Limits of ERGeoBench's tasks. The paper gives the field of view; where no source is named, ours."""
+"""The dimensions of ERGeoBench and their tasks, in the order of tables 2 and 3, and the limits of the tasks.
+
+The paper gives the field of view; where no source is named, limits are ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A panorama as ERGeoBench's tasks see it: its objects, what views show of them, and views drawn by identity."""
+"""A panorama as ERGeoBench's tasks see it: its objects, what views show of them, and views drawn by identity.
+
+A view looks along (yaw, pitch) without roll. In it x runs to the right and y up, both in halves of the picture: the
+edges are at -1 and 1. Angles in degrees, yaw clockwise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A film of an episode of which no camera took pictures: from above and from the side, and the dials of the joints."""
+"""An episode of which no camera took pictures, drawn: a film from above and from the side with the dials of the joints.
+
+And the episode as a map from above, and what a dataset card says of episodes.
+"""
 
 from __future__ import annotations
 

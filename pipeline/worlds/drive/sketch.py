@@ -1,4 +1,4 @@
-"""A drive from above: the road, our track, and all that was around it."""
+"""A drive from above: the road, our track, and all that was around it; and what a dataset card says of drives."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pictures that questions show of a panorama: views, or all of it. Their files hold nothing but the picture.
 
-A panorama is decoded once for all of them.
+A panorama is decoded once for all of them. Also its map, and what a dataset card says of panoramas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Yaw Estimation and 2D Positioning: where an object lies in a view that was drawn after the answer."""
+"""Spatial Awareness: where an object lies in a view, beside another, before or behind one, and after turns.
+
+Views are drawn after the answer. Cross View shows two; the second is what one sees after a turn of k * 90 degrees from
+the first. From there one turns again. The object is in one of the two, left or right of its middle: so four of the
+eight directions can be right, and those are offered, each as often as any other.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""What people declare of a dataset's columns, in ``arm.yaml``: which are joints, in which unit, which the gripper's.
+"""What people declare of a dataset: its columns in ``arm.yaml``, the things of an episode in a JSON file beside it.
 
 LeRobot's files name columns and give neither units nor meanings. A column is called FEATURE.PART, for example
-``observation.state.shoulder_pan.pos``, or FEATURE.0 where its parts have no names.
+``observation.state.shoulder_pan.pos``, or FEATURE.0 where its parts have no names. Things: ``{"complete": true,
+"success": null, "things": [{"id": "cube 1", "category": "cube", "attributes": {"colour": "red"}, "role": "target",
+"size_m": [x, y, z], "place_m": [[x, y, z], …], "turn_wxyz": [[w, x, y, z], …], "slide": {"unit": "m", "low": 0,
+"high": 0.2, "position": [0.0, …]}}]}``: one row for each time, or one for all.
 """
 
 from __future__ import annotations

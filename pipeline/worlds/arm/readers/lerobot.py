@@ -1,8 +1,8 @@
 """Reader of LeRobot datasets, version 3: many episodes in few Parquet files and videos.
 
 ``meta/info.json``, ``meta/tasks.parquet``, ``meta/episodes/chunk-*/file-*.parquet``, ``data/chunk-*/file-*.parquet``,
-``videos/KEY/chunk-*/file-*.mp4``; from people ``arm.yaml`` (`declared.py`) and ``things/episode_N.json``
-(`things.py`). Cadene et al., "LeRobot: State-of-the-art machine learning for real-world robotics in PyTorch" (2024).
+``videos/KEY/chunk-*/file-*.mp4``; from people ``arm.yaml`` and ``things/episode_N.json``
+(`declared.py`). Cadene et al., "LeRobot: State-of-the-art machine learning for real-world robotics in PyTorch" (2024).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The arm of an RLBench demonstration, held against what the Panda's maker states of it."""
+"""The robot and the cameras of an RLBench demonstration; the arm is held against what the Panda's maker states of it.
+
+CoppeliaSim's cameras look along z with x to the left and y up, and have focal lengths below 0; here they have OpenCV's
+axes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of arms share: values of many times as tables, clocks, turns."""
+"""What readers of arms share: values over time as tables, clocks, turns; and the episodes of a root, by folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vector map of an Argoverse 2 log: lanes, crossings and drivable areas, city frame, metres."""
+"""The vector map (city frame, metres), the tables and the cameras of an Argoverse 2 log."""
 
 from __future__ import annotations
 

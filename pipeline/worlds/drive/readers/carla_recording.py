@@ -1,4 +1,7 @@
-"""A recording of CARLA by actor: which one is ours, where everybody was, what they signalled and hit."""
+"""A recording of CARLA by actor: what each is, which one is ours, where everybody was, what they signalled and hit.
+
+CARLA's frames are Unreal's: centimetres, y to the right, angles clockwise. Ours have y to the left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a log, one for each thing and time, made into one table per thing."""
+"""Rows of a log, one for each thing and time, made into one table per thing; pictures made into a video."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a sample drive is made of.
+"""What a sample drive is made of, and how it moves: in closed form, no truth from differences of samples.
 
-The road frame: metres along the road (u) and to its left (v); turned and moved into the drive's frame, so that nothing
-lies along an axis.
+Paths are straights and arcs, speeds change evenly. Metres, seconds, radians, counter-clockwise. The road frame: metres
+along the road (u) and to its left (v); turned and moved into the drive's frame, so that nothing lies along an axis.
 """
 
 from __future__ import annotations

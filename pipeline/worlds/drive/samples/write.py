@@ -1,6 +1,7 @@
 """Writes the sample drives in the formats of several sources, the same bytes every time.
 
-What was planted is in ``<root>/truth/<drive>.json``, beside the logs.
+What was planted is in ``<root>/truth/<drive>.json``, beside the logs: where everybody is at every tenth of a second,
+how fast, and what happens when.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""Whether two panoramas are one taken twice: perceptual hashes, whichever way the camera stood.
+"""What is measured of a panorama's picture: whether it is another one taken twice, how sharp it is, what its car hides.
 
-The hash is pHash's: of a small grey picture the lowest 8 x 8 cosine coefficients, each against their median
-(Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010).
+Likeness: pHash, of a small grey picture the lowest 8 x 8 cosine coefficients, each against their median (Zauner,
+"Implementation and Benchmarking of Perceptual Image Hash Functions", 2010), whichever way the camera stood.
+Sharpness: the variance of the Laplacian (Pech-Pacheco and others, "Diatom autofocusing in brightfield microscopy",
+2000) of views: the equirectangular picture itself is stretched about the poles and would seem blurred there.
+Nadir: the share of the lower half of the sphere that the vehicle hides. With depth and the camera's height: what
+reaches from straight below outward, stands above the ground and is near. Without: what reaches from straight below
+outward in one colour with an edge all around, as a roof, a patch or a blur has; ground of one colour goes on to the
+horizon.
 """
 
 from __future__ import annotations

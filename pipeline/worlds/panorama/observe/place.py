@@ -1,6 +1,8 @@
-"""Where a panorama lies, in words: country and city by the polygons that hold it, the street by the nearest named road.
+"""Where a panorama lies, in words, and where its objects stand.
 
-What lies too near a border, too far from any street or about as near to two is in doubt, with what was measured.
+Country and city by the polygons that hold it, the street by the nearest named road. What lies too near a border, too
+far from any street or about as near to two is in doubt, with what was measured. Of each object, by depth: how far it
+is, how much of it is hidden by what stands before it, and where it stands.
 """
 
 from __future__ import annotations

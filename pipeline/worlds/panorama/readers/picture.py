@@ -1,4 +1,4 @@
-"""A panorama's picture: whether it is one that can be used, before any of its pixels is decoded."""
+"""A panorama's picture: whether it can be used, before a pixel is decoded; and whether its depth covers it."""
 
 from __future__ import annotations
 

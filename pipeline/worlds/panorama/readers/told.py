@@ -1,6 +1,7 @@
 """What the sources of a panorama's metadata say, and which of them is believed: the first that says something.
 
-Where two differ, what they speak of is in doubt.
+Where two differ, what they speak of is in doubt. A picture itself says EXIF, and GPano (Photo Sphere XMP metadata, as
+Google publishes it).
 """
 
 from __future__ import annotations

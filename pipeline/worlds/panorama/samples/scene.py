@@ -1,7 +1,8 @@
 """A street as it is put together: things, the solids that they consist of, and pictures on them.
 
 Along a street: ``along`` grows in the direction in which it runs, ``across`` to the right of that, metres; for a street
-that runs north these are y and x, for one that runs east x and -y.
+that runs north these are y and x, for one that runs east x and -y. Solids are triangles in the town frame (metres, x
+east, y north, the ground at z = 0), each of which knows what things it belongs to and how it looks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The towns in which the sample panoramas are taken: where they lie, how they look, and the words on their signs.
 
 The towns are made up, the countries are not: a town's language, its paint and its trees are those of the country that
-it lies in, so that what a panorama shows says something about where it was taken.
+it lies in, so that what a panorama shows says something about where it was taken (towns.yaml). In each, the places
+where panoramas are taken, and the walls on the streets about them.
 """
 
 from __future__ import annotations

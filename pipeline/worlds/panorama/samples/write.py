@@ -1,6 +1,7 @@
 """Writes the sample panoramas: ``<root>/<id>/{pano.jpg, pano.yaml, objects.json, depth.png}``, and ``<root>/maps/``.
 
-What was planted is in ``<root>/truth/<id>.json``.
+What was planted is in ``<root>/truth/<id>.json``: where things are seen is read off the pixels that show them. Maps
+have only what tells where one is, streets, borders and shops as OpenStreetMap has them: the houses are in no map.
 """
 
 from __future__ import annotations
