@@ -10,6 +10,7 @@ from pydantic import Field, FiniteFloat
 from pipeline.core.schema import Facts, Model, Name, OrientedBox, Scene, Vec3
 
 SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
+UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances and directions
 
 
 class Visibility(Model):

@@ -16,7 +16,7 @@ from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.boxes import closest_distance_m, closest_points, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
-from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import SIGHT, UPRIGHT, IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -52,6 +52,7 @@ class IndoorView(Generic[R]):
     def __init__(self, scene: IndoorScene, rules: R) -> None:
         self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
         self._blinded = self._doubts.get(SIGHT)  # under every profile: poses that are off make wrong truths
+        self._askew = self._doubts.get(UPRIGHT)  # likewise: with another axis up, no height or direction holds
         if self._blinded:
             unknown = tuple(o.model_copy(update={"visibility": None}) for o in scene.facts.objects)
             scene = scene.with_facts(objects=unknown)
@@ -124,7 +125,7 @@ class IndoorView(Generic[R]):
             return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         if slot == "unique" and self.count[category] != 1:
             return Rejection(reason="not_unique", measured=int(self.count[category]), limit=1, unit="objects")
-        doubt = self.doubt(name)
+        doubt = self.doubt(name) or (None if slot in {"counted", "seen"} else self._askew)
         if doubt is not None:
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
         if slot != "counted" and self.boxed[category] == 0:
@@ -158,8 +159,9 @@ class IndoorView(Generic[R]):
         return None
 
     def doubt(self, subject: str) -> Finding | None:
-        """The doubt about a category (or "room"), if the profile heeds doubts."""
-        return self._doubts.get(subject) if self.rules.refuse_doubts else None
+        """The doubt about a category (or "room"), if the profile heeds doubts; about the room also which way is up."""
+        own = self._doubts.get(subject) if self.rules.refuse_doubts else None
+        return own or (self._askew if subject == "room" else None)
 
     def usable(self, slot: Slot) -> IntArray:
         """Indices of the categories that can stand in a slot, ascending."""

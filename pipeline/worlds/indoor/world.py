@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import need
-from pipeline.worlds.indoor.doubts import implausible
+from pipeline.worlds.indoor.doubts import examine
 from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
@@ -43,7 +43,7 @@ INDOOR: Final = World(
     samples=Samples(_write_samples, ("scannet", "scannetpp", "arkitscenes")),
     sight=sight,
     read_written=read_written_routes,
-    examine=implausible,
+    examine=examine,
     fixes=FIXES,
     fix=fix_scan,
     quick=(VsiMeta.name,),

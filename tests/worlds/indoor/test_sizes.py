@@ -1,11 +1,14 @@
-"""Objects of no plausible size are in doubt, and `strict` asks nothing that rests on them."""
+"""Objects of no plausible size are in doubt, and scenes that are not upright; nothing is asked that rests on them."""
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
 import pytest
 
 from pipeline.core.schema import Finding
-from pipeline.worlds.indoor.doubts import TYPICAL, Typical, factor_limit, implausible
+from pipeline.worlds.indoor.doubts import TYPICAL, Typical, factor_limit, implausible, upright_doubts
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
@@ -85,3 +88,86 @@ def test_one_released_box_in_a_hundred_is_in_doubt(real_scenes: list[IndoorScene
     found: list[Finding] = [finding for scene in real_scenes for finding in implausible(scene)]
     assert 8 <= len(found) <= 15
     assert sum(len(scene.facts.objects) for scene in real_scenes) == 1415
+
+
+# Category, center, side lengths, yaw: a room as it is, z up.
+ROOM: Final = [
+    ("bed", (0.0, 0.0, 0.35), (2.1, 1.6, 0.7), 0.0),
+    ("table", (3.0, 0.5, 0.38), (1.2, 0.7, 0.76), 10.0),
+    ("chair", (3.0, 1.4, 0.44), (0.5, 0.5, 0.88), 0.0),
+    ("sofa", (1.0, 3.5, 0.42), (1.9, 0.9, 0.84), 0.0),
+    ("refrigerator", (4.5, 4.0, 0.85), (0.7, 0.7, 1.7), 0.0),
+    ("door", (-1.0, 3.0, 1.0), (0.1, 0.9, 2.0), 0.0),
+    ("monitor", (3.0, 0.5, 1.0), (0.6, 0.2, 0.45), 0.0),
+    ("trash bin", (4.5, 0.0, 0.22), (0.3, 0.3, 0.45), 0.0),
+]
+TURNED: Final = {  # by what turns the scene: the axis that then points up
+    "-z": np.diag([1.0, -1.0, -1.0]),
+    "x": np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]),
+    "-x": np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]]),
+    "y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]),
+    "-y": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
+}
+
+
+def turned(scene: IndoorScene, rotation: np.ndarray) -> IndoorScene:
+    """The scene with every point rotated by a matrix (3, 3)."""
+    objects = []
+    for item in scene.facts.objects:
+        axes, center = np.array(item.box.axes) @ rotation.T, rotation @ np.array(item.box.center)
+        box = item.box.model_copy(update={"axes": tuple(map(tuple, axes.tolist())), "center": tuple(center.tolist())})
+        objects.append(item.model_copy(update={"box": box}))
+    return scene.with_facts(objects=tuple(objects))
+
+
+def test_a_room_is_upright() -> None:
+    assert upright_doubts(make_scene(ROOM)) == ()
+
+
+@pytest.mark.parametrize("up", TURNED)
+def test_another_axis_that_is_up_is_told(up: str) -> None:
+    (found,) = upright_doubts(turned(make_scene(ROOM), TURNED[up]))
+    assert (found.name, found.severity, found.limit) == ("another_axis_is_up", "doubt", 1.5)
+    assert f"with {up} up" in found.message
+    assert found.measured is not None
+    assert found.measured > 1.5
+    assert "z must point up" in found.remedy
+
+
+@pytest.mark.parametrize(("slope_deg", "is_told"), [(11.0, False), (13.0, True)])
+def test_a_floor_that_slopes_is_told(slope_deg: float, is_told: bool) -> None:
+    found = upright_doubts(turned(make_scene(ROOM), rotation_about_x(slope_deg)))
+    assert [(f.name, f.limit, f.unit) for f in found] == ([("floor_slopes", 12.0, "deg")] if is_told else [])
+    assert all(f.measured == pytest.approx(slope_deg, abs=0.6) for f in found)
+
+
+def rotation_about_x(angle_deg: float) -> np.ndarray:
+    """Rotation matrix (3, 3), counter-clockwise seen from +x."""
+    cosine, sine = np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))
+    return np.array([[1.0, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
+
+
+def test_too_few_objects_tell_nothing() -> None:
+    assert upright_doubts(turned(make_scene(ROOM[:4]), TURNED["x"])) == ()
+    chairs = [("chair", (float(n), 0.0, 0.44), (0.5, 0.5, 0.88), 0.0) for n in range(6)]
+    assert upright_doubts(turned(make_scene(chairs), TURNED["x"])) == ()
+
+
+@pytest.mark.parametrize("profile", ["strict", "official"])
+def test_nothing_is_asked_of_what_is_not_upright_but_counts(profile: str) -> None:
+    scene = examined(turned(make_scene([*ROOM, ("chair", (2.0, 1.4, 0.44), (0.5, 0.5, 0.88), 0.0)]), TURNED["y"]))
+    for task in ("object_size_estimation", "object_abs_distance", "object_rel_direction_easy"):
+        reasons = {row["reason"] for row in candidates_of(scene, task, profile)}
+        assert None not in reasons
+        assert "another_axis_is_up" in reasons
+    assert None in {row["reason"] for row in candidates_of(scene, "object_counting", profile)}
+
+
+@pytest.mark.real_data
+def test_released_scenes_are_upright_and_told_when_they_are_turned(real_scenes: list[IndoorScene]) -> None:
+    assert [scene.id for scene in real_scenes if upright_doubts(scene)] == []
+    large = [scene for scene in real_scenes if upright_doubts(turned(scene, TURNED["x"]))]
+    told = {up: sum(bool(upright_doubts(turned(scene, by))) for scene in large) for up, by in TURNED.items()}
+    assert len(large) >= 80
+    assert min(told[up] for up in ("x", "-x", "y", "-y")) >= 0.95 * len(large)
+    assert told["-z"] >= 0.75 * len(large)
