@@ -213,7 +213,8 @@ def changed(tmp_path: Path, config: BuildConfig) -> Callable[[str, str], set[tup
     code_digest(("pipeline.engine.code",))  # what was parsed is kept, and is copied along
 
     def run(module: str, text: str) -> set[tuple[str, str | None]]:
-        shutil.copytree(FOLDER / "pipeline", tmp_path / "pipeline", copy_function=os.link)
+        for part in ("pipeline", "templates"):  # the tables that modules load are code as well
+            shutil.copytree(FOLDER / part, tmp_path / part, copy_function=os.link)
         path = sources_of(tmp_path).paths[module]
         source = path.read_text() + text
         path.unlink()  # a link to the real one
