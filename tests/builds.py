@@ -32,7 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 # No model is asked, nothing pruned and nothing drawn: most tests are about something else, and these take their time.
-UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None, "pictures": False}
+UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None, "figures": False}
 
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:
@@ -105,7 +105,7 @@ class Run:
 Cli = Callable[..., Run]
 
 
-UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "pictures=false")
+UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "figures=false")
 
 
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:

@@ -90,9 +90,9 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
 
 def _print_idle_models(config: BuildConfig) -> None:
     """Which configured models are not asked in this build, and why."""
-    look, author, lines = config.look.model, config.author.model, []
-    if look is not None and not config.video:
-        lines.append(f"{look.name} looks at nothing: it is shown videos, and this build makes none.")
+    describe, author, lines = config.describe.model, config.author.model, []
+    if describe is not None and not config.video:
+        lines.append(f"{describe.name} looks at nothing: it is shown videos, and this build makes none.")
     if author is not None and is_blindfolded(config):
         lines.append(f"{author.name} writes nothing: it is shown videos, and this build makes none.")
     elif author is not None and is_too_small(config):

@@ -87,7 +87,7 @@ class ReleaseReader:
 
     def scenes(self, units: Iterable[str]) -> Iterator[AnyScene]:
         """Some scenes as questions were made from them, one at a time in memory; those that are not kept are not."""
-        results = self.outputs.get("look") or self.outputs.get("observe") or {}
+        results = self.outputs.get("describe") or self.outputs.get("observe") or {}
         return (read_scene(self.store.get(results[unit])) for unit in sorted(set(units)) if unit in results)
 
     def reviewed(self) -> Reviewed:

@@ -36,8 +36,8 @@ from pipeline.review.pack import Pack, make_pack, pack_tables, read_pack
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOut, read_rows, sheet, taken, verdict_sheet
 from pipeline.review.verdicts import STATES, verdicts_of
-from pipeline.stages.film import VIDEOS
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
+from pipeline.stages.video import VIDEOS
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
             shown = f"[{host}]" if ":" in host else host
             console.print(f"{len(pack.items)} questions. http://{shown}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
-            pictures = pictures_in(map(read_table, _results(folder, "legend")))
-            figures = pictures_of(_results(folder, "picture"), folder)  # reviewers see the videos in any case
+            pictures = pictures_in(map(read_table, _results(folder, "landmark_pictures")))
+            figures = pictures_of(_results(folder, "figures"), folder)  # reviewers see the videos in any case
             drawings = {number: picture.svg for number, picture in figures.items()}
             site = Site(folder.resolve().name, pack, database, folder / VIDEOS, pictures, drawings)
             _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
@@ -173,14 +173,14 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     """The review pack of the last build, made again only where the build has changed."""
     place = folder / FOLDER
     outputs = last_outputs(read_manifest(folder))
-    observed = outputs.get("look") or outputs.get("observe")
+    observed = outputs.get("describe") or outputs.get("observe")
     if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
     root = folder / VIDEOS
     videos = frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
     parts = [
         [u, r.digest]
-        for stage in ("select", "observe", "look", "filter")
+        for stage in ("select", "observe", "describe", "filter")
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
     code = code_digest(("pipeline.review.pack", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))

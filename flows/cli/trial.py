@@ -15,7 +15,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.questions.published import Published, read_published
 from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
-from pipeline.stages.film import VIDEOS
+from pipeline.stages.video import VIDEOS
 
 TRIAL: Final = "trial"
 

@@ -30,8 +30,8 @@ from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.questions.task import Number
 from pipeline.stages.author import AUTHOR, asks
+from pipeline.stages.describe import DESCRIBE
 from pipeline.stages.fix import said_of
-from pipeline.stages.look import LOOK
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
@@ -109,7 +109,7 @@ def build_forecast(
     if models is None:
         models = _models_at_most(config, known)
     if models is not None:
-        models = [*look_forecast(config, folder, due.get("look", ())), *models]
+        models = [*describe_forecast(config, folder, due.get("describe", ())), *models]
     units = {stage: Counter(inputs[u].reader.name for u in of if u in inputs) for stage, of in due.items()}
     readers: dict[str, set[str]] = defaultdict(set)
     for unit, raw in inputs.items():
@@ -188,21 +188,25 @@ def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, Rate | Non
     return Effort(stage, scenes, seconds, size, all(rate.here for _, rate in used if rate))
 
 
-CALLS_OF_LOOK: Final = 2  # of each thing, in a scene that is not observed yet
+CALLS_OF_DESCRIBE: Final = 2  # of each thing, in a scene that is not observed yet
 
 
-def look_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
+def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
     """What looking at the videos of some scenes will take at most, by the last build's results."""
-    model = config.look.model
-    if not due or model is None or not model.is_hosted or not LOOK.is_wanted(config):
+    model = config.describe.model
+    if not due or model is None or not model.is_hosted or not DESCRIBE.is_wanted(config):
         return []
     observed, store = last_outputs(read_manifest(folder)).get("observe", {}), Store(folder / STORE)
     calls = 0
     for unit in due:
         scene = read_scene(store.get(observed[unit])) if unit in observed else None
         looker = WORLDS[scene.facts.world].looker if scene else None
-        calls += looker.calls(scene, config.look.things) if scene and looker else CALLS_OF_LOOK * config.look.things
-    return [mean_forecast(LOOK.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
+        calls += (
+            looker.calls(scene, config.describe.things)
+            if scene and looker
+            else CALLS_OF_DESCRIBE * config.describe.things
+        )
+    return [mean_forecast(DESCRIBE.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
 
 
 def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
@@ -232,7 +236,9 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
         if not selected:
             return None
         questions = all_asked(read_table(store.get(result)) for _, result in sorted(selected.items()))
-        drawn = pictures_in(read_table(store.get(result)) for _, result in sorted(last.get("legend", {}).items()))
+        drawn = pictures_in(
+            read_table(store.get(result)) for _, result in sorted(last.get("landmark_pictures", {}).items())
+        )
         found += forecasts(questions, config.blind.models, folder / REPLIES_FILE, config.blind, money, drawn)
     return found
 

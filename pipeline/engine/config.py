@@ -30,6 +30,16 @@ from pipeline.worlds.registry import FIXES
 
 M = TypeVar("M", bound=BaseModel)
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
+# What stages and sections of a configuration were called once -> today's name; an old one is refused with the new.
+RENAMED: Final = {
+    "film": "video",
+    "draw": "bev_video",
+    "look": "describe",
+    "declare": "author_views",
+    "legend": "landmark_pictures",
+    "picture": "figures",
+    "pictures": "figures",
+}
 
 
 class FixesConfig(Model):
@@ -96,8 +106,8 @@ class AuthorConfig(Model):
     questions_per_task: int = Field(default=2, ge=1, le=10, description="asked for at once, per scene and task")
 
 
-class LookConfig(Model):
-    """Stage `look`: which model says what things look like in pictures of the videos (2 calls per thing)."""
+class DescribeConfig(Model):
+    """Stage `describe`: which model says what things look like in pictures of the videos (2 calls per thing)."""
 
     model: ModelSpec | None = Field(default=None, description="takes pictures; null: looks are those of the maps")
     things: int = Field(default=40, ge=1, le=1000, description="asked about in one scene, those shown largest")
@@ -149,7 +159,7 @@ class BuildConfig(Model):
     )
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
-    pictures: bool = Field(default=True, description="draw what proves each answer")
+    figures: bool = Field(default=True, description="draw what proves each answer")
     png: Literal["video", "all"] = Field(
         default="video", description="which drawings stand there as PNG too: those that show the video, or all"
     )
@@ -159,7 +169,7 @@ class BuildConfig(Model):
     )
     fixes: FixesConfig = FixesConfig()
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
-    look: LookConfig = LookConfig()
+    describe: DescribeConfig = DescribeConfig()
     generate: GenerateConfig
     author: AuthorConfig = AuthorConfig()
     select: SelectConfig = SelectConfig()
@@ -301,6 +311,8 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections
             model = _section_of(model.model_fields[part].annotation)
+    if where in RENAMED:
+        return f"configuration key {where} is now called {RENAMED[where]}"
     return f"unknown configuration key {where}; known here: {', '.join(sorted(model.model_fields))}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.footage import Footage
-from pipeline.reading.maps.gazetteer import Gazetteer
+
+if TYPE_CHECKING:  # with osmium: no code of readers that read no map
+    from pipeline.reading.maps.gazetteer import Gazetteer
 
 Color = Callable[[], npt.NDArray[np.uint8] | None]
 

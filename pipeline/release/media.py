@@ -34,7 +34,7 @@ def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
-    """What a result of stage `picture` names, as far as it may be passed on.
+    """What a result of stage `figures` names, as far as it may be passed on.
 
     Args:
         raw: the result.
@@ -100,7 +100,7 @@ class Picture:
 
 
 def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, Picture]:
-    """What results of stage `picture` name, in a build's folder."""
+    """What results of stage `figures` name, in a build's folder."""
     found = {}
     for raw in results:
         for one in json.loads(raw)["pictures"]:

@@ -26,11 +26,11 @@ def run(context: StageContext) -> bytes:
     benchmark, names = BENCHMARKS[given["benchmark"]], given["tasks"]
     if not context.asks or benchmark.author is None:
         raise ValueError("this stage asks a model")
-    view = benchmark.view(read_scene(context.needed("look")), benchmark.rules.model_validate(given["rules"]))
-    film = context.bytes_of("film")
+    view = benchmark.view(read_scene(context.needed("describe")), benchmark.rules.model_validate(given["rules"]))
+    film = context.bytes_of("video")
     filmed = json.loads(film)["video"] if film else None
     shows = [visual_inputs(context.folder / filmed, *terms) if filmed and terms else None for terms in given["shows"]]
-    declared = context.bytes_of("declare")
+    declared = context.bytes_of("author_views")
     if declared:
         paths = [context.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
         shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given["shows"]]
@@ -99,8 +99,8 @@ AUTHOR: Final = Stage(
     suffix=".parquet",
     module=__name__,
     run=run,
-    takes=("generate", "look"),
-    may_take=("film", "declare"),
+    takes=("generate", "describe"),
+    may_take=("video", "author_views"),
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,

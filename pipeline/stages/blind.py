@@ -1,8 +1,4 @@
-"""Stages `blind`, `filter` and `prune`: what can be answered without the video.
-
-`blind` asks models, `filter` removes what they answer and measures what can be guessed, `prune` makes the split
-`debiased`.
-"""
+"""Stage `blind`: what all models answer without the video."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.blind.config import NO_OPTIONS
 from pipeline.core.errors import RawDataError
-from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
@@ -19,7 +14,6 @@ from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.llm.base import ModelSpec
-
 
 _REMEDY: Final = "run again: only what failed is asked; or raise limit_cost or blind.max_failed, or leave the model out"
 
@@ -43,7 +37,7 @@ def run(context: StageContext) -> bytes:
         config,
         lambda model, done, total: context.progress(f"blind {model}", done, total),
         money=Money(limit_cost=context.config.limit_cost),
-        pictures=pictures_in(context.tables("legend")),
+        pictures=pictures_in(context.tables("landmark_pictures")),
     )
     why = no_verdict(asked.totals, config.max_failed)
     if why is not None:
@@ -82,72 +76,9 @@ BLIND: Final = Stage(
     run=run,
     unit="build",
     takes=("select",),
-    may_take=("legend",),
+    may_take=("landmark_pictures",),
     settings=settings,
     is_wanted=lambda config: bool(config.blind.models),
     is_whole=is_whole,
     asks=asks,
-)
-
-
-def run_filter(context: StageContext) -> bytes:
-    """Why each question is removed or not, and what attackers earn on it (`blind.filtering.FILTERED`)."""
-    from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
-    from pipeline.blind.rule import rule
-
-    questions = all_asked(context.tables("select"))
-    replies = context.table("blind")
-    verdicts = [] if replies is None else rule(questions, replies, context.config.blind)
-    return table_bytes(filtered(questions, verdicts))
-
-
-def filter_settings(config: BuildConfig) -> dict[str, Any]:
-    """The rule."""
-    return {"remove": config.blind.remove, "number_threshold": config.blind.number_threshold}
-
-
-FILTER: Final = Stage(
-    name="filter",
-    suffix=".parquet",
-    module=__name__,
-    run=run_filter,
-    unit="build",
-    takes=("select",),
-    may_take=("blind",),
-    settings=filter_settings,
-    is_wanted=lambda config: bool(config.blind.models or config.prune),
-)
-
-
-def run_prune(context: StageContext) -> bytes:
-    """Per question its bias, and the round in which it leaves `debiased`."""
-    from pipeline.blind.prune import ROUNDS_FILE, Rounds, debiased  # scikit-learn takes a second to start
-    from pipeline.engine.code import code_digest
-
-    config, filtered = context.config.prune, context.table("filter")
-    if config is None or filtered is None:
-        raise ValueError("no pruning is configured")
-    questions = all_asked(context.tables("select"))
-    key = digest_of([digest_of(table_bytes(table)) for table in (questions, filtered)])
-    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([key, dict(context.settings), code_digest((__name__,))]))
-    pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
-    rounds.end()
-    return table_bytes(pruned)
-
-
-def prune_settings(config: BuildConfig) -> dict[str, Any]:
-    """How much is pruned."""
-    return {"prune": digest_of(config.model_dump(mode="json")["prune"])}
-
-
-PRUNE: Final = Stage(
-    name="prune",
-    suffix=".parquet",
-    module=__name__,
-    run=run_prune,
-    unit="build",
-    takes=("select",),
-    may_take=("filter",),
-    settings=prune_settings,
-    is_wanted=lambda config: config.prune is not None,
 )

@@ -10,7 +10,7 @@ from typing import Final
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
 from pipeline.engine.change_causes import Explained, explained
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import RENAMED, BuildConfig
 from pipeline.engine.inputs import InputListing, RawInput, check_roots, list_inputs
 from pipeline.engine.job import quarantine_of
 from pipeline.engine.lease import Lease, leased
@@ -65,9 +65,7 @@ class Builder:
 
         For a stage of the whole build also where what it would bring together is of different ages.
         """
-        if name is not None and name not in self._stages:
-            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
-        stage = None if name is None else self._stages[name]
+        stage = None if name is None else self._named(name)
         if stage is None or stage.needs_roots or stage.unit == "build":
             check_roots(self.config)
         self._check_models(self._stages.values() if stage is None else [stage])
@@ -154,11 +152,17 @@ class Builder:
             write_outcome(self.out, rest, list(self._stages), self.config.digest(), runner.planner.made_of)
             return outcome
 
+    def _named(self, name: str) -> Stage:
+        """A stage by its name. Raises ConfigError, for an old name with the new one."""
+        if name not in self._stages:
+            if name in RENAMED:
+                raise ConfigError(f"stage {name} is now called {RENAMED[name]}")
+            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
+        return self._stages[name]
+
     def _stage(self, name: str, scenes: Sequence[str]) -> Stage:
         """A stage that can be run alone. Raises ConfigError."""
-        if name not in self._stages:
-            raise ConfigError(f"unknown stage {name!r}; there are {', '.join(self._stages)}")
-        stage = self._stages[name]
+        stage = self._named(name)
         if scenes and stage.unit == "build":
             raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
         if not stage.is_wanted(self.config):

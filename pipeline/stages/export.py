@@ -21,7 +21,7 @@ from pipeline.release.terms import are_samples
 from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
 from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
-from pipeline.stages.picture import are_pictures_wanted
+from pipeline.stages.figures import are_pictures_wanted
 from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
@@ -48,12 +48,12 @@ def run(context: StageContext) -> bytes:
 
     models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)
-    scenes = [_without_bulk(raw) for raw in context.all_bytes("look")]
+    scenes = [_without_bulk(raw) for raw in context.all_bytes("describe")]
     benchmark = BENCHMARKS[context.settings["benchmark"]]
     said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 
-    kept = dict(context.results.get("look", ()))
+    kept = dict(context.results.get("describe", ()))
     store = Store(context.folder / STORE)
 
     def sketch(unit: str) -> Sketch:
@@ -72,8 +72,8 @@ def run(context: StageContext) -> bytes:
             benchmark=benchmark,
             blind=blind,
             reviewed=reviewed,
-            whole=lambda: map(read_scene, context.all_bytes("look")),
-            pictures=context.tables("legend"),
+            whole=lambda: map(read_scene, context.all_bytes("describe")),
+            pictures=context.tables("landmark_pictures"),
             media=chain(media_of(shown, context.folder), _drawings(context)),
             overview=draw,
         )
@@ -87,7 +87,7 @@ def _drawings(context: StageContext) -> Iterator[Media]:
     if "pictures" not in context.settings:
         return iter(())
     allowed = context.settings["export"]["frames"]
-    units, results = context.units("picture"), context.all_bytes("picture")
+    units, results = context.units("figures"), context.all_bytes("figures")
     return chain.from_iterable(
         drawings_of(raw, unit, context.folder, are_samples(context.settings) or dataset_of(unit) in allowed)
         for unit, raw in zip(units, results, strict=True)
@@ -118,7 +118,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     left_out = {"roots", "samples", "written", "known", "video", "pictures", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
-    settings["look"]["model"] = config.look.model.identity() if config.look.model else None
+    settings["describe"]["model"] = config.describe.model.identity() if config.describe.model else None
     writers = {"model": config.author.model, "second": config.author.second}
     settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
     table = load_prices()
@@ -150,8 +150,8 @@ EXPORT: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select", "look", "views"),
-    may_take=("legend", "picture", "blind", "filter", "prune", "review"),
+    takes=("select", "describe", "views"),
+    may_take=("landmark_pictures", "figures", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

@@ -22,7 +22,7 @@ def run(context: StageContext) -> bytes:
     """All candidates of all tasks (`core.tables.CANDIDATES`)."""
     benchmark, names = BENCHMARKS[context.settings["benchmark"]], context.settings["tasks"]
     rules = benchmark.rules.model_validate(context.settings["rules"])
-    view = benchmark.view(read_scene(context.needed("look")), rules)
+    view = benchmark.view(read_scene(context.needed("describe")), rules)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
     return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
 
@@ -48,5 +48,5 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 GENERATE: Final = Stage(
-    name="generate", suffix=".parquet", module=__name__, run=run, takes=("look",), settings=settings, uses=uses
+    name="generate", suffix=".parquet", module=__name__, run=run, takes=("describe",), settings=settings, uses=uses
 )

@@ -6,35 +6,40 @@ from typing import Final
 
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
-from pipeline.stages.blind import BLIND, FILTER, PRUNE
+from pipeline.stages.author_views import AUTHOR_VIEWS
+from pipeline.stages.bev_video import BEV_VIDEO
+from pipeline.stages.blind import BLIND
+from pipeline.stages.clip import CLIP
+from pipeline.stages.describe import DESCRIBE
 from pipeline.stages.export import EXPORT
-from pipeline.stages.film import CLIP, DRAW, FILM
+from pipeline.stages.figures import FIGURES
+from pipeline.stages.filter import FILTER
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
-from pipeline.stages.legend import LEGEND
-from pipeline.stages.look import LOOK
+from pipeline.stages.landmark_pictures import LANDMARK_PICTURES
 from pipeline.stages.observe import OBSERVE
-from pipeline.stages.picture import PICTURE
+from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
-from pipeline.stages.views import DECLARE, VIEWS
+from pipeline.stages.video import VIDEO
+from pipeline.stages.views import VIEWS
 
 _ALL: Final[tuple[Stage, ...]] = (
     UNIFY,
     FIX,
-    FILM,
+    VIDEO,
     OBSERVE,
-    DRAW,
-    LOOK,
+    BEV_VIDEO,
+    DESCRIBE,
     GENERATE,
-    DECLARE,
+    AUTHOR_VIEWS,
     AUTHOR,
     SELECT,
     CLIP,
     VIEWS,
-    LEGEND,
-    PICTURE,
+    LANDMARK_PICTURES,
+    FIGURES,
     BLIND,
     FILTER,
     PRUNE,

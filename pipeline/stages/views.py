@@ -1,7 +1,4 @@
-"""Stages `declare` and `views`: pictures of a scene that are shown, beside the store.
-
-`declare` makes those that a model which writes questions is shown, `views` those that selected questions show.
-"""
+"""Stage `views`: pictures that selected questions show, beside the store."""
 
 from __future__ import annotations
 
@@ -89,57 +86,4 @@ VIEWS: Final = Stage(
     passes_on="select",
     is_whole=is_whole,
     folders=(FOLDER,),
-)
-
-
-DECLARED: Final = "declared"  # of a build
-
-
-def run_declare(context: StageContext) -> bytes:
-    """Writes the pictures; the result names them in order, as JSON."""
-    benchmark = BENCHMARKS[context.settings["benchmark"]]
-    scene = read_scene(context.needed("look"))
-    views, draw = benchmark.views, WORLDS[scene.facts.world].pictures
-    made: list[dict[str, Any]] = []
-    if views and views.declared and draw:
-        rules = benchmark.rules.model_validate(context.settings["rules"])
-        wanted = views.declared(benchmark.view(scene, rules))
-        for number, raw in enumerate(draw(context.source.files, scene, wanted), start=1):
-            name = f"{DECLARED}/{context.unit}/{number}.jpg"
-            made.append({"picture": name} | write_media(context.folder, name, raw))
-    return json.dumps({"pictures": made}).encode()
-
-
-def declare_settings(config: BuildConfig) -> dict[str, Any]:
-    """The rules under which a scene is looked at."""
-    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
-
-
-def are_views_declared(config: BuildConfig) -> bool:
-    """Whether a model writes that is shown pictures, and there are views to show it."""
-    views, model = config.of_benchmark().views, config.author.model
-    is_shown = config.video and model is not None and "image" in model.inputs
-    return is_shown and views is not None and views.declared is not None
-
-
-def declare_uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What declares the views, and what draws them."""
-    benchmark = config.of_benchmark()
-    drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
-    declaring = [benchmark.views.module] if benchmark.views else []
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *declaring, *drawing)
-
-
-DECLARE: Final = Stage(
-    name="declare",
-    suffix=".json",
-    module=__name__,
-    run=run_declare,
-    takes=("look",),
-    reads_raw=True,
-    settings=declare_settings,
-    uses=declare_uses,
-    is_wanted=are_views_declared,
-    is_whole=is_whole,
-    folders=(DECLARED,),
 )

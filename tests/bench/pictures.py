@@ -22,7 +22,7 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
-from pipeline.stages.picture import run
+from pipeline.stages.figures import run
 from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import build
 
@@ -43,8 +43,8 @@ def drawn(name: str, folder: Path, benchmark: str, png: str) -> None:
     rules = next(iter(BENCHMARKS[benchmark].profiles.values())).model_dump()
     clock, processor, count = time.perf_counter(), time.process_time(), 0
     for unit, selected in outputs["select"].items():
-        results = {stage: ((unit, outputs[stage][unit]),) for stage in ("look", "film") if stage in outputs}
-        results.setdefault("look", ((unit, outputs["observe"][unit]),))
+        results = {stage: ((unit, outputs[stage][unit]),) for stage in ("describe", "video") if stage in outputs}
+        results.setdefault("describe", ((unit, outputs["observe"][unit]),))
         results["select"] = ((unit, selected),)
         run(StageContext(unit, {"benchmark": benchmark, "rules": rules, "png": png}, folder, results))
         count += asked_in(read_table(store.get(selected))).num_rows

@@ -132,7 +132,7 @@ def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Pa
         computed = {unit for unit, why in reasons.items() if why != "reused"}
         # The film of a scene without video stays what it was.
         assert computed <= units
-        assert computed == units or stage == "film"
+        assert computed == units or stage == "video"
         assert {reasons[unit] for unit in computed} <= {"input"}
     assert [e.why for e in outcome.manifest if e.stage == EXPORT] == ["input"]
 

@@ -17,7 +17,7 @@ from tests.worlds.flight.readers.tiny_flights import box_feature, place, point_f
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
 
 # Of those that go back to raw data the ones that a build of scans or flights has without models.
-RAW = {name: STAGES[name] for name in ("unify", "fix", "film", "observe") if STAGES[name].needs_roots}
+RAW = {name: STAGES[name] for name in ("unify", "fix", "video", "observe") if STAGES[name].needs_roots}
 
 
 @pytest.fixture(params=[*WRITERS, "flights"])

@@ -14,7 +14,7 @@ def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.Cap
     said = ""
     until = time.monotonic() + 10
     with progress_shown(every_s=0.02) as report:
-        report("film", 0, 0)
+        report("video", 0, 0)
         report("unify", 0, 2)
         report("blind", 0, 1)
         report("blind MODEL", 3, 40)
@@ -27,7 +27,7 @@ def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.Cap
     lines = [line.split("s  ", 1)[1] for line in (said + capsys.readouterr().out).splitlines()]
     assert "unify: 1 of 2, blind MODEL: 3 of 40" in lines
     assert lines.count("unify: 2 of 2") == 1
-    assert not [line for line in lines if "film" in line or "0 of 0" in line], "nothing to do is nothing to say"
+    assert not [line for line in lines if "video" in line or "0 of 0" in line], "nothing to do is nothing to say"
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

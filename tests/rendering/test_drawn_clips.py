@@ -1,4 +1,4 @@
-"""Stage `draw`: a log without cameras has a film, and every question a part of it that ends with the question."""
+"""Stage `bev_video`: a log without cameras has a film, and every question a part of it that ends with the question."""
 
 from __future__ import annotations
 

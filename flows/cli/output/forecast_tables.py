@@ -145,7 +145,7 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
 
 def models_of(config: BuildConfig) -> list[ModelSpec]:
     """All models that a build asks."""
-    others = (config.look.model, config.author.model, config.author.second)
+    others = (config.describe.model, config.author.model, config.author.second)
     return [*config.blind.models, *(model for model in others if model)]
 
 

@@ -85,7 +85,7 @@ def flag(key: str, value: str) -> str:
 
 
 def modality(filmed: bool, drawable: bool) -> str:
-    """What there is to look at: pictures of cameras, a film drawn of the log (stage `draw`), or neither."""
+    """What there is to look at: pictures of cameras, a film drawn of the log (stage `bev_video`), or neither."""
     return flag(MODALITY, RGB if filmed else DRAWN if drawable else "state")
 
 

@@ -38,7 +38,7 @@ class Camera(Model):
 
 
 class Pictured(Model):
-    """What a model said of pictures of a landmark (stage `look`), as far as pixels and map bear it out."""
+    """What a model said of pictures of a landmark (stage `describe`), as far as pixels and map bear it out."""
 
     seconds: tuple[FiniteFloat, ...] = Field(description="of the video, at which the pictures were taken")
     words: dict[str, str] = Field(default_factory=dict, description='fact of the look -> the word: {"walls": "red"}')

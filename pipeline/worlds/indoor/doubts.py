@@ -12,8 +12,6 @@ high and be about as tall as their kind is, and the lowest faces of furniture mu
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -160,18 +158,3 @@ def _slope_doubts(places: FloatArray) -> tuple[Finding, ...]:
     )
     remedy = "look at the scan: its floor must be level; correct its alignment to gravity"
     return (doubt("floor_slopes", UPRIGHT, message, remedy, round(slope_deg, 2), SLOPE_MAX_DEG, "deg"),)
-
-
-def count_doubts(
-    counts: Mapping[str, int], objects: Sequence[SceneObject], categories: Iterable[str] | None = None
-) -> list[Finding]:
-    """A doubt for each category, of some or of all, of which another number is stated than there are boxes."""
-    boxed = Counter(o.category for o in objects)
-    found = []
-    for category in sorted({*counts, *boxed} if categories is None else set(categories)):
-        stated, boxes = counts.get(category, 0), boxed[category]
-        if stated != boxes:
-            message = f"{category}: {stated} stated, {boxes} boxes"
-            remedy = "count in the video and correct the number or the boxes"
-            found.append(doubt("count_differs_from_boxes", category, message, remedy, boxes, stated, "objects"))
-    return found

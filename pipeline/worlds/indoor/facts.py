@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat
 
-from pipeline.core.schema import Facts, Model, Name, OrientedBox, Scene, Vec3
+from pipeline.core.findings import doubt
+from pipeline.core.schema import Facts, Finding, Model, Name, OrientedBox, Scene, Vec3
 
 SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances and directions
@@ -133,3 +135,18 @@ def sight(scenes: Sequence[IndoorScene]) -> list[str]:
         f"- The video of {examined} of {len(scenes)} scans was examined for what it shows; in the others answers",
         "  come from annotated boxes alone, whether the video shows them or not.",
     ]
+
+
+def count_doubts(
+    counts: Mapping[str, int], objects: Sequence[SceneObject], categories: Iterable[str] | None = None
+) -> list[Finding]:
+    """A doubt for each category, of some or of all, of which another number is stated than there are boxes."""
+    boxed = Counter(o.category for o in objects)
+    found = []
+    for category in sorted({*counts, *boxed} if categories is None else set(categories)):
+        stated, boxes = counts.get(category, 0), boxed[category]
+        if stated != boxes:
+            message = f"{category}: {stated} stated, {boxes} boxes"
+            remedy = "count in the video and correct the number or the boxes"
+            found.append(doubt("count_differs_from_boxes", category, message, remedy, boxes, stated, "objects"))
+    return found

@@ -12,8 +12,7 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.core.fixes import SCENE, Fix, UnexpectedError, expected
 from pipeline.core.schema import Finding, Mat3, Model, Name, OrientedBox, Vec3
 from pipeline.reading.checks import THIN_M, check_box, check_name, check_repeats
-from pipeline.worlds.indoor.doubts import count_doubts
-from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import IndoorScene, SceneObject, count_doubts
 
 NEAR: Final = 0.01  # metres, or parts of a unit axis: an expected number may be rounded to this
 AREA_MAX_M2: Final = 10_000.0

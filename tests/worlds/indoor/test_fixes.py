@@ -11,8 +11,7 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.core.fixes import Fix, UnexpectedError, target_of
 from pipeline.core.schema import Video
 from pipeline.reading.checks import check_repeats
-from pipeline.worlds.indoor.doubts import count_doubts
-from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.facts import IndoorScene, count_doubts
 from pipeline.worlds.indoor.fixes import FIXES, fix_scan
 from pipeline.worlds.indoor.view import IndoorView, Slot
 from pipeline.worlds.registry import FIXES as ALL

@@ -1,4 +1,4 @@
-"""Stage `look` for a flight: what its map does not tell of what things look like, from pictures of the video.
+"""Stage `describe` for a flight: what its map does not tell of what things look like, from pictures of the video.
 
 A model says what it sees of a thing in two pictures, pixels and map bear it out or do not (`checks`). Of
 what nobody was asked about, or nothing is believed, it is known which colours are never seen where it stands

@@ -22,8 +22,7 @@ from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_num
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.worlds.indoor.doubts import count_doubts
-from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
+from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject, count_doubts
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
 ROOM_MAX_M2: Final = 10_000.0

@@ -1,4 +1,4 @@
-"""Stage `look` in a build: asked once, kept, made again where something failed, and not there without videos."""
+"""Stage `describe` in a build: asked once, kept, made again where something failed, and not there without videos."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLAN = FlightPlan(
 # A model that calls everything an orange building: only the museum is one.
 ORANGE = {"kind": "building", "proportions": UNCLEAR, "walls": "orange", "roof": "orange", "roof_shape": UNCLEAR}
 ASKED = "cut out of a video"
-SOME = {name: STAGES[name] for name in ("unify", "fix", "film", "observe", "look", "generate")}
+SOME = {name: STAGES[name] for name in ("unify", "fix", "video", "observe", "describe", "generate")}
 
 
 def model_at(address: str) -> dict[str, Any]:
@@ -46,9 +46,9 @@ def model_at(address: str) -> dict[str, Any]:
 
 
 def config(root: Path, address: str, **sections: Any) -> BuildConfig:
-    look = {"model": model_at(address)} | sections.pop("look", {})
+    look = {"model": model_at(address)} | sections.pop("describe", {})
     own = {"build": "urbanvideo", "benchmark": "urbanvideo", "roots": {"flights": root}, "author": {"model": None}}
-    return build_config(own | {"look": look} | UNASKED | sections)
+    return build_config(own | {"describe": look} | UNASKED | sections)
 
 
 def build(made: BuildConfig, out: Path) -> Outcome:
@@ -56,7 +56,7 @@ def build(made: BuildConfig, out: Path) -> Outcome:
 
 
 def scene(out: Path, outcome: Outcome) -> FlightScene:
-    return FlightScene.model_validate_json(results_of(out, outcome)["look", f"{DATASET}/museum"])
+    return FlightScene.model_validate_json(results_of(out, outcome)["describe", f"{DATASET}/museum"])
 
 
 @pytest.mark.slow
@@ -71,8 +71,8 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
         outcome = build(config(root, server.address), out)
         found, sent = scene(out, outcome), len(server.records())
         assert whys(outcome)["observe"] == {"reused"}
-        fewer = build(config(root, server.address, look={"things": 1}), out)
-        assert whys(fewer)["look"] == {"config"}
+        fewer = build(config(root, server.address, describe={"things": 1}), out)
+        assert whys(fewer)["describe"] == {"config"}
         assert len(server.records()) == sent, "what was answered is not asked again"
         assert sum(mark.pictured is not None for mark in scene(out, fewer).facts.landmarks) == 1
     told = {mark.name: mark.pictured for mark in found.facts.landmarks if mark.pictured}
@@ -87,10 +87,10 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
     author, second = forecast_of(written, out, [f"{DATASET}/museum"]) or ()
     assert second.requests == ANSWERED * 2 * (author.requests - 2) > 0, "three calls of each of two questions"
     without = build(config(root, "http://127.0.0.1:1", video=False), out)
-    assert "look" not in whys(without)
+    assert "describe" not in whys(without)
     assert whys(without)["generate"] == {"input"}
 
 
 def test_a_model_that_takes_no_pictures_is_a_wrong_configuration(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is shown pictures: set inputs"):
-        config(tmp_path, "http://127.0.0.1:1", look={"model": {"provider": "openai", "model": "m"}})
+        config(tmp_path, "http://127.0.0.1:1", describe={"model": {"provider": "openai", "model": "m"}})

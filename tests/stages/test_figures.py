@@ -1,4 +1,4 @@
-"""Stage `picture` in a build: what is written, what is drawn again, and what of it a release holds."""
+"""Stage `figures` in a build: what is written, what is drawn again, and what of it a release holds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def meta(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    outcome = build(meta, out, pictures=True, png="all")
+    outcome = build(meta, out, figures=True, png="all")
     results = results_of(out, outcome)
-    drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "picture"), out)
+    drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "figures"), out)
     selected = [read_table(raw) for (stage, _), raw in results.items() if stage == "select"]
     assert sorted(drawn) == sorted(i for table in selected for i in asked_in(table)["id"].to_pylist())
     for picture in drawn.values():
@@ -40,14 +40,14 @@ def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp
 @pytest.mark.slow
 def test_only_what_changed_is_drawn_again_and_what_is_gone_too(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    before = {p: p.read_bytes() for p in _files(out, build(meta, out, pictures=True))}
+    before = {p: p.read_bytes() for p in _files(out, build(meta, out, figures=True))}
     assert {path.suffix for path in before} == {".svg"}  # nothing here shows a video
-    again = build(meta, out, pictures=True)
-    assert [e.why for e in again.manifest if e.stage == "picture"] == ["reused"] * _scenes(again)
+    again = build(meta, out, figures=True)
+    assert [e.why for e in again.manifest if e.stage == "figures"] == ["reused"] * _scenes(again)
     lost = sorted(before)[0]
     lost.unlink()
-    mended = build(meta, out, pictures=True)
-    ran = {e.unit for e in mended.manifest if e.stage == "picture" and e.why != "reused"}
+    mended = build(meta, out, figures=True)
+    ran = {e.unit for e in mended.manifest if e.stage == "figures" and e.why != "reused"}
     assert ran == {lost.parent.relative_to(out / "pictures").as_posix()}
     assert {p: p.read_bytes() for p in before} == before
 
@@ -55,8 +55,8 @@ def test_only_what_changed_is_drawn_again_and_what_is_gone_too(meta: Path, tmp_p
 @pytest.mark.slow
 def test_drawings_of_questions_that_are_no_longer_asked_go(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    many = set(_files(out, build(meta, out, pictures=True)))
-    few = set(_files(out, build(meta, out, pictures=True, select={"per_scene_and_task": 1})))
+    many = set(_files(out, build(meta, out, figures=True)))
+    few = set(_files(out, build(meta, out, figures=True, select={"per_scene_and_task": 1})))
     assert few < many
     assert set((out / "pictures").rglob("*.*")) == few
 
@@ -72,7 +72,7 @@ def test_frames_leave_the_machine_only_where_they_may(tmp_path: Path) -> None:
 
 
 def _files(out: Path, outcome: Outcome) -> list[Path]:
-    results = [raw for (stage, _), raw in results_of(out, outcome).items() if stage == "picture"]
+    results = [raw for (stage, _), raw in results_of(out, outcome).items() if stage == "figures"]
     return [path for one in pictures_of(results, out).values() for path in (one.svg, one.png) if path]
 
 

@@ -1,4 +1,4 @@
-"""Stage `look`: what a model sees in pictures of the video, as far as pixels and map bear it out."""
+"""Stage `describe`: what a model sees in pictures of the video, as far as pixels and map bear it out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(context: StageContext) -> bytes:
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
     raw, before, observed = context.source, read_scene(context.needed("fix")), context.needed("observe")
-    world, film = WORLDS[before.facts.world], json.loads(context.needed("film"))
+    world, film = WORLDS[before.facts.world], json.loads(context.needed("video"))
     geometry = raw.reader.geometry(raw.files, before)
     if world.looker is None or film["video"] is None or geometry is None:
         return observed
@@ -45,7 +45,7 @@ def run(context: StageContext) -> bytes:
     (ask,) = context.asks
     config = world.config.model_validate(context.settings[world.name])
     scene = world.looker.look(
-        before, read_scene(observed), geometry, config, picture_at, ask, context.settings["look"]["things"]
+        before, read_scene(observed), geometry, config, picture_at, ask, context.settings["describe"]["things"]
     )
     video.close()
     return scene.model_dump_json(indent=1).encode()
@@ -60,21 +60,21 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The model and what it is asked with, and how closely scenes are looked at."""
-    model = config.look.model
-    own = {"things": config.look.things, "model": model.identity() if model else None}
+    model = config.describe.model
+    own = {"things": config.describe.things, "model": model.identity() if model else None}
     prompts = {world.name: world.looker.prompts() for world in config.of_benchmark().worlds if world.looker}
-    return config.observe.model_dump(mode="json") | {"look": own, "prompts": prompts}
+    return config.observe.model_dump(mode="json") | {"describe": own, "prompts": prompts}
 
 
 def is_wanted(config: BuildConfig) -> bool:
     """Whether there are videos, and a model to look at pictures of them."""
     asked = any(world.looker for world in config.of_benchmark().worlds)
-    return config.video and config.look.model is not None and asked
+    return config.video and config.describe.model is not None and asked
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The model that looks."""
-    return (config.look.model,) if config.look.model and is_wanted(config) else ()
+    return (config.describe.model,) if config.describe.model and is_wanted(config) else ()
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
@@ -87,12 +87,12 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return (world.observe.__module__, world.facts.__module__, world.config.__module__, world.looker.module)
 
 
-LOOK: Final = Stage(
-    name="look",
+DESCRIBE: Final = Stage(
+    name="describe",
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("fix", "observe", "film"),
+    takes=("fix", "observe", "video"),
     reads_raw=True,
     settings=settings,
     uses=uses,

@@ -1,4 +1,4 @@
-"""Stage `legend`: for questions that name what nobody knows by its name, pictures of it from the video."""
+"""Stage `landmark_pictures`: for questions that name what nobody knows by its name, pictures of it from the video."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def run(context: StageContext) -> bytes:
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
     benchmark = BENCHMARKS[context.settings["benchmark"]]
-    film, pictures = json.loads(context.needed("film")), benchmark.scene_pictures
+    film, pictures = json.loads(context.needed("video")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
         return table_bytes(PICTURES.empty_table())
-    view = benchmark.view(read_scene(context.needed("look")), benchmark.rules.model_validate(context.settings["rules"]))
+    view = benchmark.view(
+        read_scene(context.needed("describe")), benchmark.rules.model_validate(context.settings["rules"])
+    )
     path = context.folder / film["video"]
     video = VideoPictures(path)
 
@@ -66,12 +68,12 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
 
 
-LEGEND: Final = Stage(
-    name="legend",
+LANDMARK_PICTURES: Final = Stage(
+    name="landmark_pictures",
     suffix=".parquet",
     module=__name__,
     run=run,
-    takes=("select", "look", "film"),
+    takes=("select", "describe", "video"),
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,

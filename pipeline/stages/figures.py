@@ -1,4 +1,4 @@
-"""Stage `picture`: what proves each answer, drawn, beside the store."""
+"""Stage `figures`: what proves each answer, drawn, beside the store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(context: StageContext) -> bytes:
     Drawings of questions that are no longer asked go. Raises RawDataError where the video is damaged.
     """
     benchmark = BENCHMARKS[context.settings["benchmark"]]
-    scene = read_scene(context.needed("look"))
+    scene = read_scene(context.needed("describe"))
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     made: list[dict[str, Any]] = []
     if benchmark.drawings is not None and asked:
@@ -79,7 +79,7 @@ def run(context: StageContext) -> bytes:
 
 @contextmanager
 def _video_of(context: StageContext, form: VideoForm) -> Iterator[_Video | None]:
-    raw = context.bytes_of("film")
+    raw = context.bytes_of("video")
     film = json.loads(raw) if raw else {"video": None}
     if film["video"] is None:
         yield None
@@ -116,7 +116,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def are_pictures_wanted(config: BuildConfig) -> bool:
     """Whether the benchmark's answers can be drawn."""
-    return config.pictures and config.of_benchmark().drawings is not None
+    return config.figures and config.of_benchmark().drawings is not None
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
@@ -126,13 +126,13 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
 
 
-PICTURE: Final = Stage(
-    name="picture",
+FIGURES: Final = Stage(
+    name="figures",
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("select", "look"),
-    may_take=("film",),
+    takes=("select", "describe"),
+    may_take=("video",),
     settings=settings,
     uses=uses,
     is_wanted=are_pictures_wanted,

@@ -1,0 +1,48 @@
+"""Stage `bev_video`: of a log without cameras a video of what it knows, drawn from above, beside the store."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pipeline.core.video_form import VideoForm, video_file
+from pipeline.engine.stage import Stage, StageContext
+from pipeline.rendering.video import encode, write_video
+from pipeline.stages.video import VIDEOS, is_whole, settings
+from pipeline.worlds.registry import WORLDS, read_scene
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
+
+
+def run(context: StageContext) -> bytes:
+    """Writes the film; the result says, as JSON, what was written: {"video": null} where there is no need or no way."""
+    scene = read_scene(context.needed("observe"))
+    draw = WORLDS[scene.facts.world].drawn
+    film = draw(scene) if draw is not None and scene.video is None else None
+    if film is None:
+        return json.dumps({"video": None}).encode()
+    fps = round(film.fps)
+    encoded = encode(film.frames(), fps, 0, VideoForm(**context.settings["form"]))
+    name = f"{VIDEOS}/{video_file(scene.id)}"
+    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """What draws."""
+    return tuple(world.drawn.__module__ for world in config.of_benchmark().worlds if world.drawn is not None)
+
+
+BEV_VIDEO: Final = Stage(
+    name="bev_video",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("observe",),
+    settings=settings,
+    uses=uses,
+    is_wanted=lambda config: config.video and config.of_benchmark().video.drawn,
+    is_whole=is_whole,
+    folders=(VIDEOS,),
+)

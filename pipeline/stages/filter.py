@@ -1,0 +1,41 @@
+"""Stage `filter`: which questions the models' replies remove, and what can be guessed before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import all_asked
+from pipeline.engine.stage import Stage, StageContext
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+
+
+def run(context: StageContext) -> bytes:
+    """Why each question is removed or not, and what attackers earn on it (`blind.filtering.FILTERED`)."""
+    from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
+    from pipeline.blind.rule import rule
+
+    questions = all_asked(context.tables("select"))
+    replies = context.table("blind")
+    verdicts = [] if replies is None else rule(questions, replies, context.config.blind)
+    return table_bytes(filtered(questions, verdicts))
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The rule."""
+    return {"remove": config.blind.remove, "number_threshold": config.blind.number_threshold}
+
+
+FILTER: Final = Stage(
+    name="filter",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    unit="build",
+    takes=("select",),
+    may_take=("blind",),
+    settings=settings,
+    is_wanted=lambda config: bool(config.blind.models or config.prune),
+)

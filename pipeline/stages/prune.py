@@ -1,0 +1,47 @@
+"""Stage `prune`: which questions leave the split `debiased`, and in which round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import all_asked
+from pipeline.engine.stage import Stage, StageContext
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+
+
+def run(context: StageContext) -> bytes:
+    """Per question its bias, and the round in which it leaves `debiased`."""
+    from pipeline.blind.prune import ROUNDS_FILE, Rounds, debiased  # scikit-learn takes a second to start
+    from pipeline.engine.code import code_digest
+
+    config, filtered = context.config.prune, context.table("filter")
+    if config is None or filtered is None:
+        raise ValueError("no pruning is configured")
+    questions = all_asked(context.tables("select"))
+    key = digest_of([digest_of(table_bytes(table)) for table in (questions, filtered)])
+    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([key, dict(context.settings), code_digest((__name__,))]))
+    pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
+    rounds.end()
+    return table_bytes(pruned)
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """How much is pruned."""
+    return {"prune": digest_of(config.model_dump(mode="json")["prune"])}
+
+
+PRUNE: Final = Stage(
+    name="prune",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    unit="build",
+    takes=("select",),
+    may_take=("filter",),
+    settings=settings,
+    is_wanted=lambda config: config.prune is not None,
+)

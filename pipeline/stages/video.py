@@ -1,0 +1,58 @@
+"""Stage `video`: the standardised video of a scene, beside the store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.core.video_form import VideoForm, video_file
+from pipeline.engine.stage import Stage, StageContext
+from pipeline.rendering.media_files import is_there
+from pipeline.rendering.video import at_pace, encode, write_video
+from pipeline.worlds.registry import read_scene
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+
+VIDEOS: Final = "videos"  # folder of a build
+
+
+def run(context: StageContext) -> bytes:
+    """Writes the video; the result says, as JSON, what was written: {"video": null} where the scene has none."""
+    raw = context.source
+    scene = read_scene(context.needed("fix"))
+    footage = raw.reader.footage(raw.files, scene)
+    if footage is None:
+        return json.dumps({"video": None}).encode()
+    fps, form = raw.reader.video_fps, VideoForm(**context.settings["form"])
+    turn = scene.video.turn_deg if scene.video else 0
+    encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
+    name = f"{VIDEOS}/{video_file(scene.id)}"
+    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
+
+
+def is_whole(result: bytes, folder: Path) -> bool:
+    """Whether the video is there."""
+    facts = json.loads(result)
+    return facts["video"] is None or is_there(folder / facts["video"], facts)
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """What the benchmark's videos look like."""
+    return {"form": asdict(config.of_benchmark().video)}
+
+
+VIDEO: Final = Stage(
+    name="video",
+    suffix=".json",
+    module=__name__,
+    run=run,
+    takes=("fix",),
+    reads_raw=True,
+    settings=settings,
+    is_wanted=lambda config: config.video,
+    is_whole=is_whole,
+    folders=(VIDEOS,),
+)
