@@ -50,7 +50,7 @@ def of(row: Mapping[str, Any]) -> Iterator[tuple[str, View | Whole]]:
 
 
 @pytest.fixture
-def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageContext:
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageContext:
     benchmark = replace(BENCHMARKS["cityeqa"], views=SceneViews(__name__, of))
     monkeypatch.setitem(BENCHMARKS, "looking", benchmark)
     root = write(tmp_path / "raw", "p1", talkative())
